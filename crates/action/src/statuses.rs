@@ -149,7 +149,7 @@ mod tests {
     const KEY: FileKey = FileKey { device: 1, inode: 1 };
 
     #[test]
-    fn a_chain_without_a_gap_goes_from_its_first_time_to_its_last() {
+    fn a_chain_without_a_gap_spans_its_first_to_its_last_time() {
         let mut statuses = Statuses::default();
         statuses.record(&stat(1), Some(stat(2)));
         statuses.record(&stat(2), Some(stat(3)));

@@ -41,7 +41,7 @@ mod tests {
     use super::JsonBytes;
 
     #[test]
-    fn any_bytes_come_back() {
+    fn any_bytes_survive_a_round_trip() {
         for bytes in [&b""[..], b"plain", b"\n\"\\\x1b", "Grüße".as_bytes(), b"\xff\xfe\0", b"{}"]
         {
             let name = JsonBytes(bytes.to_vec());

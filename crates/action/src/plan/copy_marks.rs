@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_file_is_says_more_than_its_name() {
+    fn directories_weigh_more_than_the_name() {
         let rank = |path: &str| CopyMarks::of(path.as_bytes()).rank();
         let better = |one: &str, other: &str| assert!(rank(one) < rank(other), "{one}, {other}");
         better("/home/me/photos/2020/a.jpg", "/home/me/Downloads/a (1).jpg");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_what_the_other_has() {
+    fn the_reason_names_the_mark_of_the_other_file() {
         let marks = |path: &str| CopyMarks::of(path.as_bytes());
         let why = |one: &str, other: &str| marks(one).advantage_over(&marks(other));
         assert_eq!(why("/p/a", "/Downloads/a (1)"), "not in Downloads");

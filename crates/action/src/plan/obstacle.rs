@@ -131,7 +131,7 @@ mod tests {
         }
     }
     #[test]
-    fn files_in_folders_of_quarantine_and_by_themselves_are_in_quarantine() {
+    fn files_in_and_beside_quarantine_directories_count_as_quarantined() {
         let tree = TreeBuilder::new().dir("d/.lop-quarantine-0/run").make_temp();
         let check = |dir: &str, name: &str| {
             let path = tree.join(dir);

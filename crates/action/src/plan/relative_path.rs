@@ -17,7 +17,7 @@ mod tests {
     use super::relative;
 
     #[test]
-    fn a_way_goes_up_and_down() {
+    fn a_relative_path_goes_up_and_down() {
         for (from, to, way) in [
             ("/a/b", "/a/b/c", "c"),
             ("/a/b", "/a/x", "../x"),

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_tells_files_apart_decides() {
+    fn the_first_rule_that_distinguishes_files_decides() {
         let files = [("/a/long", 2), ("/b", 2), ("/c", 1), ("/d/e/f", 3)];
         assert_eq!(chosen(&files, &["oldest"]), (2, Some("oldest".into())));
         assert_eq!(chosen(&files, &["newest"]), (3, Some("newest".into())));
@@ -290,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_said() {
+    fn invalid_rules_are_rejected() {
         for text in ["", "best", "path:[", "path:", "path:/", "device:/no such directory"] {
             assert!(Rule::parse(text, &[]).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn the_usual_rules_are_those_of_a_person() {
+    fn the_default_rules_choose_as_a_person_would() {
         let texts = ["local", "tidy", "oldest", "shortest-path"];
         let usual = |files: &[(&str, i64)]| chosen(files, &texts);
         let why = |text: &str| Some(text.to_string());
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_those_of_all_commands() {
+    fn patterns_match_as_in_all_commands() {
         let files = [("/a/x/f", 1), ("/top/photos/2020/f", 1), ("/b/[c]/f.JPG", 1)];
         for (pattern, at) in [
             ("photos", 1),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_no_file_matches_is_known() {
+    fn a_pattern_that_no_file_matches_is_reported() {
         let paths: [[&[u8]; 1]; 2] = [[b"/a/f"], [b"/b/f"]];
         let file = |paths| Candidate { paths, mtime_ns: 0, device: 1, is_local: true, root: 0 };
         let files = [file(&paths[0]), file(&paths[1])];

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_a_file_come_together_where_the_first_is() {
+    fn names_of_one_inode_move_to_the_position_of_the_first() {
         let lines = [("/d", 4), ("/b", 2), ("/e", 4), ("/c", 3)];
         let lines = lines.map(|(path, inode)| line(path, inode, "/a", 1));
         let saved = read(&lines).expect("is a plan");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_takes_away_what_it_keeps_is_refused() {
+    fn a_plan_that_acts_on_files_it_keeps_is_rejected() {
         for lines in [
             [line("/b", 2, "/a", 1), line("/a", 1, "/b", 2)],
             [line("/b", 2, "/a", 1), line("/c", 3, "/b", 2)],
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_has_a_version_and_another_one_is_refused() {
+    fn lines_of_another_format_version_are_rejected() {
         let first = line("/b", 2, "/a", 1);
         let later = first.replace("\"format_version\":1", "\"format_version\":2,\"new\":0");
         let Err(SavedError::Line { line: 1, why }) = read(&[later]) else { panic!("refused") };
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_said_with_its_line() {
+    fn invalid_plans_are_rejected_with_the_line() {
         for text in ["{}", "nonsense", r#"{"action":"delete"}"#, "\u{0}"] {
             assert!(matches!(load(text.as_bytes()), Err(SavedError::NoPlan(_))), "{text}");
         }

@@ -279,7 +279,7 @@ mod tests {
     use crate::error::Reason;
 
     #[test]
-    fn no_two_runs_have_one_directory() {
+    fn no_two_runs_share_a_staging_directory() {
         let home = testkit::TempTree::new();
         let above = home.path().canonicalize().expect("a home").into_os_string();
         let above = above.into_encoded_bytes();

@@ -1,5 +1,5 @@
-//! Trees that are moved aside: killed or failed at each change, each is whole in one of two places, and the
-//! next process knows where.
+//! Trash runs: killed or failed at each change, each tree is whole in one of two places, and the next process knows
+//! where.
 
 #![expect(clippy::disallowed_methods, reason = "tests remove what they made")]
 
@@ -31,7 +31,7 @@ fn builder() -> TreeBuilder {
         .file("kept", "four")
 }
 
-/// Returns all but `kept`.
+/// Returns all trees but `kept`.
 pub(crate) fn trees(folder: &Path) -> Vec<Tree> {
     let dir = Dir::open(folder).expect("a folder");
     let tree = |name: &CStr| Tree {
@@ -48,11 +48,11 @@ fn take(runs: &Path, run: u64) -> TrashRun {
     }
 }
 
-/// Takes up what there is, and removes it.
+/// Claims all unfinished runs, and removes their trees.
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in TrashRun::unfinished(&world.runs).expect("a list") {
-        // One that had not begun has left its lock.
+        // A run that was killed before it began has left its lock.
         let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
@@ -75,7 +75,7 @@ pub(crate) fn finish(world: &World) -> usize {
     removed
 }
 
-/// Has a process killed or a call failed at each change; returns how many there were.
+/// Kills a process or fails a call at each change. Returns how many changes there were.
 fn at_each_change(blow: Blow) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
@@ -102,19 +102,19 @@ fn trees_there(tree: &Path) -> usize {
 
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
-    // A journal, a store with its directory, and for each tree a line and a move.
+    // A journal, a quarantine directory with its staging directory, and a line and a move for each tree.
     assert!(at_each_change(Blow::Kill) >= 10);
 }
 
 #[test]
-fn a_failure_of_any_change_does_so_too() {
+fn a_failure_of_any_change_leaves_each_tree_whole_in_one_known_place() {
     for errno in [ENOSPC, EXDEV] {
         assert!(at_each_change(Blow::Fail(errno)) >= 10);
     }
 }
 
 #[test]
-fn what_is_no_longer_what_it_was_stays() {
+fn entries_that_changed_since_the_user_chose_them_stay() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].was.inode += 1;
@@ -132,7 +132,7 @@ fn what_is_no_longer_what_it_was_stays() {
 }
 
 #[test]
-fn one_process_has_a_run_and_others_learn_which() {
+fn one_process_claims_a_run_and_others_learn_its_number() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let discard = begun.run;
@@ -159,14 +159,14 @@ fn one_process_has_a_run_and_others_learn_which() {
     assert_eq!(names.len(), 1, "no lock is left: {names:?}");
 }
 
-/// Returns the runs that discard trees, of which all journals can be read.
+/// Returns the trash runs; all journals must be readable.
 fn listed(world: &World) -> Vec<TrashSummary> {
     let runs = TrashSummary::list(&world.runs).expect("a list");
     runs.into_iter().map(|run| run.expect("is read")).collect()
 }
 
 #[test]
-fn runs_of_both_kinds_have_numbers_of_their_own() {
+fn runs_of_both_kinds_share_one_sequence_of_numbers() {
     let world = World::new(&builder().file("twin", "four"));
     let trees = trees(&world.tree);
     drop(TrashRun::begin(&world.runs, &trees[..1]).expect("begins"));
@@ -183,7 +183,7 @@ fn runs_of_both_kinds_have_numbers_of_their_own() {
 }
 
 #[test]
-fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
+fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
         Ok(mount) => mount,
         Err(reason) => return testkit::skipped(format!("a file system that goes: {reason}")),
@@ -202,7 +202,7 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
     assert!(!discard.finish().expect("is looked at"));
 }
 
-/// The same names on another file system, as after an unmount in a bind mount, are no proof either.
+/// Entries with the same names on another file system, as after an unmount in a bind mount, are no proof either.
 #[test]
 fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
@@ -218,7 +218,7 @@ fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
 }
 
 #[test]
-fn what_a_journal_says_of_other_directories_is_not_believed() {
+fn a_journal_cannot_name_directories_that_are_no_staging_directories() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let store = world.stores().pop().expect("a store");
@@ -237,17 +237,17 @@ fn what_a_journal_says_of_other_directories_is_not_believed() {
 }
 
 #[test]
-fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
+fn an_entry_moved_by_mistake_is_moved_back_once_its_name_is_free() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.run.run();
     let store = world.stores().pop().expect("a store");
-    // As if the process had been killed before it looked at what came.
+    // As if the process had been killed before it verified what arrived.
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
     fs::write(&journal, lines.join("\n")).expect("written");
-    // The new one may have the inode number of the one that is gone.
+    // The new entry may have the inode number of the removed one.
     fs::remove_file(store.join("1")).expect("is removed");
     fs::write(world.tree.join("new"), "somebody's").expect("written");
     fs::rename(world.tree.join("new"), store.join("1")).expect("is moved");
@@ -266,7 +266,7 @@ fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
 }
 
 #[test]
-fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
+fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
     let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
     let [Ok(full), Ok(free)] = mounts else {
         return testkit::skipped("two file systems cannot be mounted");
@@ -287,7 +287,7 @@ fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
 }
 
 #[test]
-fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
+fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
     let world = World::new(&builder());
     let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let left = discard.remaining().expect("is read").0;

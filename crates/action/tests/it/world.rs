@@ -17,10 +17,10 @@ use testkit::{
     FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
 };
 
-/// What is compared of a tree that was brought back.
+/// What to compare of a restored tree.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
-/// A tree, and the folder of its runs, which is outside of it.
+/// A tree, and the folder of its runs, which is outside of the tree.
 pub(crate) struct World {
     pub(crate) tree: PathBuf,
     pub(crate) runs: PathBuf,
@@ -32,7 +32,7 @@ impl World {
         World::in_home(tree, TempTree::new())
     }
 
-    /// Makes it on a file system that gives no inode number twice, if one can be mounted.
+    /// Makes the tree on a file system that never reuses an inode number, if one can be mounted.
     pub(crate) fn in_memory(tree: &TreeBuilder) -> (World, Option<Mount>) {
         match Mount::new(FileSystem::Tmpfs, 64 << 20) {
             Ok(mount) => (World::in_home(tree, TempTree::new_in(&mount)), Some(mount)),
@@ -51,12 +51,12 @@ impl World {
         World { tree: home_path.join("tree"), runs: home_path.join("runs"), _home: home }
     }
 
-    /// Takes a tree that is there.
+    /// Uses an existing tree.
     pub(crate) fn of(tree: PathBuf, runs: PathBuf) -> World {
         World { tree, runs, _home: TempTree::new() }
     }
 
-    /// Makes the tree on a file system, and the folder of its runs on another.
+    /// Makes the tree on a file system, and the folder of its runs on another one.
     pub(crate) fn on(tree: &TreeBuilder, mount: &Mount) -> World {
         let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
         world.tree = mount.path().canonicalize().expect("a mount").join("tree");
@@ -74,7 +74,7 @@ impl World {
         Snapshot::of(&self.tree)
     }
 
-    /// Returns the directories in stores that the journals name, as far as they are there.
+    /// Returns the staging directories in the journals, as far as they exist.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         testkit::stores(&self.runs)
     }
@@ -110,7 +110,7 @@ fn wait_for_writers(dir: &Path) {
 }
 
 impl Drop for World {
-    /// Removes what runs have put aside, which is not in the world's own folder.
+    /// Removes what runs have left outside of the world's own folder.
     fn drop(&mut self) {
         for folder in [self.runs.clone(), other_runs(self)] {
             testkit::remove_stores(&folder);
@@ -118,7 +118,7 @@ impl Drop for World {
     }
 }
 
-/// Returns the folder of runs that know nothing of the world's own.
+/// Returns the folder for runs that know nothing of the world's own.
 pub(crate) fn other_runs(world: &World) -> PathBuf {
     world.folder().join("other runs")
 }
@@ -128,7 +128,7 @@ pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
     plans_of(tree, kind, &[], |_| None)
 }
 
-/// Does so with rules, and with names that may not be changed.
+/// Like `plans`, with rules and with names that may not be changed.
 pub(crate) fn plans_of(
     tree: &Path,
     kind: Kind,
@@ -201,11 +201,11 @@ pub(crate) fn apply_groups(
     }
 }
 
-/// Makes sure that a run which ended has counted all that it was expected to go through, whatever came of it.
+/// Asserts that a run that ended has counted everything it expected to process, whatever the outcome.
 fn assert_gone_through(progress: &Progress) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     assert_eq!(load(&progress.files_done), load(&progress.files_total));
-    // With few files open the kept one is read more often.
+    // With few open files allowed, the kept one is read more often.
     assert!(load(&progress.bytes_done) >= load(&progress.bytes_total), "{progress:?}");
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
     }
 }
 
-/// A tree with what is odd about files that are equal.
+/// A tree with all the oddities of equal files.
 pub(crate) fn odd_tree() -> TreeBuilder {
     let long = [b'n'; 255];
     TreeBuilder::new()

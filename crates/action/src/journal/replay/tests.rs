@@ -53,7 +53,7 @@ fn fates(replay: &Replay) -> Vec<(u64, Fate)> {
 }
 
 #[test]
-fn what_was_cut_off_says_nothing_and_the_rest_holds() {
+fn lines_that_were_cut_off_are_ignored_and_the_others_apply() {
     let did = line(&Record::Did { n: 2, freed: 3, ctime_ns: None });
     let cut = |line: Vec<u8>| line[..line.len() / 2].to_vec();
     let lines = [
@@ -78,7 +78,7 @@ fn what_was_cut_off_says_nothing_and_the_rest_holds() {
 }
 
 #[test]
-fn a_damaged_line_is_counted_and_says_nothing() {
+fn a_damaged_line_is_counted_and_ignored() {
     let whole =
         [line(&begin()), line(&will(1)), line(&will(2)), line(&Record::UndoEnd { ended_ms: None })];
     let text = whole[1].clone();
