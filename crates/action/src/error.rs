@@ -36,7 +36,7 @@ pub enum Error {
     /// The run only made files share disk space.
     #[error(
         "run {run} made files share disk space, which changed neither their names nor their contents: there is \
-         nothing to take back"
+         nothing to undo"
     )]
     NothingToRestore {
         /// The number of the run.
@@ -135,13 +135,13 @@ pub enum Reason {
         source: io::Error,
     },
     /// The private directory that the file would pass through is accessible to other users.
-    #[error("cannot use {}: it is not private, others may reach what is in it", shown(at))]
+    #[error("cannot use {}: other users can access it", shown(at))]
     NotPrivate {
         /// The path of that directory.
         at: Vec<u8>,
     },
     /// The file has only this name, so it cannot be separated.
-    #[error("is a file of its own already")]
+    #[error("has no other hard link")]
     NotHardLinked,
     /// A program has the file open for writing.
     #[error("is open for writing")]
@@ -150,23 +150,23 @@ pub enum Reason {
     #[error("the kept file is open for writing")]
     KeptOpenForWriting,
     /// The modification time does not fit into 64 bits of nanoseconds, so undo could not restore it.
-    #[error("its time is before 1678 or after 2262, and could not be restored")]
+    #[error("its modification time is before 1678 or after 2262, and an undo could not restore it")]
     TimeOutOfRange,
     /// Another entry took the file's place during the action.
-    #[error("something else took its place meanwhile")]
+    #[error("was replaced by something else meanwhile")]
     Swapped,
     /// The file could not be given its name back. The next run tries again.
-    #[error("could not be given its name back; it is {} until the next run", shown(at))]
+    #[error("could not be moved back; it stays at {} until the next run", shown(at))]
     Stranded {
         /// The path where it is now.
         at: Vec<u8>,
     },
     /// The private directory that the file was moved to is unknown.
-    #[error("was moved to a directory that is not there now; is its file system mounted?")]
+    #[error("was moved to a directory that is missing now; is its file system mounted?")]
     StagingUnknown,
     /// The private directory that a tree was moved to is missing; its file system may not be mounted.
     #[error(
-        "was moved to {}, which is not there; mount its file system, or remove {} if that is gone for good",
+        "was moved to {}, which is missing; mount its file system, or, if that is lost, remove {}",
         shown(at),
         journal.display()
     )]
@@ -177,7 +177,7 @@ pub enum Reason {
         journal: PathBuf,
     },
     /// The entry is in a private directory, but the journal does not name it.
-    #[error("is in the directory of a run whose journal does not know it")]
+    #[error("is in the directory of a run whose journal does not list it")]
     NotInJournal,
     /// Another entry has the file's name. Undo does not overwrite it.
     #[error("something else has its name now")]
@@ -186,7 +186,7 @@ pub enum Reason {
     #[error("stays: the file kept for it has changed or is gone")]
     NoEqualLeft,
     /// The file is restored, but only root could give it its former owner.
-    #[error("is back, but has another owner or group than it had")]
+    #[error("is restored, but without its former owner or group")]
     OwnerNotRestored,
     /// The kept file, which undo would copy, is not the file that was compared.
     #[error(
@@ -201,7 +201,7 @@ pub enum Reason {
         is_there: bool,
     },
     /// The file is no longer in the private directory that it was moved to.
-    #[error("cannot be restored: it is no longer in {}, where it was put", shown(store))]
+    #[error("cannot be restored: it is no longer in {}, where it was moved", shown(store))]
     NotInStaging {
         /// The path of the run's private directory.
         store: Vec<u8>,

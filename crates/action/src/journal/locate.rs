@@ -134,7 +134,7 @@ impl<'a> IntentLocator<'a> {
     /// Returns the path of a staging directory. If the journal's line about it is damaged, its content is unknown.
     fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
         let store = self.replay.staging_dirs.get(&number).map(|(path, _)| &path[..]);
-        store.ok_or_else(|| std::io::Error::other("the journal no longer tells where its store is"))
+        store.ok_or_else(|| std::io::Error::other("the journal does not say where it was moved"))
     }
 
     /// Returns the ID of the file system that an intent's file is on.

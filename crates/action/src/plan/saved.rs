@@ -187,9 +187,9 @@ struct Checks {
 impl Checks {
     fn take(&mut self, number: u64, line: &SavedLine) -> Result<(), SavedError> {
         let what = if line.was.size != line.kept_was.size {
-            Some("has not the size of the file that is kept for it")
+            Some("differs in size from the file that is kept for it")
         } else if !self.going.insert(line.path.0.clone()) {
-            Some("is there twice")
+            Some("occurs twice")
         } else {
             None
         };
@@ -210,7 +210,7 @@ impl Checks {
             Some((line, path)) => Err(SavedError::Contradiction {
                 line: *line,
                 path: path.clone(),
-                what: "is to go, and is kept for another one",
+                what: "would be acted on, but is kept for another file",
             }),
         }
     }

@@ -26,7 +26,7 @@ leave() {
     left=$((left + 1))
 }
 
-# file KEPT FILE LINK: LINK is the way from the directory of FILE to KEPT.
+# file KEPT FILE LINK: LINK is the relative path from the directory of FILE to KEPT.
 file() {
     if [ -L "$1" ] || [ ! -f "$1" ]; then
         leave "$2" 'the kept file is gone'

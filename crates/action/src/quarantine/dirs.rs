@@ -193,7 +193,7 @@ fn quarantined_run(
     let unknown = replay.adopt_directory(path, &found.files);
     if unknown > 0 {
         let are = if unknown == 1 { "is" } else { "are" };
-        let why = format!("it does not tell of all files beside it: {unknown} {are} unknown");
+        let why = format!("it does not list all files beside it: {unknown} {are} unknown");
         unreadable(bad(why));
     }
     Ok(Some(QuarantinedRun { manifest, replay }))

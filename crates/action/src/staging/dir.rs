@@ -69,7 +69,7 @@ pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::R
     }
     let dir = reach.dir(path)?;
     if !is_private(&dir.stat()?) {
-        let text = "it is not private: others may reach what is in it";
+        let text = "other users can access it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     Ok(Staging { number, dir, path: path.into(), prefix: "".into() })

@@ -73,7 +73,12 @@ impl Orders {
 
 fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
-    command.args(["--exact", "child::child_process_follows_its_orders", "--ignored", "--nocapture"]);
+    command.args([
+        "--exact",
+        "child::child_process_follows_its_orders",
+        "--ignored",
+        "--nocapture",
+    ]);
     command.arg("--test-threads=1").env(FOLDER, folder);
     let what = match what {
         What::Apply(kind) => kind.word(),
