@@ -10,13 +10,16 @@ pub(crate) mod act;
 pub(crate) mod apply;
 pub(crate) mod compare;
 pub(crate) mod copy;
+pub(crate) mod history;
 pub(crate) mod meter;
 pub(crate) mod open;
 pub(crate) mod outcome;
+pub(crate) mod pick;
 pub(crate) mod prefetch;
 pub(crate) mod runs;
 pub(crate) mod verify;
 
 pub use apply::{ApplyOptions, DiskBatch};
+pub use history::RunSummary;
 pub use outcome::{ApplyOutcome, ChangedFile, Fault, Suspect};
-pub use runs::{RunSummary, Runs};
+pub use runs::Runs;
