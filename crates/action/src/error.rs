@@ -201,10 +201,10 @@ pub enum Reason {
         is_there: bool,
     },
     /// The file is no longer in the private directory that it was moved to.
-    #[error("cannot be restored: it is no longer in {}, where it was moved", shown(store))]
+    #[error("cannot be restored: it is no longer in {}, where it was moved", shown(at))]
     NotInStaging {
         /// The path of the run's private directory.
-        store: Vec<u8>,
+        at: Vec<u8>,
     },
     /// The name that the run made a separate file is gone.
     #[error("cannot be made a hard link again: it is gone")]

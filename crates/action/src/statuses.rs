@@ -123,13 +123,13 @@ impl<'a> Leased<'a> {
     /// file in between.
     pub(crate) fn end(self) -> (Stat, Option<Stat>) {
         // A writer that waits for the lease can write as soon as it is released.
-        let after = self.file.stat_now().ok().filter(|_| is_alone(&self.lease));
+        let after = self.file.stat_now().ok().filter(|_| is_exclusive(&self.lease));
         (self.before, after)
     }
 }
 
 /// Returns whether the lease was granted, and nobody has waited to write to the file since.
-pub(crate) fn is_alone(lease: &Lease<'_>) -> bool {
+pub(crate) fn is_exclusive(lease: &Lease<'_>) -> bool {
     matches!(lease, Lease::Granted(_)) && lease.holds()
 }
 

@@ -71,8 +71,8 @@ impl<'a> IntentLocator<'a> {
     /// within one mount.
     fn check_mount(&mut self, intent: &Intent, path: &[u8]) -> std::io::Result<()> {
         let Some(staging) = self.staging(intent)? else { return Ok(()) };
-        let (here, store) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
-        if (here.mount, here.device) == (store.mount, store.device) {
+        let (here, staging_dir) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
+        if (here.mount, here.device) == (staging_dir.mount, staging_dir.device) {
             return Ok(());
         }
         let text = "its directory is gone, and another file system is mounted there";
@@ -82,7 +82,7 @@ impl<'a> IntentLocator<'a> {
     /// Opens the staging directory of an intent; `None` if it has none, or if that is gone.
     pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
-        let path = self.store(number)?;
+        let path = self.staging_path(number)?;
         match open_staging(number, path, &mut self.reach) {
             Ok(staging) => Ok(Some(staging)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -93,7 +93,7 @@ impl<'a> IntentLocator<'a> {
     /// Opens the staging directory of an intent, and creates it again if it is gone.
     pub(crate) fn restore_staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some(number) = intent.store else { return Ok(None) };
-        let path = self.store(number)?;
+        let path = self.staging_path(number)?;
         restore_staging(path, &mut self.reach)?;
         open_staging(number, path, &mut self.reach).map(Some)
     }
@@ -125,21 +125,21 @@ impl<'a> IntentLocator<'a> {
 
     /// Returns the reason for a file that is not in its staging directory.
     pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
-        let store = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
-        store.map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging {
-            store: path.clone(),
-        })
+        let staging_dir = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
+        staging_dir
+            .map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging { at: path.clone() })
     }
 
     /// Returns the path of a staging directory. If the journal's line about it is damaged, its content is unknown.
-    fn store(&self, number: u32) -> std::io::Result<&'a [u8]> {
-        let store = self.replay.staging_dirs.get(&number).map(|(path, _)| &path[..]);
-        store.ok_or_else(|| std::io::Error::other("the journal does not say where it was moved"))
+    fn staging_path(&self, number: u32) -> std::io::Result<&'a [u8]> {
+        let staging_dir = self.replay.staging_dirs.get(&number).map(|(path, _)| &path[..]);
+        staging_dir
+            .ok_or_else(|| std::io::Error::other("the journal does not say where it was moved"))
     }
 
     /// Returns the ID of the file system that an intent's file is on.
     pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
-        let store = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
-        store.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
+        let staging_dir = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
+        staging_dir.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
     }
 }

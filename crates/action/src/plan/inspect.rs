@@ -73,11 +73,11 @@ impl Inspector {
     pub fn plan(&mut self, mut plan: Plan, kind: Kind, refused: &mut Vec<Refusal>) -> Option<Plan> {
         let Some(kept) = self.inspect(&plan.keep) else { return Some(plan) };
         let path = plan.keep.target.path.clone();
-        let keeps = KeptLocation { path: &path, stat: &kept.stat, volume: kept.volume };
+        let kept_location = KeptLocation { path: &path, stat: &kept.stat, volume: kept.volume };
         plan.others.retain_mut(|other| {
             let inspected = self.inspect(other);
             let volume = inspected.as_ref().map(|inspected| inspected.volume);
-            if let Err(reason) = keeps.check(kind, &other.stat, volume, &self.distinct) {
+            if let Err(reason) = kept_location.check(kind, &other.stat, volume, &self.distinct) {
                 refused.push(Refusal { path: other.target.path.clone(), reason });
                 return false;
             }

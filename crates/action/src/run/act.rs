@@ -17,7 +17,7 @@ use crate::run::apply::Worker;
 use crate::run::copy::CopyJob;
 use crate::run::open::{KeptFile, OpenedFile, Redundant};
 use crate::staging::name_swap::{NameSwap, Substitute, TakenOut};
-use crate::statuses::is_alone;
+use crate::statuses::is_exclusive;
 
 impl Worker<'_> {
     /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the
@@ -81,7 +81,7 @@ impl Worker<'_> {
     /// Records the status change time of a copy that replaced a file, unless a program may have written to it since.
     fn record_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
         let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
-        if let Some(copy) = copy.filter(|_| is_alone(lease)) {
+        if let Some(copy) = copy.filter(|_| is_exclusive(lease)) {
             self.outcome.statuses.record_made(&copy);
         }
     }
@@ -95,7 +95,7 @@ impl Worker<'_> {
         }
         // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
         // may have written since the name changed.
-        let now = one.opened.file.stat_now().ok().filter(|_| is_alone(lease));
+        let now = one.opened.file.stat_now().ok().filter(|_| is_exclusive(lease));
         statuses.record(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
     }

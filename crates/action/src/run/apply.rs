@@ -71,7 +71,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a RunContext<'a>,
     pub(crate) disk: &'a Disk,
     pub(crate) reach: Reach,
-    pub(crate) used: WorkerStagings,
+    pub(crate) stagings: WorkerStagings,
     pub(crate) scratch: Scratch,
     /// Lines to append to the journal with the next write.
     pub(crate) lines: Lines,
@@ -146,7 +146,7 @@ fn on_disk(
             shared,
             disk: &disk,
             reach: Reach::new(shared.options.open_dirs),
-            used: WorkerStagings::default(),
+            stagings: WorkerStagings::default(),
             scratch: Scratch::default(),
             lines: Lines::default(),
             manifest_lines: BTreeMap::new(),

@@ -116,9 +116,10 @@ impl Worker<'_> {
             _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
         }
-        let keeps = KeptLocation { path: &kept.target.path, stat: &kept.stat, volume: kept.volume };
+        let kept_location =
+            KeptLocation { path: &kept.target.path, stat: &kept.stat, volume: kept.volume };
         let distinct = &self.shared.options.distinct;
-        keeps.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
+        kept_location.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
         // A file in quarantine keeps its inode and its times.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
@@ -147,17 +148,17 @@ impl Worker<'_> {
         }));
         self.lines.push(&will);
         if let (Kind::Quarantine, Some(staging)) = (kind, &staging) {
-            let told = self.manifest_lines.entry(staging.number);
-            let (_, lines) = told.or_insert_with(|| (staging.clone(), Lines::default()));
+            let pending = self.manifest_lines.entry(staging.number);
+            let (_, lines) = pending.or_insert_with(|| (staging.clone(), Lines::default()));
             lines.push(&will);
         }
         Ok(Redundant { opened, n, staging, link, digest: None })
     }
 
     fn staging(&mut self, opened: &OpenedFile<'_>) -> Result<Staging, StagingFailure> {
-        let Worker { shared, reach, used, .. } = self;
+        let Worker { shared, reach, stagings, .. } = self;
         let dir_path = split(&opened.target.path).0;
-        used.staging(shared.staging_dirs, &opened.stat, dir_path, reach, shared.journal)
+        stagings.staging(shared.staging_dirs, &opened.stat, dir_path, reach, shared.journal)
     }
 
     /// Ensures that a file's content is on the disk before anything relies on it.

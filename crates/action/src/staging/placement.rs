@@ -123,9 +123,9 @@ impl StagingDirs {
         journal: &Journal,
     ) -> Result<PlacedStaging, StagingFailure> {
         let mut placements = self.placements();
-        let serves = |store: &&PlacedStaging| store.scope.serves(file, dir_path, self.stays());
-        if let Some(store) = placements.staging_dirs.iter().find(serves) {
-            return Ok(store.clone());
+        let serves = |placed: &&PlacedStaging| placed.scope.serves(file, dir_path, self.stays());
+        if let Some(placed) = placements.staging_dirs.iter().find(serves) {
+            return Ok(placed.clone());
         }
         let above = choose_parent(dir_path, reach).map_err(StagingFailure::File)?;
         let scope = StagingScope { mount: file.mount, device: file.device, above, beside: false };
@@ -143,7 +143,7 @@ impl StagingDirs {
             path: JsonBytes(path.clone()),
             fsid,
         })?;
-        let store = match make_staging(&scope.above, &self.id, reach, false) {
+        let placed = match make_staging(&scope.above, &self.id, reach, false) {
             Ok(()) => PlacedStaging { scope, number, path },
             Err(reason) if reason.is_full() && self.may_be_beside(dir_path, reach) => {
                 self.beside(file, dir_path, fsid, &mut placements, journal)?
@@ -153,8 +153,8 @@ impl StagingDirs {
                 return Err(StagingFailure::File(reason));
             }
         };
-        placements.staging_dirs.push(store.clone());
-        Ok(store)
+        placements.staging_dirs.push(placed.clone());
+        Ok(placed)
     }
 
     /// Returns whether files may use names beside them when the disk has no room for a directory.

@@ -104,10 +104,10 @@ pub(crate) struct TreeRecord {
     pub(crate) store_in: Option<TreeIdentity>,
     /// Whether the entry in the staging directory was checked.
     #[serde(skip)]
-    pub(crate) moved: bool,
+    pub(crate) is_verified: bool,
     /// Whether the tree is settled: lop moved it back, or its staging directory is gone.
     #[serde(skip)]
-    pub(crate) over: bool,
+    pub(crate) is_settled: bool,
 }
 
 /// Identifies an entry on its file system, also after a restart. Device numbers may change then, and inode numbers
@@ -175,7 +175,7 @@ impl TrashReplay {
 
     /// Returns the staging directory of a tree.
     pub(crate) fn staging_of(&self, tree: &TreeRecord) -> Option<&StagingRecord> {
-        self.staging_dirs.iter().find(|store| store.number == tree.store)
+        self.staging_dirs.iter().find(|staging_dir| staging_dir.number == tree.store)
     }
 
     fn apply(&mut self, line: TrashRecord) {
@@ -188,10 +188,10 @@ impl TrashReplay {
             }
             TrashRecord::Tree(tree) => drop(self.trees.insert(tree.n, tree)),
             TrashRecord::Moved { n } => {
-                self.trees.entry(n).and_modify(|tree| tree.moved = true);
+                self.trees.entry(n).and_modify(|tree| tree.is_verified = true);
             }
             TrashRecord::Back { n } | TrashRecord::Gone { n } => {
-                self.trees.entry(n).and_modify(|tree| tree.over = true);
+                self.trees.entry(n).and_modify(|tree| tree.is_settled = true);
             }
             TrashRecord::Not { n } => drop(self.trees.remove(&n)),
             TrashRecord::Removed { entries, failed } => {
@@ -206,7 +206,8 @@ impl TrashReplay {
     fn now(&self, folder: &Path, run: u64) -> TrashSummary {
         let &TrashReplay { started_ms, ended_ms, entries, failed, .. } = self;
         let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
-        let staging_dirs = self.staging_dirs.iter().map(|store| store.path.clone()).collect();
+        let staging_dirs =
+            self.staging_dirs.iter().map(|staging_dir| staging_dir.path.clone()).collect();
         let held = || Lock::try_take(&lock_path(folder, run)).ok()?.err().flatten();
         let process = if ended_ms.is_none() { held() } else { None };
         TrashSummary { run, started_ms, ended_ms, trees, staging_dirs, entries, failed, process }
@@ -216,7 +217,7 @@ impl TrashReplay {
 /// Returns whether a path can be that of the run's staging directory. Nothing outside of such a directory is
 /// removed, whatever a journal says.
 fn is_staging_dir(path: &[u8], id: &str) -> bool {
-    let (store, own) = split(path);
-    let above = split(store);
+    let (outer, own) = split(path);
+    let above = split(outer);
     path.starts_with(b"/") && own == id.as_bytes() && above.1.starts_with(STORE_PREFIX.as_bytes())
 }

@@ -38,9 +38,9 @@ impl TrashRun {
     pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
         let (replay, mut reach) = (self.replay()?, Reach::new(MAX_OPEN_DIRS));
         let mut missing = Vec::new();
-        for tree in replay.trees.values().filter(|tree| !tree.over) {
-            let Some(store) = replay.staging_of(tree) else { continue };
-            let Some(is_at_path) = locate_tree(tree, store, &mut reach) else { continue };
+        for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
+            let Some(staging_dir) = replay.staging_of(tree) else { continue };
+            let Some(is_at_path) = locate_tree(tree, staging_dir, &mut reach) else { continue };
             let n = tree.n;
             self.journal.append_record(&if is_at_path {
                 TrashRecord::Not { n }
@@ -49,7 +49,7 @@ impl TrashRun {
             })?;
             missing.push(MissingTree {
                 path: tree.path.0.clone(),
-                store: store.path.clone(),
+                store: staging_dir.path.clone(),
                 is_at_path,
             });
         }
@@ -58,8 +58,8 @@ impl TrashRun {
 }
 
 /// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
-fn locate_tree(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> Option<bool> {
-    let has_store = match open_staging(store.number, &store.path, reach) {
+fn locate_tree(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut Reach) -> Option<bool> {
+    let has_staging_dir = match open_staging(staging_dir.number, &staging_dir.path, reach) {
         Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
             Err(e) if e.kind() == ErrorKind::NotFound => true,
             _ => return None,
@@ -72,7 +72,7 @@ fn locate_tree(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> O
         Err(e) if !is_nothing_there(&e) => return None,
         _ => {}
     }
-    (!has_store && is_mounted(tree, store, reach)).then_some(false)
+    (!has_staging_dir && is_mounted(tree, staging_dir, reach)).then_some(false)
 }
 
 /// Returns whether an error means that a path does not exist. An ancestor may be another kind of entry by now.
@@ -81,7 +81,8 @@ fn is_nothing_there(error: &io::Error) -> bool {
 }
 
 /// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
-fn is_mounted(tree: &TreeRecord, store: &StagingRecord, reach: &mut Reach) -> bool {
-    let stat: io::Result<Stat> = reach.dir(parent_of_outer(&store.path)).and_then(|dir| dir.stat());
+fn is_mounted(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut Reach) -> bool {
+    let stat: io::Result<Stat> =
+        reach.dir(parent_of_outer(&staging_dir.path)).and_then(|dir| dir.stat());
     tree.store_in.zip(stat.ok()).is_some_and(|(mark, stat)| mark.is_of(&stat))
 }

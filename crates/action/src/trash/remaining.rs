@@ -20,7 +20,7 @@ use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 /// A tree in the trash.
 #[derive(Debug)]
 pub struct TrashedTree {
-    noted: TreeRecord,
+    record: TreeRecord,
     /// The path that the tree had.
     pub path: Vec<u8>,
     /// The path of the tree now.
@@ -43,7 +43,7 @@ impl TrashRun {
     pub(crate) fn remaining_of(&self, replay: &TrashReplay) -> (Vec<TrashedTree>, Vec<Refusal>) {
         let (mut left, mut unknown) = (Vec::new(), Vec::new());
         let mut reach = Reach::new(MAX_OPEN_DIRS);
-        for tree in replay.trees.values().filter(|tree| !tree.over) {
+        for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
             let found = self
                 .staging(replay, tree, &mut reach)
                 .and_then(|staging| self.verify_arrived(tree, &staging, &mut reach, None));
@@ -52,8 +52,8 @@ impl TrashRun {
                 Err(reason) => unknown.push(Refusal { path: tree.path.0.clone(), reason }),
             }
         }
-        for store in &replay.staging_dirs {
-            unknown.extend(strangers(replay, store, &mut reach));
+        for staging_dir in &replay.staging_dirs {
+            unknown.extend(unknown_entries(replay, staging_dir, &mut reach));
         }
         (left, unknown)
     }
@@ -66,13 +66,15 @@ impl TrashRun {
         tree: &TreeRecord,
         reach: &mut Reach,
     ) -> Result<Staging, Reason> {
-        let store = replay.staging_of(tree).ok_or(Reason::StagingUnknown)?;
-        open_staging(store.number, &store.path, reach).map_err(|source| match source.kind() {
-            ErrorKind::NotFound => Reason::StagingMissing {
-                at: store.path.clone(),
-                journal: journal_path(&self.folder, self.run, TREES_SUFFIX),
-            },
-            _ => Reason::Failed { op: Op::Open, source },
+        let staging_dir = replay.staging_of(tree).ok_or(Reason::StagingUnknown)?;
+        open_staging(staging_dir.number, &staging_dir.path, reach).map_err(|source| {
+            match source.kind() {
+                ErrorKind::NotFound => Reason::StagingMissing {
+                    at: staging_dir.path.clone(),
+                    journal: journal_path(&self.folder, self.run, TREES_SUFFIX),
+                },
+                _ => Reason::Failed { op: Op::Open, source },
+            }
         })
     }
 
@@ -89,30 +91,30 @@ impl TrashRun {
         held: Option<&File>,
     ) -> Result<Option<TrashedTree>, Reason> {
         let name = staging.name_of(tree.n);
-        let came = match staging.dir.stat_child(&name) {
+        let arrived = match staging.dir.stat_child(&name) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            came => came.map_err(Reason::failed(Op::Stat))?,
+            arrived => arrived.map_err(Reason::failed(Op::Stat))?,
         };
         let (path, at) = (tree.path.0.clone(), staging.path_of(&name));
-        let left = TrashedTree { noted: tree.clone(), path, at, dir: Rc::clone(&staging.dir) };
-        if tree.moved {
+        let left = TrashedTree { record: tree.clone(), path, at, dir: Rc::clone(&staging.dir) };
+        if tree.is_verified {
             return Ok(Some(left));
         }
-        let is_held = |held: &File| held.stat().is_ok_and(|held| held.key() == came.key());
-        if !held.map_or_else(|| TreeIdentity::from(&came) == tree.is, is_held) {
+        let is_held = |held: &File| held.stat().is_ok_and(|held| held.key() == arrived.key());
+        if !held.map_or_else(|| TreeIdentity::from(&arrived) == tree.is, is_held) {
             return Err(self.move_back_swapped(&left, reach));
         }
         // If this cannot be recorded, the entry is verified again next time.
-        let _noted = self.journal.append_record(&TrashRecord::Moved { n: tree.n });
+        let _recorded = self.journal.append_record(&TrashRecord::Moved { n: tree.n });
         Ok(Some(left))
     }
 
     /// Moves back an entry that was renamed by mistake, and returns why it is not removed.
     fn move_back_swapped(&self, left: &TrashedTree, reach: &mut Reach) -> Reason {
-        match put_back(left, reach) {
+        match move_to_former_name(left, reach) {
             Ok(()) => {
                 // If this cannot be recorded, the entry is found missing later.
-                let _noted = self.journal.append_record(&TrashRecord::Not { n: left.noted.n });
+                let _recorded = self.journal.append_record(&TrashRecord::Not { n: left.record.n });
                 Reason::Swapped
             }
             Err(_) => Reason::Stranded { at: left.at.clone() },
@@ -125,26 +127,32 @@ impl TrashRun {
     ///
     /// If the tree cannot be moved back, it stays in the trash. If only the journal cannot be written, the tree is
     /// back.
-    pub fn give_back(&self, left: &TrashedTree) -> Result<(), Error> {
+    pub fn move_back(&self, left: &TrashedTree) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));
-        put_back(left, &mut Reach::new(MAX_OPEN_DIRS)).context(Op::Rename, context)?;
-        self.journal.append_record(&TrashRecord::Back { n: left.noted.n })
+        move_to_former_name(left, &mut Reach::new(MAX_OPEN_DIRS)).context(Op::Rename, context)?;
+        self.journal.append_record(&TrashRecord::Back { n: left.record.n })
     }
 }
 
 /// Moves an entry of the staging directory back to its name, if the name is free and its directory is the same as
 /// before. Another directory might give other users access.
-fn put_back(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> {
+fn move_to_former_name(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> {
     let (dir, name) = reach.site(&left.path)?;
-    if TreeIdentity::from(&dir.stat()?) != left.noted.was_in {
+    if TreeIdentity::from(&dir.stat()?) != left.record.was_in {
         return Err(ErrorKind::NotFound.into());
     }
-    left.dir.move_new(&staged_name(left.noted.n), &dir, &name)
+    left.dir.move_new(&staged_name(left.record.n), &dir, &name)
 }
 
 /// Returns the entries of a staging directory that are not in the journal.
-fn strangers(replay: &TrashReplay, store: &StagingRecord, reach: &mut Reach) -> Vec<Refusal> {
-    let Ok(staging) = open_staging(store.number, &store.path, reach) else { return Vec::new() };
+fn unknown_entries(
+    replay: &TrashReplay,
+    staging_dir: &StagingRecord,
+    reach: &mut Reach,
+) -> Vec<Refusal> {
+    let Ok(staging) = open_staging(staging_dir.number, &staging_dir.path, reach) else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
     let listed = staging.dir.open_below_within(b".").and_then(|dir| {
         dir.for_each(&mut DirBuffer::default(), |item| {
@@ -154,6 +162,8 @@ fn strangers(replay: &TrashReplay, store: &StagingRecord, reach: &mut Reach) -> 
         })
     });
     let failed = |source| Reason::Failed { op: Op::List, source };
-    found.extend(listed.err().map(|e| Refusal { path: store.path.clone(), reason: failed(e) }));
+    found.extend(
+        listed.err().map(|e| Refusal { path: staging_dir.path.clone(), reason: failed(e) }),
+    );
     found
 }

@@ -48,7 +48,7 @@ pub struct TrashRun {
     pub(crate) run: u64,
     pub(crate) journal: Journal,
     /// How many entries removed by this process the journal has recorded.
-    noted_entries: AtomicU64,
+    recorded_entries: AtomicU64,
     _lock: Lock,
 }
 
@@ -97,10 +97,10 @@ impl TrashRun {
         let discard = TrashRun::new(folder, run, journal, lock);
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
         let mut begun = Started { run: discard, moved, refused, ended };
-        let (staging_dirs, mut used, mut reach) =
+        let (staging_dirs, mut stagings, mut reach) =
             (StagingDirs::new(&id, None), WorkerStagings::default(), Reach::new(MAX_OPEN_DIRS));
         for tree in trees {
-            match begun.run.move_aside(tree, &staging_dirs, &mut used, &mut reach) {
+            match begun.run.move_aside(tree, &staging_dirs, &mut stagings, &mut reach) {
                 Ok(moved) => begun.moved += u64::from(moved),
                 Err(StagingFailure::File(reason)) => {
                     begun.refused.push(Refusal { path: tree.path.clone(), reason });
@@ -119,7 +119,7 @@ impl TrashRun {
         &self,
         tree: &Tree,
         staging_dirs: &StagingDirs,
-        used: &mut WorkerStagings,
+        stagings: &mut WorkerStagings,
         reach: &mut Reach,
     ) -> Result<bool, StagingFailure> {
         let failed = |op| move |source| StagingFailure::File(Reason::Failed { op, source });
@@ -138,8 +138,8 @@ impl TrashRun {
         }
         // The directory's metadata, as a subvolume has a device number of its own.
         let around = dir.stat().map_err(failed(Op::Stat))?;
-        let staging = used.staging(staging_dirs, &around, dir_path, reach, &self.journal)?;
-        let noted = TreeRecord {
+        let staging = stagings.staging(staging_dirs, &around, dir_path, reach, &self.journal)?;
+        let record = TreeRecord {
             n: self.journal.number(),
             store: staging.number,
             path: JsonBytes(tree.path.clone()),
@@ -151,15 +151,15 @@ impl TrashRun {
                 .ok()
                 .as_ref()
                 .map(TreeIdentity::from),
-            moved: false,
-            over: false,
+            is_verified: false,
+            is_settled: false,
         };
-        self.journal.append_record(&TrashRecord::Tree(noted.clone()))?;
-        if let Err(source) = dir.take_out(&name, &staging.dir, &staging.name_of(noted.n)) {
-            self.journal.append_record(&TrashRecord::Not { n: noted.n })?;
+        self.journal.append_record(&TrashRecord::Tree(record.clone()))?;
+        if let Err(source) = dir.take_out(&name, &staging.dir, &staging.name_of(record.n)) {
+            self.journal.append_record(&TrashRecord::Not { n: record.n })?;
             return Err(failed(Op::Rename)(source));
         }
-        self.verify_arrived(&noted, &staging, reach, Some(&held))
+        self.verify_arrived(&record, &staging, reach, Some(&held))
             .map_err(StagingFailure::File)
             .map(|_| true)
     }
@@ -230,7 +230,7 @@ impl TrashRun {
             folder: folder.into(),
             run,
             journal,
-            noted_entries: AtomicU64::new(0),
+            recorded_entries: AtomicU64::new(0),
             _lock: lock,
         }
     }
@@ -241,11 +241,11 @@ impl TrashRun {
     ///
     /// If the journal cannot be written.
     pub fn note_progress(&self, removed: u64, failed: Option<u64>) -> Result<(), Error> {
-        let noted_entries = self.noted_entries.load(Relaxed);
-        let entries = removed.saturating_sub(noted_entries);
+        let recorded_entries = self.recorded_entries.load(Relaxed);
+        let entries = removed.saturating_sub(recorded_entries);
         if entries > 0 || failed.is_some() {
             self.journal.append_record(&TrashRecord::Removed { entries, failed })?;
-            self.noted_entries.store(noted_entries + entries, Relaxed);
+            self.recorded_entries.store(recorded_entries + entries, Relaxed);
         }
         Ok(())
     }
@@ -285,8 +285,8 @@ fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
 fn remove_staging_dirs(replay: &TrashReplay) -> bool {
     let mut reach = Reach::new(MAX_OPEN_DIRS);
     let mut all_gone = true;
-    for store in &replay.staging_dirs {
-        all_gone &= remove_staging_if_empty(&store.path, &mut reach);
+    for staging_dir in &replay.staging_dirs {
+        all_gone &= remove_staging_if_empty(&staging_dir.path, &mut reach);
     }
     all_gone
 }

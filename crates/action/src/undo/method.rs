@@ -141,7 +141,7 @@ impl<'p> Finder<'p> {
                 (Some(_), _) => Ok(RestoreMethod::MoveBack),
             };
         }
-        if self.stored_itself(intent, staging).is_some() {
+        if self.staged_itself(intent, staging).is_some() {
             return Ok(RestoreMethod::MoveBack);
         }
         let is_back = |now: &Stat| {
@@ -168,7 +168,7 @@ impl<'p> Finder<'p> {
 
     /// Returns the file itself if the run removed it, but it is still in the staging directory, as a power failure
     /// can leave it.
-    pub(crate) fn stored_itself(&self, intent: &Intent, staging: Option<&Staging>) -> Option<Stat> {
+    pub(crate) fn staged_itself(&self, intent: &Intent, staging: Option<&Staging>) -> Option<Stat> {
         let staging = staging.filter(|_| intent.kind != Kind::Separate)?;
         let fsid = self.locator.fsid(intent);
         NameSwap::names_of(staging, intent.n).into_iter().find_map(|name| {

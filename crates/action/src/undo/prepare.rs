@@ -29,12 +29,12 @@ impl Undo<'_> {
         if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {
             // The entry in the staging directory is another name, or a copy that never got its name.
             let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
-            let _cannot_be_told = finish_separate(&self.finder.locator, intent, &location, &names);
+            let _undecided = finish_separate(&self.finder.locator, intent, &location, &names);
         }
         let entry = (&*location.dir, &*location.name);
         match self.finder.method(logged, Some(entry), location.staging.as_ref())? {
             RestoreMethod::InPlace => {}
-            RestoreMethod::MoveBack => self.give_back(logged, &location)?,
+            RestoreMethod::MoveBack => self.move_back(logged, &location)?,
             RestoreMethod::Link { .. } | RestoreMethod::Copy { .. } => {
                 return self.make(logged, location).map(Preparation::Prepared);
             }
@@ -43,7 +43,7 @@ impl Undo<'_> {
     }
 
     /// Moves a file from the staging directory back to its name.
-    pub(crate) fn give_back(
+    pub(crate) fn move_back(
         &mut self,
         logged: &LoggedIntent,
         location: &IntentLocation,
@@ -51,7 +51,7 @@ impl Undo<'_> {
         let intent = &logged.intent;
         let staging = location.staging.as_ref().ok_or(Reason::StagingUnknown)?;
         let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
-        if let Some(file) = self.finder.stored_itself(intent, Some(staging))
+        if let Some(file) = self.finder.staged_itself(intent, Some(staging))
             && intent.kind != Kind::Quarantine
         {
             return names.roll_back(&substitute_of(logged, file.device));

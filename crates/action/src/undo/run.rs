@@ -151,7 +151,7 @@ impl Undo<'_> {
     /// Syncs what was restored and records it, also after a stop, and removes empty staging directories.
     fn finish(&mut self, went_through: bool) -> Result<(), Error> {
         self.finder.locator.cleanup();
-        let failed = self.sync_stores(&BTreeMap::new()).into_iter().next();
+        let failed = self.sync_file_systems(&BTreeMap::new()).into_iter().next();
         let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_stranded());
         if went_through && failed.is_none() && !is_left {
             self.lines.push(&Record::UndoEnd { ended_ms: Some(now_ms()) });
@@ -221,7 +221,7 @@ impl Undo<'_> {
         if staging_dirs.is_empty() && !waiting {
             return Ok(ready);
         }
-        let failed = self.sync_stores(&staging_dirs);
+        let failed = self.sync_file_systems(&staging_dirs);
         let mut safe = Vec::with_capacity(ready.len());
         for copy in ready {
             let Some(staging) = &copy.location.staging else { continue };

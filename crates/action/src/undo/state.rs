@@ -99,7 +99,7 @@ impl Undo<'_> {
 
     /// Syncs the file systems with pending changes, and those in `others`, and then queues the records of the
     /// restored files. Returns the errors by the number of the staging directory.
-    pub(crate) fn sync_stores(
+    pub(crate) fn sync_file_systems(
         &mut self,
         others: &BTreeMap<u32, Rc<Dir>>,
     ) -> BTreeMap<u32, io::Error> {

@@ -294,10 +294,10 @@ fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
     let away = world.tree.with_extension("away");
     fs::rename(&world.tree, &away).expect("is moved");
     fs::create_dir(&world.tree).expect("is made");
-    assert!(discard.give_back(&left[0]).is_err(), "others may see into this one");
+    assert!(discard.move_back(&left[0]).is_err(), "others may see into this one");
     fs::remove_dir(&world.tree).expect("is empty");
     fs::rename(&away, &world.tree).expect("is moved back");
-    discard.give_back(&left[0]).expect("is given back");
+    discard.move_back(&left[0]).expect("is given back");
     assert_eq!(fs::read(world.tree.join("a/b/c")).expect("is back"), b"one");
     drop(discard);
     assert_eq!(finish(&world), 2);

@@ -197,7 +197,7 @@ fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
         let (left, unknown) = discard.remaining().expect("is read");
         assert_eq!((left.len(), unknown.len()), (3, 0), "{unknown:?}");
         for tree in &left {
-            discard.give_back(tree).expect("is given back");
+            discard.move_back(tree).expect("is given back");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(discard.finish().expect("is noted"));
@@ -292,7 +292,7 @@ fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
             let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
             assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");
             for tree in &left {
-                discard.give_back(tree).expect("is given back");
+                discard.move_back(tree).expect("is given back");
             }
             assert!(discard.finish().expect("is noted"), "{number}: {}", ended.account);
         }

@@ -322,7 +322,7 @@ fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) 
         && failed == problems.len() as u64
         && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
     // If its name is taken meanwhile it stays, and known.
-    if all_are_stores && discard.give_back(tree).is_ok() {
+    if all_are_stores && discard.move_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
         }
