@@ -5,7 +5,7 @@
 //! lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`] keeps the
 //! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
-//! A lease keeps other programs from writing to the file in between ([`Leased`]). Where the kernel grants none (FUSE,
+//! A lease keeps other programs from writing to the file in between (`Leased`). Where the kernel grants none (FUSE,
 //! files of another user), no new time is adopted.
 //!
 //! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,

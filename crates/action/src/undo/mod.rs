@@ -1,4 +1,4 @@
-//! Undo: restores what a run changed, or tells what it would restore.
+//! Undo: restores what a run changed, or previews that.
 //!
 //! `run` goes through the files of a run in batches, `method` finds out how a file can be restored, `prepare` and
 //! `restore` make the link or copy in the private directory, `replace` moves it to its name, and `state` is what they
