@@ -1,4 +1,7 @@
-//! Why a run could not go on, and why a file was left as it is.
+//! Why a run failed, and why a file was left alone.
+//!
+//! [`Error`] ends a run, [`Reason`] concerns one file. The texts are complete for users, except that [`Reason`]
+//! names neither its file nor what to do next; the command line adds both.
 
 use std::borrow::Cow;
 use std::io;
@@ -7,44 +10,44 @@ use std::path::PathBuf;
 use content::ReadError;
 use fsops::Op;
 
-use crate::kind::Kind;
+use crate::plan::kind::Kind;
 
-/// Why a run could not begin, or go on. What was done until then is in the journal.
+/// Why a run could not start or could not continue. Whatever was done until then is in the journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file of lop's own cannot be used.
+    /// One of lop's own files cannot be used.
     #[error(transparent)]
     File(#[from] fsops::Error),
-    /// A journal is not one of this version, or is damaged.
+    /// A journal is damaged, or another version of lop wrote it.
     #[error("cannot use the journal {}: {why}", path.display())]
     Journal {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// There is no such run.
+    /// There is no run with this number.
     #[error("there is no run {0}")]
     NoRun(u64),
-    /// The run removed trees for good.
+    /// The run removed trees permanently.
     #[error("run {0} was a purge, and what it removed cannot be restored")]
-    Final(u64),
-    /// The run made files share disk space, and nothing else.
+    WasPurge(u64),
+    /// The run only made files share disk space.
     #[error(
         "run {run} made files share disk space, which changed neither their names nor their contents: there is \
-         nothing to take back"
+         nothing to undo"
     )]
-    Shared {
-        /// The run.
+    NothingToRestore {
+        /// The number of the run.
         run: u64,
-        /// The last run before it that something is left to bring back of, if that was looked for.
+        /// The last earlier run that has something to restore, if the caller did not name a run.
         older: Option<u64>,
     },
-    /// All runs are undone, or there is none.
+    /// Every run is undone, or there is none.
     #[error("there is nothing to undo")]
     NothingToUndo,
-    /// The work was stopped on request.
+    /// The user asked to stop.
     #[error(transparent)]
     Interrupted(#[from] runtime::Interrupted),
 }
@@ -53,168 +56,168 @@ pub enum Error {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A system call failed.
+    /// A system call on the file failed.
     #[error("cannot {}: {source}", op.verb())]
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         op: Op,
-        /// What the system answered.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The same for the file that stays.
+    /// A system call on the kept file failed.
     #[error("cannot {} the kept file: {source}", op.verb())]
     KeptFailed {
-        /// What was tried.
+        /// The operation that failed.
         op: Op,
-        /// What the system answered.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is no longer what it was when it was decided about.
+    /// The file has changed since it was planned.
     #[error("changed since it was planned")]
     Changed,
-    /// The kept file is not.
+    /// The kept file has changed since it was planned.
     #[error("the kept file changed since it was planned")]
     KeptChanged,
     /// The file belongs to the catalog in use, or is one of its journals.
     #[error("belongs to lop's catalog; only lop itself may change it")]
-    Own,
+    OwnFile,
     /// The kept file belongs to the catalog in use, or is one of its journals.
     #[error("the kept file belongs to lop's catalog, and lop may change it at any time")]
-    KeptOwn,
+    KeptOwnFile,
     /// The file is in quarantine.
     #[error("is in quarantine; list such files with 'lop quarantine list'")]
-    InStore,
+    InQuarantine,
     /// The kept file is in quarantine.
     #[error(
         "the kept file is in quarantine and could be purged; run 'lop quarantine restore' first"
     )]
-    KeptInStore,
-    /// The kept file has lost its name.
+    KeptInQuarantine,
+    /// The kept file no longer has its name.
     #[error("the kept file is no longer where it was")]
     KeptGone,
-    /// The bytes differ.
+    /// The bytes of the two files differ.
     #[error("is not equal to the kept file")]
     Differs,
-    /// It is another name of the kept file, or the same name by another path.
+    /// The file is another name of the kept file, or the same name by another path.
     #[error("is the kept file itself")]
-    Same,
-    /// The kept file may be this very file by another path.
+    IsKeptFile,
+    /// The kept file may be this very file under another path.
     #[error(
         "the file that would be kept is on {}, and may be this very file by another path",
         called("a", file_system)
     )]
-    View {
-        /// What the kept file's file system is called.
+    MaybeAlias {
+        /// The name of the kept file's file system.
         file_system: &'static str,
     },
-    /// The file system knows no such thing.
+    /// The file system does not support this kind of action.
     #[error("{} {}", called("this", file_system), cannot(*kind))]
     Unsupported {
-        /// What the file system is called.
+        /// The name of the file system.
         file_system: &'static str,
-        /// What was to be done.
+        /// The kind of action.
         kind: Kind,
     },
-    /// Names in its directory cannot be changed.
+    /// Names in the directory of the file cannot be changed.
     #[error("cannot change names in {}: {source}", shown(at))]
     Directory {
-        /// The directory.
+        /// The path of the directory.
         at: Vec<u8>,
-        /// What the system answered.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The private directory that it would go through cannot be used.
+    /// The private directory that the file would pass through cannot be used.
     #[error("cannot use {}: {source}", shown(at))]
-    Store {
-        /// That directory.
+    Staging {
+        /// The path of that directory.
         at: Vec<u8>,
-        /// What the system answered.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The private directory that it would go through cannot be made private.
-    #[error("cannot use {}: it is not private, others may reach what is in it", shown(at))]
+    /// The private directory that the file would pass through is accessible to other users.
+    #[error("cannot use {}: other users can access it", shown(at))]
     NotPrivate {
-        /// That directory.
+        /// The path of that directory.
         at: Vec<u8>,
     },
-    /// It is no further name of a file.
-    #[error("is a file of its own already")]
-    Alone,
-    /// Some program has it open for writing.
+    /// The file has only this name, so it cannot be separated.
+    #[error("has no other hard link")]
+    NotHardLinked,
+    /// A program has the file open for writing.
     #[error("is open for writing")]
-    Written,
-    /// Some program has the kept file open for writing.
+    OpenForWriting,
+    /// A program has the kept file open for writing.
     #[error("the kept file is open for writing")]
-    KeptWritten,
-    /// Its time is further away than nanoseconds in 64 bits reach, so undo could not give it back.
-    #[error("its time is before 1678 or after 2262, and could not be restored")]
-    Time,
-    /// Something else took its place just then.
-    #[error("something else took its place meanwhile")]
+    KeptOpenForWriting,
+    /// The modification time does not fit into 64 bits of nanoseconds, so undo could not restore it.
+    #[error("its modification time is before 1678 or after 2262, and an undo could not restore it")]
+    TimeOutOfRange,
+    /// Another entry took the file's place during the action.
+    #[error("was replaced by something else meanwhile")]
     Swapped,
-    /// It could not be given its name back, which is tried again by the next run.
-    #[error("could not be given its name back; it is {} until the next run", shown(at))]
-    Left {
-        /// Where it is now.
+    /// The file could not be given its name back. The next run tries again.
+    #[error("could not be moved back; it stays at {} until the next run", shown(at))]
+    Stranded {
+        /// The path where it is now.
         at: Vec<u8>,
     },
-    /// The private directory that it was moved to cannot be found.
-    #[error("was moved to a directory that is not there now; is its file system mounted?")]
-    NoStore,
-    /// The private directory that a tree was moved to is not there, and its file system may not be.
+    /// The private directory that the file was moved to is unknown.
+    #[error("was moved to a directory that is missing now; is its file system mounted?")]
+    StagingUnknown,
+    /// The private directory that a tree was moved to is missing; its file system may not be mounted.
     #[error(
-        "was moved to {}, which is not there; mount its file system, or remove {} if that is gone for good",
+        "was moved to {}, which is missing; mount its file system, or, if that is lost, remove {}",
         shown(at),
         journal.display()
     )]
-    StoreAway {
-        /// That directory.
+    StagingMissing {
+        /// The path of that directory.
         at: Vec<u8>,
-        /// The journal of the run, which is all that is known of it.
+        /// The journal of the run, the only record of the tree.
         journal: PathBuf,
     },
-    /// It is in a private directory, and the journal says nothing of it.
-    #[error("is in the directory of a run whose journal does not know it")]
-    Unknown,
-    /// Something else has its name, which undo does not overwrite.
+    /// The entry is in a private directory, but the journal does not name it.
+    #[error("is in the directory of a run whose journal does not list it")]
+    NotInJournal,
+    /// Another entry has the file's name. Undo does not overwrite it.
     #[error("something else has its name now")]
-    Taken,
-    /// The file that was kept for it has changed or is gone, so it may be the last one.
+    NameTaken,
+    /// The file kept for this one has changed or is gone, so this may be the last copy.
     #[error("stays: the file kept for it has changed or is gone")]
-    Last,
-    /// It is back, but who is not root cannot give it the owner that it had.
-    #[error("is back, but has another owner or group than it had")]
-    Owner,
-    /// The file that was kept for it, of which undo makes a copy, is not what was compared.
+    NoEqualLeft,
+    /// The file is restored, but only root could give it its former owner.
+    #[error("is restored, but without its former owner or group")]
+    OwnerNotRestored,
+    /// The kept file, which undo would copy, is not the file that was compared.
     #[error(
         "cannot be restored: {}, the copy that was kept, {}",
         shown(kept),
         if *is_there { "has changed" } else { "is gone" }
     )]
-    Lost {
+    KeptLost {
         /// The path of the kept file.
         kept: Vec<u8>,
-        /// Whether there is a file.
+        /// Whether a file has that path.
         is_there: bool,
     },
-    /// It is no longer in the store that it was moved to.
-    #[error("cannot be restored: it is no longer in {}, where it was put", shown(store))]
-    NotInStore {
-        /// The run's directory in the store.
-        store: Vec<u8>,
+    /// The file is no longer in the private directory that it was moved to.
+    #[error("cannot be restored: it is no longer in {}, where it was moved", shown(at))]
+    NotInStaging {
+        /// The path of the run's private directory.
+        at: Vec<u8>,
     },
-    /// The name that was made a file of its own is gone.
+    /// The name that the run made a separate file is gone.
     #[error("cannot be made a hard link again: it is gone")]
-    Missing,
-    /// The file that it was a name of has all its other names where lop has not looked.
+    NameGone,
+    /// All other names of the former file are outside of the paths that lop knows.
     #[error(
         "cannot be made a hard link again: its file has its other names outside of the paths that were given, \
          and lop does not know them"
     )]
-    Elsewhere,
+    NamesElsewhere,
 }
 
-/// Returns what a file system is called in a sentence.
+/// Returns the name of a file system for use in a sentence.
 fn called(article: &str, file_system: &str) -> String {
     match file_system {
         "FUSE" => format!("{article} FUSE file system"),
@@ -236,43 +239,44 @@ fn shown(path: &[u8]) -> Cow<'_, str> {
 }
 
 impl Reason {
-    /// Returns whether it is about a file system and not about one of its files: then it is the same for
-    /// many.
+    /// Returns whether the reason concerns the file system rather than the file, so that many files share it.
     pub fn is_of_file_system(&self) -> bool {
         matches!(
             self,
-            Reason::View { .. }
+            Reason::MaybeAlias { .. }
                 | Reason::Unsupported { .. }
                 | Reason::Directory { .. }
-                | Reason::Store { .. }
+                | Reason::Staging { .. }
                 | Reason::NotPrivate { .. }
         )
     }
 
-    /// Returns whether it is that there was no room.
+    /// Returns whether the reason is a full disk or an exceeded quota.
     pub fn is_full(&self) -> bool {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-        matches!(self, Reason::Store { source, .. } if full.contains(&source.kind()))
+        matches!(self, Reason::Staging { source, .. } if full.contains(&source.kind()))
     }
 
-    /// Returns the same for another file.
-    pub(crate) fn again(&self) -> Reason {
+    /// Returns the same reason for another file.
+    pub(crate) fn for_another_file(&self) -> Reason {
         match self {
             Reason::Directory { at, source } => {
-                Reason::Directory { at: at.clone(), source: again(source) }
+                Reason::Directory { at: at.clone(), source: clone_io_error(source) }
             }
-            Reason::Store { at, source } => Reason::Store { at: at.clone(), source: again(source) },
+            Reason::Staging { at, source } => {
+                Reason::Staging { at: at.clone(), source: clone_io_error(source) }
+            }
             Reason::NotPrivate { at } => Reason::NotPrivate { at: at.clone() },
             _ => self.of_kept(),
         }
     }
 
-    /// Returns whether a file is not where it was, nor where it was to be.
-    pub(crate) fn is_left(&self) -> bool {
-        matches!(self, Reason::Left { .. })
+    /// Returns whether the file has neither its own name nor its intended one.
+    pub(crate) fn is_stranded(&self) -> bool {
+        matches!(self, Reason::Stranded { .. })
     }
 
-    /// Returns the reason of one that was not done because a stop was asked for.
+    /// Returns the reason for a file that was not handled because the user asked to stop.
     pub(crate) fn stopped() -> Reason {
         Reason::Failed { op: Op::Compare, source: io::ErrorKind::Interrupted.into() }
     }
@@ -287,23 +291,23 @@ impl Reason {
 }
 
 impl Reason {
-    /// Returns what a reason that is about the kept file says to those that were to be equal to it.
+    /// Converts a reason about the kept file into the reason for a file that was compared with it.
     pub(crate) fn of_kept(&self) -> Reason {
         match self {
             Reason::Failed { op, source } | Reason::KeptFailed { op, source } => {
-                Reason::KeptFailed { op: *op, source: again(source) }
+                Reason::KeptFailed { op: *op, source: clone_io_error(source) }
             }
-            Reason::KeptWritten => Reason::KeptWritten,
+            Reason::KeptOpenForWriting => Reason::KeptOpenForWriting,
             Reason::Differs => Reason::Differs,
-            Reason::Own => Reason::KeptOwn,
-            Reason::InStore => Reason::KeptInStore,
+            Reason::OwnFile => Reason::KeptOwnFile,
+            Reason::InQuarantine => Reason::KeptInQuarantine,
             _ => Reason::KeptChanged,
         }
     }
 }
 
-/// Returns an error of the system once more, for another file.
-pub(crate) fn again(error: &io::Error) -> io::Error {
+/// Returns a copy of a system error, for another file.
+pub(crate) fn clone_io_error(error: &io::Error) -> io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
@@ -311,7 +315,7 @@ impl From<ReadError> for Reason {
     fn from(error: ReadError) -> Reason {
         match error {
             ReadError::Io(source) => Reason::Failed { op: Op::Read, source },
-            // It is shorter than it was.
+            // The file is shorter than it was.
             _ => Reason::Changed,
         }
     }
@@ -320,8 +324,8 @@ impl From<ReadError> for Reason {
 /// A file that nothing was done with.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Its path.
+    /// The path of the file.
     pub path: Vec<u8>,
-    /// Why.
+    /// Why nothing was done.
     pub reason: Reason,
 }

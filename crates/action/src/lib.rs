@@ -1,109 +1,67 @@
-//! Acts on duplicates without ever losing data: plan, journal, apply, undo. And has trees go that nobody
-//! wants any more.
+//! Acts on duplicates without losing data: plans, journals, applies, undoes. It also removes whole trees that
+//! were renamed away first.
 //!
-//! [`plan()`] decides which file of a group stays. [`Runs::apply`] carries plans out as a run,
-//! [`Runs::undo`] brings back what a run changed, and [`Runs::open`] brings runs to their end that were
-//! cut off.
+//! [`plan::plan()`] decides which file of a group is kept. [`run::Runs::apply`] carries plans out as a run,
+//! [`run::Runs::undo`] restores what a run changed, and [`run::Runs::open`] finishes runs that were interrupted by a
+//! crash. [`trash::TrashRun`] is the journal behind `lop purge --instant`.
 //!
-//! # How a file goes
+//! This crate does not look for duplicates and does not keep the catalog: it gets groups of equal files, compares them
+//! itself, and reports what it changed.
 //!
-//! 1. It and the kept file are opened, no link followed, and must be what they were when they were
-//!    planned.
-//! 2. What is about to be done is in the journal, on the disk (`journal`).
-//! 3. The two are compared byte by byte, to the end of both (`settle`).
-//! 4. Nobody writes to them now (a lease, where the kernel grants one), and both are still what they
-//!    were.
-//! 5. The name is exchanged with one in a directory that nobody else uses, or moved there (`place`,
-//!    `staging`).
-//! 6. What came is looked at: it must be the file that was compared. The kept file must still have its
-//!    name. Nobody may be waiting to write to the file. If not, all is given back (`act`).
-//! 7. Only then it is removed, from the private directory.
+//! | Module | Contents |
+//! |---|---|
+//! | [`plan`] | which file of a group is kept, what each action loses, saved plans, shell scripts |
+//! | [`run`] | applies plans: opens, compares, swaps names; the folder of journals ([`run::Runs`]) |
+//! | [`journal`] | journal lines, replay, locating an intent on disk, what a run did with each file |
+//! | `staging` | private directories that files pass through, and the exchange of one name |
+//! | `recover` | finishes a run that was cut off |
+//! | [`undo`] | restores what a run changed |
+//! | [`quarantine`] | files that a run moved away and that can be restored or purged |
+//! | [`trash`] | trees that `lop purge --instant` renamed away and has yet to remove |
+//! | [`error`] | why a run failed, and why a file was left alone |
+//! | [`statuses`] | the status change times that lop itself caused |
 //!
-//! So at every moment each file has its own name or one that the journal leads to, and nothing that was
-//! not compared is ever removed, whatever others do in the tree meanwhile.
+//! # How a file is removed
 //!
-//! # Trees that go in the background
+//! 1. The file and the kept file are opened without following links. Both must still be what they were when the plan
+//!    was made.
+//! 2. The intent is in the journal, on the disk ([`journal`]).
+//! 3. The two are compared byte by byte, to the end of both (`run::verify`).
+//! 4. No program writes to them (a lease, where the kernel grants one), and neither has changed.
+//! 5. The name is exchanged with one in a private directory, or moved there (`staging`).
+//! 6. The entry that arrived there must be the file that was compared. The kept file must still have its name. No
+//!    program may be waiting to write to the file. Otherwise the exchange is rolled back (`run::act`).
+//! 7. Only then is the file removed, from the private directory.
 //!
-//! [`Discard`] moves trees into the same private directories, from where whoever gets to it removes them.
-//! Its journal says what was moved there before it is; what is there and in the journal may go.
+//! So at every moment each file has its own name or one that the journal leads to, and nothing is removed that was
+//! not compared, whatever other programs do in the tree meanwhile.
+//!
+//! # Trees that are removed in the background
+//!
+//! [`trash::TrashRun`] renames trees into the same private directories. Any later process can remove them from there.
+//! The journal names each tree before it is renamed. Only entries that are both in the private directory and in the
+//! journal are removed.
 //!
 //! # Two runs at once
 //!
-//! Runs with one folder wait for each other. Runs with different folders may each take what the other
-//! keeps; as each looks for its kept file after it took the other one out, at least one sees that, and
-//! gives back.
+//! Runs that share a journal folder wait for each other. Runs with different folders may each remove the file that the
+//! other keeps. As each checks its kept file after it has taken the other file out, at least one of them sees
+//! the conflict and rolls back.
 //!
-//! # What is not kept
+//! # What changes
 //!
-//! A file's inode number and its status change time. A program that has a file open goes on with the
-//! file it has open.
+//! An action may change a file's inode number and its status change time. A program that has the file open continues
+//! to use the file it opened.
 
-mod act;
-mod ahead;
-mod apply;
-mod copy;
-mod deeds;
-mod discard;
-mod error;
-mod journal;
-pub mod keep;
-mod kind;
-mod leftovers;
-mod lines;
-mod looks;
-mod manifest;
-mod means;
-mod meter;
-mod missing;
-mod name;
-mod nothing_left;
-mod numbering;
-mod obstacle;
-mod opening;
-mod own;
-mod past;
-mod place;
-mod plan;
-mod purge;
-mod ready;
+pub mod error;
+pub mod journal;
+pub mod plan;
+pub mod quarantine;
 mod recover;
-mod remake;
-mod runs;
-mod saved;
-mod script;
-mod settle;
-mod shelf;
+pub mod run;
 mod staging;
-mod statuses;
-mod store;
-mod suspect;
-mod target;
-mod tidy;
-mod trees;
-mod undo;
-mod way;
+pub mod statuses;
+pub mod trash;
+pub mod undo;
 
-pub use apply::{Changed, How, Lot, Outcome};
-pub use deeds::{Deed, Deeds, State};
-pub use discard::{Begun, Discard, Left, Taken, Tree};
 pub use error::{Error, Reason, Refusal};
-pub use kind::Kind;
-pub use looks::Looks;
-pub use manifest::MANIFEST;
-pub use means::{Means, Prospect};
-pub use meter::Amount;
-pub use missing::Missing;
-pub use name::Name;
-pub use nothing_left::NothingLeft;
-pub use own::check_not_own;
-pub use plan::{Member, Plan, Protection, Warning, Why, plan, separate};
-pub use purge::{Purged, Quarantined};
-pub use runs::{Preview, Runs, Summary};
-pub use saved::{Saved, SavedError, SavedGroup, load, save};
-pub use script::{script_head, script_steps, script_tail};
-pub use shelf::{Restored, Shelf};
-pub use statuses::{Status, Statuses};
-pub use suspect::{Fault, Suspect};
-pub use target::{Group, Target, Version};
-pub use trees::Discarded;
-pub use undo::Undone;

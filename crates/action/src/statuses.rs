@@ -5,7 +5,7 @@
 //! lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`] keeps the
 //! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
-//! A lease keeps other programs from writing to the file in between ([`Leased`]). Where the kernel grants none (FUSE,
+//! A lease keeps other programs from writing to the file in between (`Leased`). Where the kernel grants none (FUSE,
 //! files of another user), no new time is adopted.
 //!
 //! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,
@@ -30,36 +30,37 @@ pub struct Status {
 pub struct Statuses(HashMap<FileKey, Option<Status>>);
 
 impl Statuses {
-    /// Returns the changes of an inode; `None` if lop did not change it, or if others may have changed it meanwhile.
+    /// Returns the changes of an inode; `None` if lop did not change it, or if other programs may have changed it
+    /// meanwhile.
     pub fn of(&self, key: FileKey) -> Option<Status> {
         self.0.get(&key).copied().flatten()
     }
 
-    /// Records a change by lop: the file right before and right after it. If `after` is unknown or another file, the
-    /// status of `before` becomes unknown.
-    pub(crate) fn note(&mut self, before: &Stat, after: Option<Stat>) {
+    /// Records a change by lop, given the file right before and right after it. The inode's status becomes unknown
+    /// if `after` is missing or another file.
+    pub(crate) fn record(&mut self, before: &Stat, after: Option<Stat>) {
         let key = before.key();
         match after.filter(|after| after.same_content(before)) {
             Some(Stat { ctime_ns: after_ns, .. }) => {
                 self.link(key, Status { before_ns: Some(before.ctime_ns), after_ns });
             }
-            None => self.doubt(key),
+            None => self.mark_unknown(key),
         }
     }
 
     /// Records a file that lop made.
-    pub(crate) fn note_made(&mut self, file: &Stat) {
+    pub(crate) fn record_made(&mut self, file: &Stat) {
         // The inode number may have belonged to another file before.
         self.0.insert(file.key(), Some(Status { before_ns: None, after_ns: file.ctime_ns }));
     }
 
-    /// Records that others may have changed an inode.
-    pub(crate) fn doubt(&mut self, key: FileKey) {
+    /// Records that other programs may have changed an inode.
+    pub(crate) fn mark_unknown(&mut self, key: FileKey) {
         self.0.insert(key, None);
     }
 
-    /// Returns whether lop's change was the last one to the status of a file.
-    pub(crate) fn has(&self, file: &Stat) -> bool {
+    /// Returns whether lop made the last status change of a file.
+    pub(crate) fn is_last_change(&self, file: &Stat) -> bool {
         self.of(file.key()).is_some_and(|status| status.after_ns == file.ctime_ns)
     }
 
@@ -68,7 +69,7 @@ impl Statuses {
         for (key, status) in later.0 {
             match status {
                 Some(status) => self.link(key, status),
-                None => self.doubt(key),
+                None => self.mark_unknown(key),
             }
         }
     }
@@ -108,7 +109,7 @@ impl<'a> Leased<'a> {
         Some(Leased { file, lease, before })
     }
 
-    /// Returns whether no program waits to write to the file. True as well where the kernel grants no leases.
+    /// Returns whether no program waits to write to the file; also true if the kernel granted no lease.
     pub(crate) fn holds(&self) -> bool {
         self.lease.holds()
     }
@@ -122,13 +123,13 @@ impl<'a> Leased<'a> {
     /// file in between.
     pub(crate) fn end(self) -> (Stat, Option<Stat>) {
         // A writer that waits for the lease can write as soon as it is released.
-        let after = self.file.stat_now().ok().filter(|_| is_alone(&self.lease));
+        let after = self.file.stat_now().ok().filter(|_| is_exclusive(&self.lease));
         (self.before, after)
     }
 }
 
 /// Returns whether the lease was granted, and nobody has waited to write to the file since.
-pub(crate) fn is_alone(lease: &Lease<'_>) -> bool {
+pub(crate) fn is_exclusive(lease: &Lease<'_>) -> bool {
     matches!(lease, Lease::Granted(_)) && lease.holds()
 }
 
@@ -148,31 +149,31 @@ mod tests {
     const KEY: FileKey = FileKey { device: 1, inode: 1 };
 
     #[test]
-    fn a_chain_without_a_gap_goes_from_its_first_time_to_its_last() {
+    fn a_chain_without_a_gap_spans_its_first_to_its_last_time() {
         let mut statuses = Statuses::default();
-        statuses.note(&stat(1), Some(stat(2)));
-        statuses.note(&stat(2), Some(stat(3)));
-        statuses.note(&stat(2), Some(stat(3)));
+        statuses.record(&stat(1), Some(stat(2)));
+        statuses.record(&stat(2), Some(stat(3)));
+        statuses.record(&stat(2), Some(stat(3)));
         assert_eq!(statuses.of(KEY), Some(Status { before_ns: Some(1), after_ns: 3 }));
         let mut later = Statuses::default();
-        later.note(&stat(3), Some(stat(4)));
+        later.record(&stat(3), Some(stat(4)));
         statuses.add(later);
         assert_eq!(statuses.of(KEY), Some(Status { before_ns: Some(1), after_ns: 4 }));
-        assert!(statuses.has(&stat(4)) && !statuses.has(&stat(3)));
+        assert!(statuses.is_last_change(&stat(4)) && !statuses.is_last_change(&stat(3)));
     }
 
     #[test]
     fn after_a_gap_nothing_is_known() {
         let mut statuses = Statuses::default();
-        statuses.note(&stat(1), Some(stat(2)));
-        statuses.note(&stat(7), Some(stat(8)));
+        statuses.record(&stat(1), Some(stat(2)));
+        statuses.record(&stat(7), Some(stat(8)));
         assert_eq!(statuses.of(KEY), None);
-        statuses.note(&stat(8), Some(stat(9)));
+        statuses.record(&stat(8), Some(stat(9)));
         assert_eq!(statuses.of(KEY), None);
-        statuses.note_made(&stat(10));
+        statuses.record_made(&stat(10));
         assert_eq!(statuses.of(KEY), Some(Status { before_ns: None, after_ns: 10 }));
         let mut later = Statuses::default();
-        later.doubt(KEY);
+        later.mark_unknown(KEY);
         statuses.add(later);
         assert_eq!(statuses.of(KEY), None);
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use action::{Amount, Fault, Group, How, Kind, Lot, Outcome, Plan, Suspect, Version};
+use action::plan::{Amount, Group, Kind, Plan, Version};
+use action::run::{ApplyOptions, ApplyOutcome, DiskBatch, Fault, Suspect};
 use catalog::{Catalog, FileState, Mark, Marker};
 use device::Disk;
 use runtime::Progress;
@@ -67,7 +68,10 @@ impl Planned {
 }
 
 /// Sorts groups by the device of what is kept.
-pub(crate) fn by_disk<'g>(groups: impl Iterator<Item = Group>, workers: &Workers) -> Vec<Lot<'g>> {
+pub(crate) fn by_disk<'g>(
+    groups: impl Iterator<Item = Group>,
+    workers: &Workers,
+) -> Vec<DiskBatch<'g>> {
     let mut by_disk: Vec<(Arc<Disk>, Vec<Group>)> = Vec::new();
     for group in groups {
         let disk = workers.compare.disks.of(group.keep.version.device);
@@ -78,14 +82,15 @@ pub(crate) fn by_disk<'g>(groups: impl Iterator<Item = Group>, workers: &Workers
         });
         by_disk[at].1.push(group);
     }
-    let lot = |(disk, groups): (_, Vec<Group>)| Lot { disk, groups: Box::new(groups.into_iter()) };
+    let lot =
+        |(disk, groups): (_, Vec<Group>)| DiskBatch { disk, groups: Box::new(groups.into_iter()) };
     by_disk.into_iter().map(lot).collect()
 }
 
 /// What is to be carried out.
 pub(crate) struct Work<'a> {
     pub(crate) kind: Kind,
-    pub(crate) lots: Vec<Lot<'a>>,
+    pub(crate) lots: Vec<DiskBatch<'a>>,
     /// How much that is; nothing if nobody is to see how far it is.
     pub(crate) amount: Amount,
     /// Whether directories get their times back.
@@ -102,11 +107,11 @@ pub(crate) fn carry_out(
     work: Work<'_>,
     workers: &Workers,
     settings: &Settings,
-    update: impl FnOnce(u64, &Outcome) -> Result<(), CommandError>,
+    update: impl FnOnce(u64, &ApplyOutcome) -> Result<(), CommandError>,
 ) -> Result<Exit, CommandError> {
     let Work { kind, lots, amount, directory_times, distinct, one_way } = work;
     let free = runtime::raise_descriptor_limit().saturating_sub(RESERVED);
-    let how = How {
+    let how = ApplyOptions {
         kind,
         directory_times,
         threads: workers.compare.threads,
@@ -167,9 +172,9 @@ struct Account {
 }
 
 impl Account {
-    fn new(kind: Kind, run: u64, outcome: &Outcome, one_way: u64) -> Account {
+    fn new(kind: Kind, run: u64, outcome: &ApplyOutcome, one_way: u64) -> Account {
         let failed = outcome.refused.len() as u64;
-        let Outcome { done, already, freed, .. } = *outcome;
+        let ApplyOutcome { done, already, freed, .. } = *outcome;
         Account { kind, one_way, run, done, already, failed, freed_bytes: freed }
     }
 

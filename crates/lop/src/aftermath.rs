@@ -3,7 +3,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use action::{Deed, Kind, Runs, State, Statuses};
+use action::journal::{FileAction, FileState};
+use action::plan::Kind;
+use action::run::Runs;
+use action::statuses::Statuses;
 use catalog::{Catalog, CtimeCause, LiveFile, Version, Writer};
 use fsops::Stat;
 use walk::{Device, Reach};
@@ -28,8 +31,9 @@ pub(crate) fn follow_run(
     statuses: &Statuses,
     settings: &Settings,
 ) -> Result<(), CommandError> {
-    let (_, deeds) = Runs::deeds(&Catalog::runs_dir(&settings.catalog()?), run)?;
-    let is_done = |deed: &Result<Deed, _>| !matches!(deed, Ok(deed) if deed.state != State::Done);
+    let (_, deeds) = Runs::actions(&Catalog::runs_dir(&settings.catalog()?), run)?;
+    let is_done =
+        |deed: &Result<FileAction, _>| !matches!(deed, Ok(deed) if deed.state != FileState::Done);
     follow(deeds.filter(is_done), statuses, settings)
 }
 
@@ -41,7 +45,7 @@ pub(crate) fn follow<D>(
     settings: &Settings,
 ) -> Result<(), CommandError>
 where
-    D: Iterator<Item = Result<Deed, action::Error>>,
+    D: Iterator<Item = Result<FileAction, action::Error>>,
 {
     let path = settings.catalog()?;
     if !path.exists() {
@@ -63,16 +67,16 @@ pub(crate) fn settle() -> i64 {
 }
 
 /// Returns what a journal tells as the catalog takes it.
-fn told(deed: Deed) -> catalog::FileOperation {
-    let is_shared = deed.kind == Kind::Reflink && deed.state == State::Done;
-    let Deed { path, was, allocated, kept, kept_was, digest, .. } = deed;
+fn told(deed: FileAction) -> catalog::FileOperation {
+    let is_shared = deed.kind == Kind::Reflink && deed.state == FileState::Done;
+    let FileAction { path, was, allocated, kept, kept_was, digest, .. } = deed;
     let (was, kept_was) = (version(&was), version(&kept_was));
     let unshared = if is_shared { allocated } else { 0 };
     catalog::FileOperation { path, was, allocated, kept, kept_was, digest, unshared }
 }
 
-fn version(version: &action::Version) -> Version {
-    let &action::Version { inode, size, mtime_ns, ctime_ns, .. } = version;
+fn version(version: &action::plan::Version) -> Version {
+    let &action::plan::Version { inode, size, mtime_ns, ctime_ns, .. } = version;
     Version { inode, size, mtime_ns, ctime_ns }
 }
 
@@ -93,10 +97,11 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<LiveFile>
 /// Returns who changed the status of a file.
 fn status(stat: &Stat, statuses: &Statuses) -> CtimeCause {
     match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
-        Some(action::Status { before_ns: Some(before_ns), .. }) => {
+        Some(action::statuses::Status { before_ns: Some(before_ns), .. }) => {
+            {
             CtimeCause::LopChanged { before_ns }
         }
-        Some(action::Status { before_ns: None, .. }) => CtimeCause::LopCreated,
+        Some(action::statuses::Status { before_ns: None, .. }) => CtimeCause::LopCreated,
         None => CtimeCause::Unknown,
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use action::{Kind, Member, Plan, Why};
+use action::plan::{KeepReason, Kind, Member, Plan};
 
 use self::answer::Answer;
 use crate::acting::balance;
@@ -143,7 +143,7 @@ fn show(
     let whys = std::iter::once(&plan.why).chain(plan.stay.iter().map(|(_, why)| why));
     let width = members.len().to_string().len();
     let words = kind.word().len();
-    let mut notes: Vec<String> = whys.map(Why::to_string).collect();
+    let mut notes: Vec<String> = whys.map(KeepReason::to_string).collect();
     let warned = plan.warned(kind).map(|(_, warnings)| {
         let words: Vec<_> = warnings.iter().map(|warning| warning.text()).collect();
         words.join(", ")

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use action::keep::Rule;
-use action::{Kind, Member, Plan, Protection, Target, Version, plan};
+use action::plan::Rule;
+use action::plan::{Kind, Member, Plan, Protection, Target, Version, plan};
 use dupes::{Attributes, State};
 use fsops::{FileKey, Mounts, Place, Stat};
 use walk::{DirId, FileId, Own, Tree};

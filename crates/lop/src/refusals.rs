@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use action::{Kind, Reason, Refusal, Runs};
+use action::plan::Kind;
+use action::run::Runs;
+use action::{Reason, Refusal};
 use serde::Serialize;
 
 use crate::error::{CommandError, io_text};
@@ -93,7 +95,7 @@ impl From<action::Error> for CommandError {
                 CommandError::from(error).hint(hint)
             }
             action::Error::Interrupted(stop) => stop.into(),
-            action::Error::Shared { older: Some(older), .. } => {
+            action::Error::NothingToRestore { older: Some(older), .. } => {
                 CommandError::new(Exit::Failed, error.to_string())
                     .hint(format!("an older run can be undone: lop undo {older}"))
             }
@@ -147,7 +149,7 @@ fn text(reason: &Reason) -> String {
         Reason::Directory { at, source } => {
             format!("cannot change names in {}: {}", shown(at), io_text(source))
         }
-        Reason::Store { at, source } => {
+        Reason::Staging { at, source } => {
             let hint = if reason.is_full() { "; a few KiB free are enough" } else { "" };
             format!("cannot use {}: {}{hint}", shown(at), io_text(source))
         }
@@ -156,7 +158,7 @@ fn text(reason: &Reason) -> String {
                 "{reason}; a file system that keeps no permissions has to be mounted with umask=077"
             )
         }
-        Reason::View { .. } => format!("{reason}; keep another one, or say --distinct DIR"),
+        Reason::MaybeAlias { .. } => format!("{reason}; keep another one, or say --distinct DIR"),
         other => other.to_string(),
     }
 }

@@ -227,7 +227,7 @@ fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Setting
         let path = tree.absolute_path(file);
         // A file that cannot be reached is reported later, by the run.
         let Ok((dir, _)) = reach.site(&path) else { return true };
-        let reason = action::check_not_own(&own, &dir, &path).err();
+        let reason = action::plan::check_not_own(&own, &dir, &path).err();
         let is_own = reason.is_some();
         refused.extend(reason.map(|reason| Refusal { path: tree.path(file), reason }));
         !is_own

@@ -31,7 +31,7 @@ pub(crate) fn count_stored(tree: &mut Tree, settings: &Settings) -> Result<u64, 
     let mut found = walk::walk(&stores, &options, None, &progress)?;
     monitor.finish()?;
     tree.problems.append(&mut found.problems);
-    let is_file = |name: &[u8]| name != action::MANIFEST.to_bytes();
+    let is_file = |name: &[u8]| name != action::quarantine::MANIFEST.to_bytes();
     let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));
     // Where no directory could be made, a store is a single file.
     Ok(within.count() as u64 + found.skipped.quarantine)

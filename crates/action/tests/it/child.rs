@@ -1,10 +1,12 @@
-//! Runs in a process of their own, which may be killed at any change, or have it fail.
+//! Runs lop's actions in a separate process that can be killed at any change, or in which any change can fail.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use action::{Discard, Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
+use action::trash::TrashRun;
 use fsops::faults::{Blow, Fault, before_change, changes, strike};
 
 use crate::world::World;
@@ -25,10 +27,10 @@ pub(crate) enum What {
     Discard,
 }
 
-/// What became of it.
+/// How the process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Changes it made, unless it was killed.
+    /// The number of changes it made, unless it was killed.
     pub(crate) changes: Option<u64>,
     pub(crate) killed: bool,
     pub(crate) account: String,
@@ -40,16 +42,16 @@ pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     testkit::spawn(command)?.wait_with_output()
 }
 
-/// What happens to a process.
+/// What a process does, and what happens to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
-    /// Where the tree is.
+    /// The folder with the tree.
     folder: PathBuf,
     runs: PathBuf,
     what: What,
-    /// Before this change all that was done is brought to the disk.
+    /// Before this change, everything done so far is synced to the disk.
     pub(crate) synced_at: Option<u64>,
-    /// Whether there is no room for a private directory.
+    /// Whether there is no room for a staging directory.
     pub(crate) is_full: bool,
 }
 
@@ -71,7 +73,12 @@ impl Orders {
 
 fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
-    command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
+    command.args([
+        "--exact",
+        "child::child_process_follows_its_orders",
+        "--ignored",
+        "--nocapture",
+    ]);
     command.arg("--test-threads=1").env(FOLDER, folder);
     let what = match what {
         What::Apply(kind) => kind.word(),
@@ -86,8 +93,7 @@ fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
     command
 }
 
-/// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may
-/// be a kill.
+/// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may be a kill.
 pub(crate) fn run(folder: &Path, what: What, number: u64, blow: Blow) -> Ended {
     ended(&mut command(folder, what, number, blow))
 }
@@ -110,7 +116,7 @@ fn account(output: &Output) -> String {
 #[test]
 #[ignore = "run by other tests, in a process of its own"]
 #[expect(clippy::print_stdout, reason = "the account for the test that started it")]
-fn does_what_it_is_told() {
+fn child_process_follows_its_orders() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
     let what = std::env::var(WHAT).expect("told what");
     let blow = std::env::var(BLOW).expect("told the blow");
@@ -132,15 +138,15 @@ fn does_what_it_is_told() {
         let plans = world::plans(&folder.join("tree"), kind);
         strike(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
-            // One thread, so that the number says which change it is.
+            // One thread, so that the number of a change is reproducible.
             let (outcome, ended) = world::apply(&runs, kind, plans, 1);
             println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
         }
     } else if what == "discard" {
         let trees = discard::trees(&folder.join("tree"));
         strike(number, blow);
-        if let Ok(begun) = Discard::begin(&runs, &trees) {
-            println!("run {} {:?} {:?}", begun.discard.run(), begun.refused, begun.ended);
+        if let Ok(begun) = TrashRun::begin(&runs, &trees) {
+            println!("run {} {:?} {:?}", begun.run.run(), begun.refused, begun.ended);
         }
     } else {
         strike(number, blow);

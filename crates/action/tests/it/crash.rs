@@ -1,7 +1,8 @@
-//! A run that is killed at any of its steps leaves every content under one of its names, and the next
-//! run or an undo brings all to an end. Over 600 points in all.
+//! A run that is killed at any of its steps leaves every content under one of its names, and the next run or an undo
+//! finishes it. Over 600 points in all.
 
-use action::{Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
 use fsops::faults::Blow;
 use testkit::{
     FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same, skipped,
@@ -10,7 +11,7 @@ use testkit::{
 use crate::child::{What, run};
 use crate::world::{WHOLE, World, odd_tree};
 
-/// Kills a run at each of its changes, and judges what is left, undoes it, and judges that.
+/// Kills a run at each of its changes, checks what is left, undoes it, and checks again.
 fn killed_everywhere(kind: Kind) -> u64 {
     let mut points = 0;
     for number in 0.. {
@@ -30,7 +31,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
     points
 }
 
-/// Kills a run at each of its changes, and has another one go to its end instead.
+/// Kills a run at each of its changes, and lets another one complete instead.
 fn killed_and_run_again(kind: Kind) -> u64 {
     let whole = World::new(&odd_tree());
     let whole_run = whole.apply(kind);
@@ -59,7 +60,7 @@ fn killed_and_run_again(kind: Kind) -> u64 {
     points
 }
 
-/// Kills an undo at each of its changes, and lets others go to their end, until nothing is left to undo.
+/// Kills an undo at each of its changes, and lets others complete, until nothing is left to undo.
 fn undo_killed_everywhere(kind: Kind) -> u64 {
     let mut points = 0;
     for number in 0.. {
@@ -89,7 +90,7 @@ pub(crate) fn contents_are_there(world: &World, before: &Snapshot, account: &str
     assert!(kept.is_ok(), "{account}");
 }
 
-/// A directory or a manifest that could not be removed may be left, but nothing else.
+/// Only a directory or a manifest that could not be removed may be left, nothing else.
 pub(crate) fn no_file_is_left(world: &World, number: u64) {
     for store in world.stores() {
         let entries = Snapshot::without_names(&store, &["manifest.jsonl"]).entries;
@@ -131,7 +132,7 @@ fn a_run_that_separates_names_may_be_killed_anywhere() {
 }
 
 #[test]
-fn a_killed_run_is_brought_to_its_end_by_the_next() {
+fn the_next_run_finishes_a_killed_run() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
         assert!(killed_and_run_again(kind) > 25);
     }
@@ -145,7 +146,7 @@ fn an_undo_may_be_killed_anywhere() {
 }
 
 #[test]
-fn no_store_stays_behind_a_run_that_was_killed() {
+fn no_staging_directory_is_left_by_a_killed_run() {
     let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("a file system of its own: {reason}")),

@@ -1,5 +1,5 @@
-//! Trees that are moved aside: killed or failed at each change, each is whole in one of two places, and the
-//! next process knows where.
+//! Trash runs: killed or failed at each change, each tree is whole in one of two places, and the next process knows
+//! where.
 
 #![expect(clippy::disallowed_methods, reason = "tests remove what they made")]
 
@@ -8,7 +8,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use action::{Begun, Discard, Discarded, Error, Reason, Runs, Taken, Tree};
+use action::run::Runs;
+use action::trash::{Claim, Started, TrashRun, TrashSummary, Tree};
+use action::{Error, Reason};
 use fsops::Dir;
 use fsops::faults::Blow;
 use testkit::{FileSystem, Mount, PathBytes, TempTree, TreeBuilder};
@@ -29,7 +31,7 @@ fn builder() -> TreeBuilder {
         .file("kept", "four")
 }
 
-/// Returns all but `kept`.
+/// Returns all trees but `kept`.
 pub(crate) fn trees(folder: &Path) -> Vec<Tree> {
     let dir = Dir::open(folder).expect("a folder");
     let tree = |name: &CStr| Tree {
@@ -39,22 +41,22 @@ pub(crate) fn trees(folder: &Path) -> Vec<Tree> {
     [c"a", c"e", c"f"].map(tree).to_vec()
 }
 
-fn take(runs: &Path, run: u64) -> Discard {
-    match Discard::take(runs, run).expect("is read") {
-        Taken::Ours(discard) => *discard,
+fn take(runs: &Path, run: u64) -> TrashRun {
+    match TrashRun::claim(runs, run).expect("is read") {
+        Claim::Claimed(discard) => *discard,
         other => panic!("{other:?}"),
     }
 }
 
-/// Takes up what there is, and removes it.
+/// Claims all unfinished runs, and removes their trees.
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
-    for run in Discard::unfinished(&world.runs).expect("a list") {
-        // One that had not begun has left its lock.
-        let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+    for run in TrashRun::unfinished(&world.runs).expect("a list") {
+        // A run that was killed before it began has left its lock.
+        let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
-        let (left, unknown) = discard.left().expect("is read");
+        let (left, unknown) = discard.remaining().expect("is read");
         assert!(unknown.is_empty(), "{unknown:?}");
         for tree in left {
             assert!(fs::symlink_metadata(tree.path.to_path()).is_err(), "it is in one place only");
@@ -66,14 +68,14 @@ pub(crate) fn finish(world: &World) -> usize {
             }
             removed += 1;
         }
-        assert!(discard.end().expect("is noted"));
+        assert!(discard.finish().expect("is noted"));
     }
-    let over = Discard::unfinished(&world.runs).expect("a list");
+    let over = TrashRun::unfinished(&world.runs).expect("a list");
     assert!(over.is_empty(), "{over:?}");
     removed
 }
 
-/// Has a process killed or a call failed at each change; returns how many there were.
+/// Kills a process or fails a call at each change. Returns how many changes there were.
 fn at_each_change(blow: Blow) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
@@ -100,88 +102,88 @@ fn trees_there(tree: &Path) -> usize {
 
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
-    // A journal, a store with its directory, and for each tree a line and a move.
+    // A journal, a quarantine directory with its staging directory, and a line and a move for each tree.
     assert!(at_each_change(Blow::Kill) >= 10);
 }
 
 #[test]
-fn a_failure_of_any_change_does_so_too() {
+fn a_failure_of_any_change_leaves_each_tree_whole_in_one_known_place() {
     for errno in [ENOSPC, EXDEV] {
         assert!(at_each_change(Blow::Fail(errno)) >= 10);
     }
 }
 
 #[test]
-fn what_is_no_longer_what_it_was_stays() {
+fn entries_that_changed_since_the_user_chose_them_stay() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].was.inode += 1;
     // As if the inode number had been reused.
     trees[1].was.born_ns += 1;
-    let Begun { discard, refused, moved, .. } =
-        Discard::begin(&world.runs, &trees).expect("begins");
+    let Started { run: discard, refused, moved, .. } =
+        TrashRun::begin(&world.runs, &trees).expect("begins");
     assert_eq!(moved, 1);
     let reasons: Vec<_> = refused.iter().map(|refusal| &refusal.reason).collect();
     assert!(matches!(reasons[..], [Reason::Swapped, Reason::Swapped]), "{refused:?}");
     assert!(world.tree.join("a/b/c").exists() && world.tree.join("e").exists());
-    assert_eq!(discard.left().expect("is read").0.len(), 1);
+    assert_eq!(discard.remaining().expect("is read").0.len(), 1);
     drop(discard);
     assert_eq!(finish(&world), 1);
 }
 
 #[test]
-fn one_process_has_a_run_and_others_learn_which() {
+fn one_process_claims_a_run_and_others_learn_its_number() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
-    let discard = begun.discard;
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let discard = begun.run;
     let run = discard.run();
-    let busy = Discard::take(&world.runs, run).expect("is read");
+    let busy = TrashRun::claim(&world.runs, run).expect("is read");
     assert!(
-        matches!(busy, Taken::Busy(Some(process)) if process == std::process::id()),
+        matches!(busy, Claim::Busy(Some(process)) if process == std::process::id()),
         "{busy:?}"
     );
     assert_eq!(listed(&world)[0].process, Some(std::process::id()));
     drop(discard);
     assert_eq!(listed(&world)[0].process, None);
-    take(&world.runs, run).note(7, None).expect("is noted");
+    take(&world.runs, run).note_progress(7, None).expect("is noted");
     let again = take(&world.runs, run);
-    again.note(5, None).expect("is noted");
-    again.note(8, Some(9)).expect("is noted");
+    again.note_progress(5, None).expect("is noted");
+    again.note_progress(8, Some(9)).expect("is noted");
     drop(again);
     assert_eq!(finish(&world), 3);
     let ended = &listed(&world)[0];
     assert_eq!((ended.entries, ended.failed), (15, 9));
     assert!(ended.ended_ms.is_some() && ended.trees.len() == 3);
-    assert!(matches!(Discard::take(&world.runs, run).expect("is read"), Taken::Over));
+    assert!(matches!(TrashRun::claim(&world.runs, run).expect("is read"), Claim::Over));
     let names: Vec<_> = fs::read_dir(&world.runs).expect("a folder").flatten().collect();
     assert_eq!(names.len(), 1, "no lock is left: {names:?}");
 }
 
-/// Returns the runs that discard trees, of which all journals can be read.
-fn listed(world: &World) -> Vec<Discarded> {
-    let runs = Discarded::list(&world.runs).expect("a list");
+/// Returns the trash runs; all journals must be readable.
+fn listed(world: &World) -> Vec<TrashSummary> {
+    let runs = TrashSummary::list(&world.runs).expect("a list");
     runs.into_iter().map(|run| run.expect("is read")).collect()
 }
 
 #[test]
-fn runs_of_both_kinds_have_numbers_of_their_own() {
+fn runs_of_both_kinds_share_one_sequence_of_numbers() {
     let world = World::new(&builder().file("twin", "four"));
     let trees = trees(&world.tree);
-    drop(Discard::begin(&world.runs, &trees[..1]).expect("begins"));
-    world.apply(action::Kind::Delete);
-    drop(Discard::begin(&world.runs, &trees[1..]).expect("begins"));
+    drop(TrashRun::begin(&world.runs, &trees[..1]).expect("begins"));
+    world.apply(action::plan::Kind::Delete);
+    drop(TrashRun::begin(&world.runs, &trees[1..]).expect("begins"));
     let discards = listed(&world);
     assert_eq!(discards.iter().map(|run| run.run).collect::<Vec<_>>(), [1, 3]);
     let files = Runs::list(&world.runs).expect("a list").remove(0);
     assert_eq!(files.expect("is read").run, 2);
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let undone = runs.undo(Some(1), &[], &runtime::Progress::default(), |_| {});
-    assert!(matches!(undone, Err(Error::Final(1))), "{undone:?}");
+    assert!(matches!(undone, Err(Error::WasPurge(1))), "{undone:?}");
     assert_eq!(finish(&world), 3);
 }
 
 #[test]
-fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
+fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
         Ok(mount) => mount,
         Err(reason) => return testkit::skipped(format!("a file system that goes: {reason}")),
@@ -189,26 +191,26 @@ fn what_is_on_a_file_system_that_is_not_there_is_not_taken_for_gone() {
     let runs = TempTree::new();
     builder().make(mount.path());
     let point = mount.path().canonicalize().expect("a mount");
-    let begun = Discard::begin(runs.path(), &trees(&point)).expect("begins");
-    let Begun { discard, refused, .. } = begun;
+    let begun = TrashRun::begin(runs.path(), &trees(&point)).expect("begins");
+    let Started { run: discard, refused, .. } = begun;
     assert!(refused.is_empty(), "{refused:?}");
     drop(mount);
-    assert!(discard.settle().expect("is looked at").is_empty());
-    let (left, unknown) = discard.left().expect("is read");
+    assert!(discard.find_missing().expect("is looked at").is_empty());
+    let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3);
-    assert!(matches!(unknown[0].reason, Reason::StoreAway { .. }), "{unknown:?}");
-    assert!(!discard.end().expect("is looked at"));
+    assert!(matches!(unknown[0].reason, Reason::StagingMissing { .. }), "{unknown:?}");
+    assert!(!discard.finish().expect("is looked at"));
 }
 
-/// The same names on another file system, as after an unmount in a bind mount, are no proof either.
+/// Entries with the same names on another file system, as after an unmount in a bind mount, are no proof either.
 #[test]
 fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
-    let discard = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
+    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let store = world.stores().pop().expect("a store");
     let away = store.with_extension("away");
     fs::rename(&store, &away).expect("is moved");
-    let (left, unknown) = discard.left().expect("is read");
+    let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
     fs::rename(&away, &store).expect("is moved back");
     drop(discard);
@@ -216,17 +218,17 @@ fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
 }
 
 #[test]
-fn what_a_journal_says_of_other_directories_is_not_believed() {
+fn a_journal_cannot_name_directories_that_are_no_staging_directories() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let store = world.stores().pop().expect("a store");
-    let journal = world.runs.join(format!("{}.purge.jsonl", begun.discard.run()));
+    let journal = world.runs.join(format!("{}.purge.jsonl", begun.run.run()));
     let text = fs::read_to_string(&journal).expect("a journal");
     let own = store.to_str().expect("UTF-8");
     let elsewhere = world.tree.join("private");
     fs::create_dir(&elsewhere).expect("is made");
     fs::write(&journal, text.replace(own, elsewhere.to_str().expect("UTF-8"))).expect("written");
-    let (left, unknown) = begun.discard.left().expect("is read");
+    let (left, unknown) = begun.run.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3, "{unknown:?}");
     fs::write(&journal, text).expect("written");
     drop(begun);
@@ -235,28 +237,28 @@ fn what_a_journal_says_of_other_directories_is_not_believed() {
 }
 
 #[test]
-fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
+fn an_entry_moved_by_mistake_is_moved_back_once_its_name_is_free() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
-    let run = begun.discard.run();
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let run = begun.run.run();
     let store = world.stores().pop().expect("a store");
-    // As if the process had been killed before it looked at what came.
+    // As if the process had been killed before it verified what arrived.
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
     fs::write(&journal, lines.join("\n")).expect("written");
-    // The new one may have the inode number of the one that is gone.
+    // The new entry may have the inode number of the removed one.
     fs::remove_file(store.join("1")).expect("is removed");
     fs::write(world.tree.join("new"), "somebody's").expect("written");
     fs::rename(world.tree.join("new"), store.join("1")).expect("is moved");
     fs::write(world.tree.join("e"), "in the way").expect("written");
     drop(begun);
     let discard = take(&world.runs, run);
-    let (left, unknown) = discard.left().expect("is read");
+    let (left, unknown) = discard.remaining().expect("is read");
     assert_eq!((left.len(), unknown.len()), (2, 1));
-    assert!(matches!(unknown[0].reason, Reason::Left { .. }), "{unknown:?}");
+    assert!(matches!(unknown[0].reason, Reason::Stranded { .. }), "{unknown:?}");
     fs::remove_file(world.tree.join("e")).expect("is removed");
-    let (_, unknown) = discard.left().expect("is read");
+    let (_, unknown) = discard.remaining().expect("is read");
     assert!(matches!(unknown[0].reason, Reason::Swapped), "{unknown:?}");
     assert_eq!(fs::read(world.tree.join("e")).expect("is back"), b"somebody's");
     drop(discard);
@@ -264,7 +266,7 @@ fn what_came_by_mistake_goes_back_as_soon_as_its_name_is_free() {
 }
 
 #[test]
-fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
+fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
     let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
     let [Ok(full), Ok(free)] = mounts else {
         return testkit::skipped("two file systems cannot be mounted");
@@ -278,24 +280,24 @@ fn a_store_that_cannot_be_made_leaves_its_number_to_nobody() {
     // Not private, so that it is not used.
     let name = format!(".lop-quarantine-{}", fsops::effective_user());
     fs::create_dir(full.path().join(name)).expect("is made");
-    let begun = Discard::begin(runs.path(), &all).expect("begins");
+    let begun = TrashRun::begin(runs.path(), &all).expect("begins");
     assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
-    assert_eq!(begun.discard.left().expect("is read").0.len(), 3);
-    assert!(!begun.discard.end().expect("is looked at"), "they are still there");
+    assert_eq!(begun.run.remaining().expect("is read").0.len(), 3);
+    assert!(!begun.run.finish().expect("is looked at"), "they are still there");
 }
 
 #[test]
-fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
+fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
     let world = World::new(&builder());
-    let discard = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins").discard;
-    let left = discard.left().expect("is read").0;
+    let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
+    let left = discard.remaining().expect("is read").0;
     let away = world.tree.with_extension("away");
     fs::rename(&world.tree, &away).expect("is moved");
     fs::create_dir(&world.tree).expect("is made");
-    assert!(discard.give_back(&left[0]).is_err(), "others may see into this one");
+    assert!(discard.move_back(&left[0]).is_err(), "others may see into this one");
     fs::remove_dir(&world.tree).expect("is empty");
     fs::rename(&away, &world.tree).expect("is moved back");
-    discard.give_back(&left[0]).expect("is given back");
+    discard.move_back(&left[0]).expect("is given back");
     assert_eq!(fs::read(world.tree.join("a/b/c")).expect("is back"), b"one");
     drop(discard);
     assert_eq!(finish(&world), 2);
@@ -305,17 +307,17 @@ fn what_is_given_back_goes_to_the_very_directory_that_it_was_in() {
 #[test]
 fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
     let world = World::new(&builder());
-    let begun = Discard::begin(&world.runs, &trees(&world.tree)).expect("begins");
-    let run = begun.discard.run();
+    let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
+    let run = begun.run.run();
     drop(begun);
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");
     let known = text.lines().filter(|line| !line.contains(r#""n":1"#)).collect::<Vec<_>>();
     fs::write(&journal, known.join("\n")).expect("written");
     let discard = take(&world.runs, run);
-    let (left, unknown) = discard.left().expect("is read");
+    let (left, unknown) = discard.remaining().expect("is read");
     assert_eq!((left.len(), unknown.len()), (2, 1));
-    assert!(matches!(unknown[0].reason, Reason::Unknown), "{unknown:?}");
+    assert!(matches!(unknown[0].reason, Reason::NotInJournal), "{unknown:?}");
     for tree in left {
         let at: PathBuf = tree.at.to_path();
         if at.is_symlink() {
@@ -324,7 +326,7 @@ fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
             testkit::remove_tree(&at).expect("is removed");
         }
     }
-    assert!(!discard.end().expect("is looked at"));
+    assert!(!discard.finish().expect("is looked at"));
     fs::write(&journal, text).expect("written");
     assert_eq!(finish(&world), 1);
 }

@@ -1,4 +1,4 @@
-//! Whatever names files as equal, nothing happens to one that is not equal to its last byte.
+//! Files that the caller calls equal are left alone unless they are equal to the last byte.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -7,7 +7,9 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use action::{Group, Kind, Member, Reason, Runs, Target, Version, plan};
+use action::Reason;
+use action::plan::{Group, Kind, Member, Target, Version, plan};
+use action::run::Runs;
 use fsops::Stat;
 use testkit::{Compare, TreeBuilder, assert_same};
 
@@ -25,7 +27,7 @@ fn member(path: &Path) -> Member {
     Member::new(target(path), Stat::of_path(path).expect("is there"))
 }
 
-/// Files that begin alike, as a log and a copy of it that has grown do.
+/// Files with a common prefix, like a log and a copy that has grown.
 fn grown() -> World {
     let tree = TreeBuilder::new()
         .file("kept", "line 1\n")
@@ -75,7 +77,7 @@ fn files_of_different_sizes_are_in_different_plans() {
 }
 
 #[test]
-fn what_is_appended_after_the_plan_stays() {
+fn bytes_appended_after_the_plan_survive() {
     for kind in KINDS {
         let world = World::new(&TreeBuilder::new().file("a", "line 1\n").file("b", "line 1\n"));
         let members = ["a", "b"].map(|name| member(&world.tree.join(name)));

@@ -1,5 +1,5 @@
-//! Acting on a disk that has no block free, as people do then: there is no room for a private directory, and
-//! files go through names beside them.
+//! Actions on a disk without a free block, as users run them then: there is no room for a staging directory, and
+//! files pass through names beside them.
 
 #![expect(clippy::disallowed_methods, reason = "tests fill the disks they made")]
 
@@ -7,7 +7,8 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
-use action::{Kind, Reason};
+use action::Reason;
+use action::plan::Kind;
 use fsops::faults::Blow;
 use testkit::{Compare, FileSystem, Mount, TreeBuilder, assert_same, skipped};
 
@@ -17,7 +18,7 @@ use crate::world::{WHOLE, World, odd_tree};
 
 const FREEING: [Kind; 3] = [Kind::Delete, Kind::Hardlink, Kind::Symlink];
 
-/// Makes a file that takes all the room there is.
+/// Makes a file that takes all the free space.
 fn fill(mount: &Mount) -> std::path::PathBuf {
     let path = mount.path().join("full");
     let mut file = fs::File::create(&path).expect("is made");
@@ -36,7 +37,7 @@ fn tree() -> TreeBuilder {
     })
 }
 
-/// Returns a full disk with a tree, and what fills it.
+/// Returns a full disk with a tree, and the file that fills it.
 fn full_disk(tree: &TreeBuilder) -> Option<(Mount, World, std::path::PathBuf)> {
     let mount = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-m", "0"]);
     let mount = mount.map_err(skipped).ok()?;
@@ -47,7 +48,7 @@ fn full_disk(tree: &TreeBuilder) -> Option<(Mount, World, std::path::PathBuf)> {
 }
 
 #[test]
-fn what_frees_space_works_where_none_is_free() {
+fn kinds_that_free_space_work_on_a_full_disk() {
     for kind in FREEING {
         let Some((mount, world, fill)) = full_disk(&tree()) else { return };
         let before = world.snapshot();
@@ -66,20 +67,20 @@ fn what_frees_space_works_where_none_is_free() {
 }
 
 #[test]
-fn what_frees_none_says_that_there_is_no_room() {
+fn kinds_that_free_no_space_report_a_full_disk() {
     let Some((_mount, world, _fill)) = full_disk(&tree()) else { return };
     let before = world.snapshot();
     let outcome = world.apply(Kind::Quarantine);
     assert_eq!((outcome.done, outcome.refused.len()), (0, 30));
     for refusal in &outcome.refused {
-        assert!(matches!(&refusal.reason, Reason::Store { .. }), "{refusal:?}");
+        assert!(matches!(&refusal.reason, Reason::Staging { .. }), "{refusal:?}");
         assert!(refusal.reason.is_full());
     }
     assert_same(&before, &world.snapshot(), Compare::ALL);
 }
 
 #[test]
-fn where_others_may_change_names_nothing_goes_through_names_beside_files() {
+fn names_beside_files_are_not_used_where_others_may_change_names() {
     let Some((_mount, world, _fill)) = full_disk(&tree()) else { return };
     fs::set_permissions(world.tree.join("b"), PermissionsExt::from_mode(0o775)).expect("is set");
     let before = world.snapshot();
@@ -99,7 +100,7 @@ fn a_run_without_room_may_be_killed_anywhere() {
             let ended = orders.carry_out(number, Blow::Kill);
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
-            // Nor are there names beside files.
+            // There are no names beside files either.
             assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
             if !ended.killed {
                 assert!(number > 25, "{}", ended.account);

@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use action::{Group, Kind, Runs, Target, Version};
+use action::plan::{Group, Kind, Target, Version};
+use action::run::Runs;
 use fsops::faults::{Blow, before_change, was_called};
 use testkit::{TreeBuilder, skipped};
 
@@ -24,7 +25,7 @@ fn text(world: &World, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_kept_file_that_is_edited_after_a_kill_is_not_what_was_removed() {
+fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
     for kind in [Kind::Delete, Kind::Symlink, Kind::Hardlink] {
         for number in 0.. {
             let world = World::new(&TreeBuilder::new().file("a", SAME).file("b", SAME));
@@ -33,7 +34,7 @@ fn a_kept_file_that_is_edited_after_a_kill_is_not_what_was_removed() {
             let was = text(&world, "b");
             let undone = world.undo();
             let now = text(&world, "b");
-            // A link to the kept file shows the edit, but is not called restored.
+            // A link to the kept file shows the edit, but does not count as restored.
             let is_link =
                 was.as_deref() == Some(EDITED) && undone.as_ref().is_none_or(|it| it.done == 0);
             let account = format!("{kind:?} killed at {number}: {was:?}, {now:?}, {undone:?}");
@@ -55,7 +56,7 @@ fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
 
 /// A list claims that two different files are equal. The run is killed, and the owner of one file renames it.
 #[test]
-fn what_the_run_did_not_compare_is_not_restored() {
+fn files_that_the_run_did_not_compare_are_not_restored() {
     for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {
         for number in 0.. {
             let tree = TreeBuilder::new().file("a", "one content..\n").file("b", "other content\n");
@@ -100,7 +101,7 @@ fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
 }
 
 #[test]
-fn another_file_with_the_number_of_one_that_is_gone_is_not_it() {
+fn another_file_with_a_reused_inode_number_is_not_the_removed_one() {
     for names in [&["b"][..], &["b", "c"]] {
         let mut tree = TreeBuilder::new().file("a", SAME).file("b", SAME);
         for &name in &names[1..] {

@@ -1,5 +1,4 @@
-//! What people do between a kill and the next run is not undone, and a second kill does no more harm than
-//! the first.
+//! Changes by users between a kill and the next run survive, and a second kill does no more harm than the first.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -7,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use action::Kind;
+use action::plan::Kind;
 use fsops::faults::Blow;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, Snapshot, assert_same};
@@ -43,7 +42,7 @@ fn edit_all(world: &World, edit: Edit) {
     }
 }
 
-/// Kills a run or an undo at each of its changes; then somebody writes to all files that are there.
+/// Kills a run or an undo at each of its changes; then a program writes to all files that exist.
 fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
     for number in 0.. {
         let world = World::new(&odd_tree());
@@ -57,7 +56,8 @@ fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
         contents_are_there(&world, &edited, &ended.account);
         drop(world.undo());
         contents_are_there(&world, &edited, &ended.account);
-        // Each is still under its name, too; what was written to a link is in the file that it is.
+        // Each text is still under its name. A text that was written through a link is in the file the link leads
+        // to.
         let after = world.snapshot();
         let alone = |entry: &testkit::snapshot::Entry| entry.sha256.is_some() && entry.links == 1;
         for (path, entry) in edited.entries.iter().filter(|(_, entry)| alone(entry)) {
@@ -71,7 +71,7 @@ fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
 }
 
 #[test]
-fn what_is_written_after_a_killed_run_stays() {
+fn writes_after_a_killed_run_survive() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
         for edit in [append, overwrite] {
             edited_after_a_kill(kind, What::Apply(kind), edit);
@@ -80,7 +80,7 @@ fn what_is_written_after_a_killed_run_stays() {
 }
 
 #[test]
-fn what_is_written_after_a_killed_undo_stays() {
+fn writes_after_a_killed_undo_survive() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine] {
         for edit in [append, overwrite] {
             edited_after_a_kill(kind, What::Undo, edit);
@@ -128,12 +128,12 @@ impl Drop for Frozen {
 }
 
 #[test]
-fn a_copy_that_is_not_ready_never_takes_a_place() {
+fn an_unfinished_copy_never_replaces_a_file() {
     for number in 0.. {
         let (world, _mount) = World::in_memory(&odd_tree());
         let before = world.snapshot();
         world.apply(Kind::Delete);
-        // The first undo gets as far as the places, and no further.
+        // The first undo gets as far as the replacements, and no further.
         let dirs =
             ["b", "b/deep/er", "h", "g", "s", ""].map(|dir| Frozen::new(world.tree.join(dir)));
         if dirs.iter().any(Option::is_none) {
@@ -142,7 +142,7 @@ fn a_copy_that_is_not_ready_never_takes_a_place() {
         drop(world.undo());
         drop(dirs);
         let ended = run(&world.folder(), What::Undo, number, Blow::Kill);
-        drop(action::Runs::open(&world.runs, |_| {}));
+        drop(action::run::Runs::open(&world.runs, |_| {}));
         let now = world.snapshot();
         assert!(now.contents().is_subset(&before.contents()), "at {number}");
         while world.undo().is_some_and(|undone| undone.done > 0) {}

@@ -1,7 +1,8 @@
 //! Power failures on the disk of the files, while the journals are safe on another one: what a run or an undo
-//! said was done is done, or can be had by another undo.
+//! reported as done is done, or another undo can do it.
 
-use action::{Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
 use fsops::faults::Blow;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
@@ -24,9 +25,9 @@ fn sync(mount: &Mount) {
     dir.sync_file_system().expect("synced");
 }
 
-/// Returns a mount, unless this kind cannot be had here.
+/// Returns a mount, or `None` if this kind is not available here.
 fn mounted(kind: FileSystem) -> Option<Mount> {
-    // Small images have blocks that the tree's attributes do not fit in.
+    // The extended attributes of the tree do not fit into the blocks of small images.
     let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
     let mount = Mount::with_features(kind, 0, features).map_err(skipped).ok()?;
     sync(&mount);
@@ -53,7 +54,7 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     testkit::remove_tree(&world.tree).expect("removed");
 }
 
-/// A directory may be there again, but no file is in it.
+/// A directory may be there again, but without files.
 fn assert_no_files(mount: &Mount, kind: Kind) {
     let others = Snapshot::except(mount.path(), |path| path.starts_with(b"tree"));
     let left: Vec<_> =
@@ -62,7 +63,7 @@ fn assert_no_files(mount: &Mount, kind: Kind) {
 }
 
 #[test]
-fn what_an_undo_brought_back_is_on_the_disk_before_the_journal_says_so() {
+fn restored_files_are_on_the_disk_before_the_journal_records_them() {
     for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
         let Some(mount) = mounted(file_system) else { continue };
         for kind in KINDS {
@@ -72,7 +73,7 @@ fn what_an_undo_brought_back_is_on_the_disk_before_the_journal_says_so() {
 }
 
 #[test]
-fn a_run_that_the_disk_does_not_have_can_be_undone() {
+fn a_run_that_never_reached_the_disk_can_be_undone() {
     for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
         let Some(mount) = mounted(file_system) else { continue };
         for kind in KINDS {
@@ -82,12 +83,12 @@ fn a_run_that_the_disk_does_not_have_can_be_undone() {
 }
 
 #[test]
-fn what_was_purged_does_not_come_back() {
+fn purged_files_do_not_return() {
     let Some(mount) = mounted(FileSystem::Ext4) else { return };
     let world = World::on(&odd_tree(), &mount);
     let done = world.apply(Kind::Quarantine).done;
     sync(&mount);
-    let runs = action::Runs::open(&world.runs, |_| {}).expect("opens");
+    let runs = action::run::Runs::open(&world.runs, |_| {}).expect("opens");
     let (purged, ended) = runs
         .purge(i64::MAX, &runtime::Progress::default(), |error| panic!("{error}"))
         .expect("begins");
@@ -99,19 +100,19 @@ fn what_was_purged_does_not_come_back() {
 }
 
 #[test]
-fn a_run_that_the_power_fails_in_can_be_undone_whatever_of_it_is_on_the_disk() {
+fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk() {
     let Some(mount) = mounted(FileSystem::Ext4) else { return };
     for kind in KINDS {
         for synced_at in (3..).step_by(7) {
             let world = World::on(&odd_tree(), &mount);
             let before = world.snapshot();
             sync(&mount);
-            // The journal has all of it, the disk what was done until then.
+            // The journal has all of the run, the disk only what was done until then.
             let mut orders = Orders::of(&world, What::Apply(kind));
             orders.synced_at = Some(synced_at);
             let ended = orders.carry_out(synced_at + 12, Blow::Kill);
             mount.fail_power().expect("it is mounted again");
-            // Whoever does not undo it has nothing in a store either.
+            // Even without an undo, no file is left in a staging directory.
             drop(Runs::open(&world.runs, |_| {}).expect("opens"));
             if kind != Kind::Quarantine {
                 assert_no_files(&mount, kind);
@@ -131,7 +132,7 @@ fn a_run_that_the_power_fails_in_can_be_undone_whatever_of_it_is_on_the_disk() {
 }
 
 #[test]
-fn a_store_tells_of_every_file_that_the_disk_has_in_it() {
+fn a_manifest_lists_every_file_that_the_disk_has_beside_it() {
     for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
         let Some(mount) = mounted(file_system) else { continue };
         let world = World::on(&odd_tree(), &mount);
@@ -142,7 +143,8 @@ fn a_store_tells_of_every_file_that_the_disk_has_in_it() {
         testkit::remove_tree(&world.runs).expect("the journals are lost");
         let top = mount.path().canonicalize().expect("a mount");
         let unreadable = |error| panic!("{error}");
-        let shelf = action::Shelf::open(top.as_os_str().as_encoded_bytes(), unreadable);
+        let shelf =
+            action::quarantine::Quarantine::open(top.as_os_str().as_encoded_bytes(), unreadable);
         let (restored, ended) =
             shelf.expect("opens").restore(&[], &runtime::Progress::default()).expect("begins");
         ended.expect("ends");

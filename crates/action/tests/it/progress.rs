@@ -1,11 +1,12 @@
-//! The counters of a run and of its undo: totals that are known before, and that are reached.
+//! The progress counters of a run and of its undo: the totals are known in advance and are reached.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use action::{Amount, How, Kind, Lot, Outcome, Plan, Runs};
+use action::plan::{Amount, Kind, Plan};
+use action::run::{ApplyOptions, ApplyOutcome, DiskBatch, Runs};
 use device::{Disks, Io, Threads};
 use runtime::{Progress, Stage};
 use testkit::{TreeBuilder, without_forks};
@@ -24,7 +25,7 @@ fn world() -> World {
     World::new(&tree)
 }
 
-/// Returns the files and bytes that a watch counts as done, and its totals.
+/// Returns the files and bytes that a progress counts as done, and its totals.
 fn counters(progress: &Progress) -> [(u64, u64); 2] {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     [
@@ -33,11 +34,11 @@ fn counters(progress: &Progress) -> [(u64, u64); 2] {
     ]
 }
 
-fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, Outcome) {
+fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, ApplyOutcome) {
     let _quiet = without_forks();
     let progress = Progress::default();
     plans.iter().map(|plan| plan.amount(kind)).sum::<Amount>().expect(&progress);
-    let how = How {
+    let how = ApplyOptions {
         kind,
         directory_times: false,
         threads: Threads { first: 2, grows: false },
@@ -48,14 +49,14 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, Outcome) {
     };
     let device = plans[0].keep.stat.device;
     let groups = Box::new(plans.into_iter().map(Into::into));
-    let lots = vec![Lot { disk: Disks::new(Io::Cached).of(device), groups }];
+    let lots = vec![DiskBatch { disk: Disks::new(Io::Cached).of(device), groups }];
     let (_, outcome, ended) = runs.apply(&how, lots, &progress).expect("runs");
     ended.expect("ends");
     (progress, outcome)
 }
 
 #[test]
-fn all_that_a_run_goes_through_is_known_before_and_counted() {
+fn the_totals_of_a_run_are_known_in_advance_and_reached() {
     for (kind, bytes) in [
         // The kept file is read beside the others.
         (Kind::Delete, 400_060),
@@ -80,7 +81,7 @@ fn all_that_a_run_goes_through_is_known_before_and_counted() {
 }
 
 #[test]
-fn files_that_are_refused_count_as_gone_through() {
+fn refused_files_count_as_processed() {
     for gone in ["large 1", "large 2", "small 2"] {
         let world = world();
         let runs = Runs::open(&world.runs, |_| {}).expect("opens");
@@ -93,9 +94,9 @@ fn files_that_are_refused_count_as_gone_through() {
 }
 
 #[test]
-fn all_that_an_undo_copies_is_known_before_and_counted() {
+fn the_totals_of_an_undo_are_known_in_advance_and_reached() {
     for (kind, bytes) in [
-        // One of two names of a file is copied, and the other becomes a link to that.
+        // One of two names of a file is copied, and the other becomes a link to the copy.
         (Kind::Delete, 200_030),
         (Kind::Hardlink, 200_030),
         (Kind::Symlink, 200_030),

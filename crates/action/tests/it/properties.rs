@@ -1,12 +1,13 @@
-//! What holds for every tree, every kind and every rule: no content is lost, what is protected is not
-//! touched, and undo brings everything back.
+//! Properties of every tree, every kind and every rule: no content is lost, protected files are not touched, and
+//! undo restores everything.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use action::keep::Rule;
-use action::{Kind, Plan, Protection, Runs};
+use action::plan::Rule;
+use action::plan::{Kind, Plan, Protection};
+use action::run::Runs;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::sample::select;
 use testkit::{Compare, RandomTree, TreeBuilder, assert_contents_kept, assert_same, random_tree};
@@ -38,7 +39,7 @@ fn rules() -> impl Strategy<Value = Vec<&'static str>> {
 /// Returns the digests of the files below directories, by `find` and `sha256sum`.
 fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     let mut find = Command::new("find");
-    // A store has a manifest besides.
+    // A staging directory has a manifest besides the files.
     find.args(dirs).args([
         "-type",
         "f",
@@ -57,18 +58,18 @@ fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     lines.map(|line| String::from_utf8_lossy(&line[..64]).into_owned()).collect()
 }
 
-/// Returns a number for a path that is the same each time.
+/// Returns a number for a path, always the same one.
 fn dice(path: &[u8], seed: u64) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     path.iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, step) >> 20
 }
 
-/// Has names that may not change; `one_in` of them are.
+/// Protects names; `one_in` of them.
 fn is_protected(path: &[u8], seed: u64, one_in: u64) -> bool {
     one_in > 0 && dice(path, seed).is_multiple_of(one_in)
 }
 
-/// Asserts that every group has a file that stays, and nothing that is protected goes.
+/// Asserts that every group keeps a file, and that no protected file is acted on.
 fn check_plans(plans: &[Plan]) {
     for plan in plans {
         let kept = plan.keep.stat.key();
@@ -102,14 +103,14 @@ fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, 
     if kind != Kind::Reflink {
         assert!(outcome.refused.is_empty(), "{:?}", outcome.refused);
         assert_eq!(outcome.done + outcome.already, planned as u64);
-        // What stays is in the tree itself.
+        // The kept files are in the tree itself.
         assert_contents_kept(&before, &[&after]);
     }
     for (path, entry) in &before.entries {
         let is_file = entry.sha256.is_some();
         if !is_file || is_protected(path, seed, one_in) {
             let mut now = after.get(path).cloned().expect("is there");
-            // More names, or a smaller one of the same file, are no change to it.
+            // More names, or a smaller link count of the same file, are no change to it.
             (now.links, now.same_as) = (entry.links, entry.same_as.clone());
             now.size_bytes = entry.size_bytes;
             assert_eq!(entry, &now, "{}", path.escape_ascii());
@@ -143,7 +144,7 @@ proptest! {
 }
 
 #[test]
-fn names_of_a_file_that_go_in_several_batches_come_back_as_one() {
+fn names_of_a_file_removed_in_several_batches_are_restored_as_one_file() {
     // Each batch of five finds fewer names left, the last one a single name.
     for number in [6, 11] {
         let names: Vec<String> = (0..number).map(|at| format!("names/{at}")).collect();

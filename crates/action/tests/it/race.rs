@@ -1,13 +1,15 @@
-//! Somebody moves things about while a run, or an undo, is at work: no content is lost, and nothing
-//! outside of the tree is touched.
+//! An attacker moves entries around while a run or an undo works: no content is lost, and nothing outside of the
+//! tree is touched.
 //!
-//! Contents are judged over the tree, what the attacker holds, and the stores. Fresh names are rare: a
-//! run makes none in the tree, but moves there what it has made in its store, where nobody else comes.
+//! Contents are counted in the tree, in what the attacker holds, and in the staging directories. Fresh names are
+//! rare: a run creates none in the tree, but moves entries there that it made in its staging directory, where no
+//! other process can interfere.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use action::{Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
 use testkit::{
     AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder,
     assert_contents_kept, assert_same, skipped,
@@ -15,14 +17,14 @@ use testkit::{
 
 use crate::world::{World, apply, plans, undo};
 
-/// How long all races go on together, unless `RACE_SECONDS` says otherwise.
+/// How long all races last together, unless `RACE_SECONDS` says otherwise.
 const BUDGET: Duration = Duration::from_secs(32);
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 
-/// Swaps that leave directories where the run looks for them.
+/// Swaps that put directories where the run expects files.
 const ON_FILES: [Swap; 4] = [Swap::Files, Swap::FileForLink, Swap::Away, Swap::Fresh];
 
-/// What rounds of attacks came to.
+/// The result of several rounds of attacks.
 #[derive(Debug, Default)]
 struct Account {
     rounds: u64,
@@ -37,7 +39,7 @@ struct Account {
 }
 
 impl Account {
-    /// Whether the attacks and the runs have met often enough for the test to say something.
+    /// Returns whether attacks and runs have met often enough for the test to mean something.
     fn is_enough(&self) -> bool {
         let attacked = self.swaps > 1000 && self.links > 100;
         attacked && self.done > 100 && self.refused > 10 && self.undone > 50
@@ -61,7 +63,7 @@ fn tree() -> TreeBuilder {
     tree.seeded("a/alone", 999, 3000)
 }
 
-/// Asserts that every content is in the tree, is held by an attacker, or was put aside.
+/// Asserts that every content is in the tree, held by an attacker, or in a staging directory.
 fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     let stores = world.stores();
     let places = [&world.tree].into_iter().chain(held).chain(&stores);
@@ -69,7 +71,7 @@ fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// One round: a run with an attack, then an undo with one, then an undo in peace.
+/// One round: a run under attack, then an undo under attack, then an undo in peace.
 fn round(kind: Kind, seed: u64, account: &mut Account) {
     let world = World::new(&tree());
     let outside = TempTree::new();
@@ -80,7 +82,7 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
         let options = AttackOptions {
             kinds: if seed.is_multiple_of(3) { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
             links_inside: if turn == 0 { 3 } else { 0 },
-            // Fast ones hit the narrow moments, slow ones let the run come to those.
+            // Fast attackers hit narrow moments, slow ones let the run get there.
             rest: Duration::from_micros(20 + seed % 7 * 150),
             longest_dwell: Duration::from_micros(seed % 5 * 100),
         };
@@ -114,7 +116,7 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the account, for whoever asks for a longer race")]
-fn no_content_is_lost_while_somebody_moves_everything_about() {
+fn no_content_is_lost_while_an_attacker_moves_everything_around() {
     if !testkit::is_root() {
         return skipped("the attack is on root");
     }

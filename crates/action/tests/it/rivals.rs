@@ -1,11 +1,12 @@
-//! Two runs that know nothing of each other want opposite things of one tree, at one moment: of each
-//! content a file stays, and what both can bring back is whole.
+//! Two runs that know nothing of each other want opposite things of one tree at the same time: of each content a
+//! file stays, and everything that both can restore is whole.
 
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
-use action::keep::Rule;
-use action::{Kind, Outcome, Runs};
+use action::plan::Kind;
+use action::plan::Rule;
+use action::run::{ApplyOutcome, Runs};
 use testkit::{Snapshot, TreeBuilder, assert_contents_kept, stores};
 
 use crate::world::{World, apply, other_runs, plans_of, undo};
@@ -33,8 +34,8 @@ fn judge(before: &Snapshot, tree: &Path, folders: &[PathBuf; 2]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Both runs at once; returns what came of them.
-fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<Outcome> {
+/// Starts both runs at once, and returns their outcomes.
+fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<ApplyOutcome> {
     let barrier = Barrier::new(2);
     let run = |side: usize| {
         let rule = ["path:**/a/*", "path:**/b/*"][side];
@@ -63,7 +64,7 @@ fn two_runs_with_opposite_wishes_lose_nothing() {
             let outcomes = at_once(&world, &folders, [one, other]);
             judge(&before, &world.tree, &folders);
             met += outcomes.iter().filter(|outcome| !outcome.refused.is_empty()).count();
-            // Both are undone at once too, and then what is left one after the other.
+            // Both are undone at once too, and then the rest one after the other.
             std::thread::scope(|scope| {
                 for folder in &folders {
                     scope.spawn(move || undo(folder));

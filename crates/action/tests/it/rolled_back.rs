@@ -1,19 +1,19 @@
-//! Two programs use a name while a run or an undo changes it. The first replaces the file, so the change is taken back.
-//! The second writes to the name during that, and what it wrote must survive.
+//! Two programs use a name while a run or an undo changes it. The first replaces the file, so the change is rolled
+//! back. The second writes to the name meanwhile, and its text must survive.
 
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use action::Kind;
+use action::plan::Kind;
 use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder};
 
 use crate::world::World;
 use crate::writers::{Deed, EDITED, PRECIOUS, Program, SAME, append, edit, rename_over};
 
-/// Returns the texts of all files in the tree and in the private directories.
+/// Returns the texts of all files in the tree and in the staging directories.
 fn texts(world: &World) -> Vec<String> {
     let dirs = world.stores().into_iter().chain([world.tree.clone()]);
     let files = dirs.flat_map(|dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten());
@@ -30,7 +30,8 @@ fn has_written(deed: Deed, texts: &[String]) -> bool {
     }
 }
 
-/// Replaces `b` with a new file before one change, and has a program write to `b` before a later one. Returns whether
+/// Replaces `b` with a new file before one change, and lets a program write to `b` before a later one. Returns
+/// whether each of the two changes was reached.
 /// each of the two changes was reached.
 fn at_two_steps(disk: &Path, kind: Kind, deed: Deed, [first, second]: [u64; 2]) -> [bool; 2] {
     let tree = TreeBuilder::new().file("a", SAME);
@@ -63,7 +64,7 @@ fn at_two_steps(disk: &Path, kind: Kind, deed: Deed, [first, second]: [u64; 2]) 
 }
 
 #[test]
-fn what_is_written_while_a_change_is_taken_back_is_found() {
+fn writes_during_a_roll_back_survive() {
     let mount = Mount::new(FileSystem::Tmpfs, 64 << 20);
     let home = TempTree::new();
     let disk = mount.as_ref().map_or(home.path(), Mount::path);

@@ -1,4 +1,4 @@
-//! Where the private directories are that files go through.
+//! The places of the staging directories.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use action::Kind;
+use action::plan::Kind;
 use testkit::{TempTree, TreeBuilder};
 
 use crate::world::World;
@@ -23,7 +23,7 @@ fn allow(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("is changed");
 }
 
-/// Returns the directories that the journal says files went through.
+/// Returns the staging directories in the journal.
 fn noted(world: &World) -> Vec<PathBuf> {
     let text = fs::read_to_string(world.runs.join("1.jsonl")).expect("a journal");
     let records = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
@@ -33,10 +33,10 @@ fn noted(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_store_is_in_the_topmost_directory_that_nobody_else_may_write_to() {
+fn the_staging_directory_is_below_the_topmost_directory_that_nobody_else_may_write_to() {
     let world = World::new(&tree());
     world.apply(Kind::Quarantine);
-    // Above it is /tmp, or what TMPDIR says.
+    // Above it is /tmp, or the value of TMPDIR.
     let [store] = &noted(&world)[..] else { panic!("{:?}", noted(&world)) };
     assert!(world.tree.starts_with(store));
     let above = store.parent().expect("it is not in /");
@@ -48,7 +48,7 @@ fn a_store_is_in_the_topmost_directory_that_nobody_else_may_write_to() {
 }
 
 #[test]
-fn what_stays_in_a_store_is_in_one_above_its_own_directory() {
+fn quarantined_files_are_above_their_own_directory() {
     for (kind, stores) in [(Kind::Quarantine, 2), (Kind::Delete, 1)] {
         let home = TempTree::new();
         allow(home.path(), 0o777);

@@ -1,4 +1,4 @@
-//! Runs on file systems that are stacked on others, cached, or poor: each kind does what it says there and
+//! Runs on file systems that are stacked, cached, or limited: each kind of action either does what it reports and
 //! can be undone, or is refused.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
@@ -7,9 +7,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use action::{
-    Begun, Discard, Group, Kind, Outcome, Plan, Reason, Refusal, Runs, Taken, Target, Tree, Version,
-};
+use action::plan::{Group, Kind, Plan, Target, Version};
+use action::run::{ApplyOutcome, Runs};
+use action::trash::{Claim, Started, TrashRun, Tree};
+use action::{Reason, Refusal};
 use fsops::Stat;
 use fsops::faults::Blow;
 use testkit::{
@@ -33,8 +34,8 @@ fn tree() -> TreeBuilder {
         .file("h/3", "linked")
 }
 
-/// Makes a tree below a folder on the file system that is tested; the journals are elsewhere, as those of a
-/// catalog at home are.
+/// Makes a tree below a folder on the tested file system; the journals are elsewhere, as those of a catalog in a
+/// home directory are.
 fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     let mut world = World::in_home(tree, TempTree::new_in(folder));
     let journals = TempTree::new();
@@ -42,8 +43,8 @@ fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     (world, journals)
 }
 
-/// Has a kind done, with the digests known.
-fn apply_as_a_catalog_would(world: &World, kind: Kind) -> Outcome {
+/// Carries out an action, with the digests known.
+fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let plans = plans(&world.tree, kind).into_iter().map(|plan| {
         let kept = fs::read(plan.keep.target.path.to_path()).expect("is read");
@@ -52,7 +53,8 @@ fn apply_as_a_catalog_would(world: &World, kind: Kind) -> Outcome {
     apply(&runs, kind, plans.collect(), 2).0
 }
 
-/// Has each kind done, and undone. Of the `names` that are to go, `same` turn out to be the kept file, which is no
+/// Carries out and undoes each kind. Of the `names` to act on, `same` turn out to be the kept file, which does not
+/// matter for a hard link.
 /// matter for a hard link.
 fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
     for kind in KINDS {
@@ -79,7 +81,7 @@ fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
 }
 
 #[test]
-fn links_of_files_in_the_lower_layer_of_an_overlay_are_known_again() {
+fn links_to_files_in_the_lower_layer_of_an_overlay_are_recognized() {
     for kind in KINDS {
         let lower = TempTree::new();
         tree().make(lower.join("tree"));
@@ -95,14 +97,14 @@ fn links_of_files_in_the_lower_layer_of_an_overlay_are_known_again() {
         assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
         let undone = world.undo().expect("there is a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
-        // Names of one file in the lower layer come apart where one of them is copied up.
+        // Names of one file in the lower layer become separate files where one of them is copied up.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
 }
 
 #[test]
-fn a_file_in_a_layer_of_an_overlay_is_what_the_overlay_shows() {
+fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
     for kind in [Kind::Delete, Kind::Symlink, Kind::Quarantine] {
         let lower = TempTree::new();
         let mount = match Mount::overlay(lower.path()) {
@@ -129,7 +131,7 @@ fn a_file_in_a_layer_of_an_overlay_is_what_the_overlay_shows() {
 
 #[test]
 fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_name() {
-    // With numbers of their own two names of one file seem to be two files, until one is taken out.
+    // With an inode number for each name, two names of one file look like two files until one is taken out.
     for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -141,7 +143,7 @@ fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_nam
 }
 
 #[test]
-fn what_is_taken_from_exfat_can_be_given_back() {
+fn files_removed_from_exfat_can_be_restored() {
     let mount = match Mount::new(FileSystem::ExFat, 32 << 20) {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no exFAT: {reason}")),
@@ -159,7 +161,7 @@ fn what_is_taken_from_exfat_can_be_given_back() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
-    // Nothing is overwritten: what has the name now stays, and so does what was to come back.
+    // Nothing is overwritten: the entry that has the name now stays, and so does the file that was to be restored.
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");
@@ -168,7 +170,7 @@ fn what_is_taken_from_exfat_can_be_given_back() {
 }
 
 #[test]
-fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
+fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
     for view in [View::Mergerfs, View::MergerfsUseIno] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -183,22 +185,22 @@ fn a_directory_whose_number_follows_its_path_is_moved_aside_and_given_back() {
             Tree { path: path.as_os_str().as_bytes().to_vec(), was }
         });
         let before = world.snapshot();
-        let Begun { discard, moved, refused, .. } =
-            Discard::begin(&world.runs, &trees).expect("begins");
+        let Started { run: discard, moved, refused, .. } =
+            TrashRun::begin(&world.runs, &trees).expect("begins");
         assert_eq!((moved, refused.len()), (3, 0), "{refused:?}");
         let run = discard.run();
-        // Another process goes on with it.
+        // Another process continues with it.
         drop(discard);
-        let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+        let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             panic!("nobody has it");
         };
-        let (left, unknown) = discard.left().expect("is read");
+        let (left, unknown) = discard.remaining().expect("is read");
         assert_eq!((left.len(), unknown.len()), (3, 0), "{unknown:?}");
         for tree in &left {
-            discard.give_back(tree).expect("is given back");
+            discard.move_back(tree).expect("is given back");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
-        assert!(discard.end().expect("is noted"));
+        assert!(discard.finish().expect("is noted"));
         assert!(world.stores().is_empty(), "{:?}", world.stores());
     }
 }
@@ -249,13 +251,13 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no sshfs: {reason}")),
     };
-    // A link that goes up cannot be read there.
+    // A link that leads upwards cannot be read there.
     let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
     for kind in KINDS {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
-        // It does not count links, so that none can be told from a copy.
+        // The file system does not count links, so that a link cannot be told from a copy.
         let can = kind != Kind::Hardlink;
         let counts = (outcome.done, outcome.refused.len());
         assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");
@@ -269,7 +271,7 @@ fn each_kind_works_on_sshfs_or_is_refused() {
 }
 
 #[test]
-fn moving_aside_may_be_killed_anywhere_where_numbers_follow_paths() {
+fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,
@@ -280,18 +282,19 @@ fn moving_aside_may_be_killed_anywhere_where_numbers_follow_paths() {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let ended = Orders::of(&world, What::Discard).carry_out(number, Blow::Kill);
-        for run in Discard::unfinished(&world.runs).expect("a list") {
-            let Taken::Ours(discard) = Discard::take(&world.runs, run).expect("is read") else {
+        for run in TrashRun::unfinished(&world.runs).expect("a list") {
+            let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read")
+            else {
                 continue;
             };
-            // What cannot be known again is given back at once.
-            let (left, unknown) = discard.left().expect("is read");
+            // An entry that cannot be identified is moved back at once.
+            let (left, unknown) = discard.remaining().expect("is read");
             let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
             assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");
             for tree in &left {
-                discard.give_back(tree).expect("is given back");
+                discard.move_back(tree).expect("is given back");
             }
-            assert!(discard.end().expect("is noted"), "{number}: {}", ended.account);
+            assert!(discard.finish().expect("is noted"), "{number}: {}", ended.account);
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{number}: {:?}", world.stores());

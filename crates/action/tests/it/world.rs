@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use action::{
-    Amount, Group, How, Kind, Lot, Member, Outcome, Plan, Runs, Target, Undone, Version, plan,
-    separate,
-};
+use action::plan::{Amount, Group, Kind, Member, Plan, Target, Version, plan, separate};
+use action::run::{ApplyOptions, ApplyOutcome, DiskBatch, Runs};
+use action::undo::UndoOutcome;
 use device::{Disks, Io, Threads};
 use fsops::{Dir, FileKey, Lease, Stat};
 use runtime::Progress;
@@ -18,10 +17,10 @@ use testkit::{
     FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
 };
 
-/// What is compared of a tree that was brought back.
+/// What to compare of a restored tree.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
-/// A tree, and the folder of its runs, which is outside of it.
+/// A tree, and the folder of its runs, which is outside of the tree.
 pub(crate) struct World {
     pub(crate) tree: PathBuf,
     pub(crate) runs: PathBuf,
@@ -33,7 +32,7 @@ impl World {
         World::in_home(tree, TempTree::new())
     }
 
-    /// Makes it on a file system that gives no inode number twice, if one can be mounted.
+    /// Makes the tree on a file system that never reuses an inode number, if one can be mounted.
     pub(crate) fn in_memory(tree: &TreeBuilder) -> (World, Option<Mount>) {
         match Mount::new(FileSystem::Tmpfs, 64 << 20) {
             Ok(mount) => (World::in_home(tree, TempTree::new_in(&mount)), Some(mount)),
@@ -52,12 +51,12 @@ impl World {
         World { tree: home_path.join("tree"), runs: home_path.join("runs"), _home: home }
     }
 
-    /// Takes a tree that is there.
+    /// Uses an existing tree.
     pub(crate) fn of(tree: PathBuf, runs: PathBuf) -> World {
         World { tree, runs, _home: TempTree::new() }
     }
 
-    /// Makes the tree on a file system, and the folder of its runs on another.
+    /// Makes the tree on a file system, and the folder of its runs on another one.
     pub(crate) fn on(tree: &TreeBuilder, mount: &Mount) -> World {
         let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
         world.tree = mount.path().canonicalize().expect("a mount").join("tree");
@@ -75,18 +74,18 @@ impl World {
         Snapshot::of(&self.tree)
     }
 
-    /// Returns the directories in stores that the journals name, as far as they are there.
+    /// Returns the staging directories in the journals, as far as they exist.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         testkit::stores(&self.runs)
     }
 
-    pub(crate) fn apply(&self, kind: Kind) -> Outcome {
+    pub(crate) fn apply(&self, kind: Kind) -> ApplyOutcome {
         let runs = Runs::open(&self.runs, |_| {}).expect("opens");
         let plans = plans(&self.tree, kind);
         apply(&runs, kind, plans, 2).0
     }
 
-    pub(crate) fn undo(&self) -> Option<Undone> {
+    pub(crate) fn undo(&self) -> Option<UndoOutcome> {
         undo(&self.runs)
     }
 }
@@ -111,7 +110,7 @@ fn wait_for_writers(dir: &Path) {
 }
 
 impl Drop for World {
-    /// Removes what runs have put aside, which is not in the world's own folder.
+    /// Removes what runs have left outside of the world's own folder.
     fn drop(&mut self) {
         for folder in [self.runs.clone(), other_runs(self)] {
             testkit::remove_stores(&folder);
@@ -119,7 +118,7 @@ impl Drop for World {
     }
 }
 
-/// Returns the folder of runs that know nothing of the world's own.
+/// Returns the folder for runs that know nothing of the world's own.
 pub(crate) fn other_runs(world: &World) -> PathBuf {
     world.folder().join("other runs")
 }
@@ -129,12 +128,12 @@ pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
     plans_of(tree, kind, &[], |_| None)
 }
 
-/// Does so with rules, and with names that may not be changed.
+/// Like `plans`, with rules and with names that may not be changed.
 pub(crate) fn plans_of(
     tree: &Path,
     kind: Kind,
-    rules: &[action::keep::Rule],
-    protect: impl Fn(&[u8]) -> Option<action::Protection>,
+    rules: &[action::plan::Rule],
+    protect: impl Fn(&[u8]) -> Option<action::plan::Protection>,
 ) -> Vec<Plan> {
     use std::os::unix::ffi::OsStrExt;
     let rules_of_truth = Rules { every_link: true, ..Rules::default() };
@@ -165,7 +164,7 @@ pub(crate) fn apply(
     kind: Kind,
     plans: Vec<Plan>,
     threads: usize,
-) -> (Outcome, Result<(), action::Error>) {
+) -> (ApplyOutcome, Result<(), action::Error>) {
     apply_groups(runs, kind, plans.into_iter().map(Into::into).collect(), threads)
 }
 
@@ -175,9 +174,9 @@ pub(crate) fn apply_groups(
     kind: Kind,
     groups: Vec<Group>,
     threads: usize,
-) -> (Outcome, Result<(), action::Error>) {
+) -> (ApplyOutcome, Result<(), action::Error>) {
     let _quiet = without_forks();
-    let how = How {
+    let how = ApplyOptions {
         kind,
         directory_times: true,
         threads: Threads { first: threads, grows: false },
@@ -191,27 +190,27 @@ pub(crate) fn apply_groups(
     let progress = Progress::default();
     groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(&progress);
     let groups = Box::new(groups.into_iter());
-    match runs.apply(&how, vec![Lot { disk: disks.of(device), groups }], &progress) {
+    match runs.apply(&how, vec![DiskBatch { disk: disks.of(device), groups }], &progress) {
         Ok((_, outcome, ended)) => {
             if ended.is_ok() {
                 assert_gone_through(&progress);
             }
             (outcome, ended)
         }
-        Err(error) => (Outcome::default(), Err(error)),
+        Err(error) => (ApplyOutcome::default(), Err(error)),
     }
 }
 
-/// Makes sure that a run which ended has counted all that it was expected to go through, whatever came of it.
+/// Asserts that a run that ended has counted everything it expected to process, whatever the outcome.
 fn assert_gone_through(progress: &Progress) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     assert_eq!(load(&progress.files_done), load(&progress.files_total));
-    // With few files open the kept one is read more often.
+    // With few open files allowed, the kept one is read more often.
     assert!(load(&progress.bytes_done) >= load(&progress.bytes_total), "{progress:?}");
 }
 
 /// Undoes the last run; `None` if there was nothing to undo.
-pub(crate) fn undo(runs: &Path) -> Option<Undone> {
+pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
     let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
     let progress = Progress::default();
@@ -221,12 +220,12 @@ pub(crate) fn undo(runs: &Path) -> Option<Undone> {
             assert_gone_through(&progress);
             Some(undone)
         }
-        Err(action::Error::NothingToUndo | action::Error::Shared { .. }) => None,
+        Err(action::Error::NothingToUndo | action::Error::NothingToRestore { .. }) => None,
         Err(error) => panic!("{error}"),
     }
 }
 
-/// A tree with what is odd about files that are equal.
+/// A tree with all the oddities of equal files.
 pub(crate) fn odd_tree() -> TreeBuilder {
     let long = [b'n'; 255];
     TreeBuilder::new()

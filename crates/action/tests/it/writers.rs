@@ -1,5 +1,5 @@
-//! Programs that use the files while a run acts on them, at each of its steps: what they write is found
-//! under a name afterwards.
+//! Programs use the files while a run acts on them, at each of its steps: what they write is found under a name
+//! afterwards.
 
 #![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
 
@@ -13,7 +13,9 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use action::{Kind, Runs, Undone};
+use action::plan::Kind;
+use action::run::Runs;
+use action::undo::UndoOutcome;
 use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped};
 
@@ -24,7 +26,7 @@ pub(crate) const SAME: &str = "equal in both\n";
 pub(crate) const EDITED: &str = "EQUAL";
 pub(crate) const PRECIOUS: &str = "written meanwhile\n";
 
-/// What somebody does with a file.
+/// What a program does with a file.
 pub(crate) type Deed = fn(&Path) -> io::Result<()>;
 
 pub(crate) fn append(path: &Path) -> io::Result<()> {
@@ -53,7 +55,7 @@ pub(crate) fn edit(path: &Path) -> io::Result<()> {
 pub(crate) struct Program(JoinHandle<io::Result<()>>);
 
 impl Program {
-    /// Starts it, and waits until it is done or waits itself.
+    /// Starts the program, and waits until it is done or blocks.
     pub(crate) fn start(deed: Deed, path: PathBuf) -> Program {
         let (said, heard) = mpsc::channel();
         let program = thread::spawn(move || {
@@ -71,13 +73,13 @@ impl Program {
 }
 
 impl Program {
-    /// Waits for its end.
+    /// Waits for the end of the program.
     pub(crate) fn end(self) -> io::Result<()> {
         self.0.join().expect("does not panic")
     }
 }
 
-/// Returns whether a thread waits for what another one has, as in `open(2)` of a file with a lease.
+/// Returns whether a thread waits for something that another one holds, as in `open(2)` of a file with a lease.
 fn is_waiting(task: &Path) -> bool {
     let wchan = fs::read_to_string(task.join("wchan")).unwrap_or_default();
     if !matches!(&wchan[..], "" | "0") {
@@ -95,7 +97,7 @@ fn is_found(world: &World) -> bool {
         .any(|text| text.contains(PRECIOUS) || text.starts_with(EDITED))
 }
 
-/// Has a program at work at each step of a run; returns how often it wrote what it had to.
+/// Runs a program at each step of a run. Returns how often it wrote its text.
 fn at_each_step(disk: &Path, kind: Kind, name: &'static str, deed: Deed) -> u64 {
     let mut written = 0;
     for number in 0.. {
@@ -121,7 +123,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, deed: Deed) -> u64 
             assert!(is_found(&world), "{account}");
             written += 1;
         }
-        // What was equal is there as long as nobody wrote over it.
+        // The compared content exists as long as no program wrote over it.
         let texts = ["a", "b"].map(|name| fs::read_to_string(world.tree.join(name)));
         assert!(texts.iter().flatten().any(|text| text.contains(SAME)) || did.is_ok(), "{account}");
     }
@@ -129,8 +131,8 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, deed: Deed) -> u64 
 }
 
 #[test]
-fn what_is_written_at_any_step_of_a_run_keeps_a_name() {
-    // In memory if that can be: hundreds of runs wait for the disk.
+fn writes_at_any_step_of_a_run_keep_a_name() {
+    // In memory if possible: hundreds of runs wait for the disk.
     let mount = Mount::new(FileSystem::Tmpfs, 64 << 20);
     let home = TempTree::new();
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
@@ -144,8 +146,8 @@ fn what_is_written_at_any_step_of_a_run_keeps_a_name() {
 }
 
 #[test]
-fn what_is_written_keeps_a_name_where_nobody_can_be_kept_from_writing() {
-    // FUSE knows no leases: what is written shows in size and time.
+fn writes_keep_a_name_where_no_lease_is_granted() {
+    // FUSE has no leases; a write shows in size and time.
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,
@@ -158,13 +160,13 @@ fn what_is_written_keeps_a_name_where_nobody_can_be_kept_from_writing() {
     }
 }
 
-/// Returns the status change time of a file in nanoseconds, if it is there.
+/// Returns the status change time of a file in nanoseconds, if it exists.
 fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo claims the current status change time of a file as its own, with no change by others.
-fn is_adopted(undone: &Undone, path: &Path, before_ns: Option<i64>) -> bool {
+/// Returns whether an undo claims the current status change time of a file as its own, without a change by others.
+fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("is there");
     undone.statuses.of(now.key()).is_some_and(|status| {
         status.after_ns == now.ctime_ns
@@ -172,7 +174,7 @@ fn is_adopted(undone: &Undone, path: &Path, before_ns: Option<i64>) -> bool {
     })
 }
 
-/// Has a program edit a file of the tree at each step of an undo; returns at how many steps it could.
+/// Runs a program that edits a file of the tree at each step of an undo. Returns at how many steps it could.
 fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
     let mut edits = 0;
     for number in 0.. {
@@ -209,7 +211,7 @@ fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
 }
 
 #[test]
-fn an_edit_at_any_step_of_an_undo_is_not_taken_for_what_the_undo_did() {
+fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
     let home = TempTree::new();
     for kind in KINDS {
         let edits = ["a", "b"].map(|name| edited_at_each_step_of_an_undo(home.path(), kind, name));
@@ -217,7 +219,7 @@ fn an_edit_at_any_step_of_an_undo_is_not_taken_for_what_the_undo_did() {
     }
 }
 
-/// The kept file has lost its own name, so what an undo replaces is its last one.
+/// The kept file has lost its own name, so the undo replaces its last one.
 #[test]
 fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
     let home = TempTree::new();
@@ -245,9 +247,9 @@ fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
     assert!(edits > 2, "{edits}");
 }
 
-/// Two names of one file were made two files. While an undo makes them one again, somebody edits one of them.
+/// Two names of one file were separated. While an undo makes them one file again, a program edits one of them.
 #[test]
-fn an_edit_while_files_become_one_again_costs_nobody_the_other() {
+fn an_edit_while_names_become_one_file_again_loses_no_content() {
     let home = TempTree::new();
     for (edited, other) in [("a", "b"), ("b", "a")] {
         let mut edits = 0;

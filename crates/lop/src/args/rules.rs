@@ -43,7 +43,7 @@ impl TypedValueParser for Rules {
 
 #[cfg(test)]
 mod tests {
-    use action::keep::Rule;
+    use action::plan::Rule;
 
     use super::RULES;
 

@@ -2,7 +2,9 @@
 
 mod saved;
 
-use action::{Amount, Kind, Looks, Lot, Plan, Refusal};
+use action::Refusal;
+use action::plan::{Amount, Inspector, Kind, Plan};
+use action::run::DiskBatch;
 use catalog::{Rows, Writer};
 use device::Io;
 
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let exit = if args.interactive {
         let mut refused = Vec::new();
         let distinct = absolute(&args.distinct)?;
-        let looks = Looks::new(OPEN_DIRS, distinct, settings.own());
+        let looks = Inspector::new(OPEN_DIRS, distinct, settings.own());
         let plans = looked_at(planner.plans(), planner.kind(), looks, &mut refused);
         let plans: Vec<Plan> = plans.collect();
         refusals::print(&refused, settings);
@@ -183,7 +185,7 @@ fn carry_on(
         return apply(plans, planner, args, writer, settings);
     }
     let mut refused = Vec::new();
-    let looks = Looks::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let looks = Inspector::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
     let plans = looked_at(plans, kind, looks, &mut refused);
     let totals = Planned::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
@@ -228,10 +230,10 @@ fn chose(
 fn looked_at(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
-    mut looks: Looks,
+    mut looks: Inspector,
     refused: &mut Vec<Refusal>,
 ) -> impl Iterator<Item = Plan> {
-    plans.filter_map(move |plan| looks.at(plan, kind, refused))
+    plans.filter_map(move |plan| looks.plan(plan, kind, refused))
 }
 
 /// Shows plans; `apply` is what has them carried out.
@@ -258,9 +260,9 @@ fn show(
 
 fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
     output::print(|out| {
-        action::script_head(out)?;
-        plans.try_for_each(|plan| action::script_steps(out, &plan))?;
-        action::script_tail(out)
+        action::plan::script_head(out)?;
+        plans.try_for_each(|plan| action::plan::script_steps(out, &plan))?;
+        action::plan::script_tail(out)
     })?;
     Ok(Exit::Done)
 }
@@ -285,7 +287,7 @@ fn apply(
     let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
         let disk = workers.compare.disks.of(device.number);
-        vec![Lot { disk, groups: Box::new(plans.map(Into::into)) }]
+        vec![DiskBatch { disk, groups: Box::new(plans.map(Into::into)) }]
     } else {
         by_disk(plans.map(Into::into), &workers)
     };
@@ -298,7 +300,7 @@ fn apply(
 
 fn work<'a>(
     kind: Kind,
-    (lots, amount): (Vec<Lot<'a>>, Amount),
+    (lots, amount): (Vec<DiskBatch<'a>>, Amount),
     args: &DedupeArgs,
 ) -> Result<Work<'a>, CommandError> {
     let (directory_times, distinct) = (args.preserve_dir_times, absolute(&args.distinct)?);

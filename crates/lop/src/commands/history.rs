@@ -4,7 +4,8 @@ mod run;
 
 use std::io::{self, Write};
 
-use action::{Discarded, Runs, Summary};
+use action::run::{RunSummary, Runs};
+use action::trash::TrashSummary;
 use catalog::Catalog;
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
         return run::show(&folder, run, settings);
     }
     let files = Runs::list(&folder)?.into_iter().map(|run| run.map(Run::Files));
-    let trees = Discarded::list(&folder)?.into_iter().map(|run| run.map(Run::Trees));
+    let trees = TrashSummary::list(&folder)?.into_iter().map(|run| run.map(Run::Trees));
     let (mut runs, mut unreadable) = (Vec::new(), 0);
     for run in files.chain(trees) {
         match run {
@@ -51,8 +52,8 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
 
 /// A run of either kind.
 enum Run {
-    Files(Summary),
-    Trees(Discarded),
+    Files(RunSummary),
+    Trees(TrashSummary),
 }
 
 impl Run {
@@ -85,7 +86,7 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
             // Whoever wants to see what is left has to know where it is.
-            let left = if run.ended_ms.is_none() { &run.stores[..] } else { &[] };
+            let left = if run.ended_ms.is_none() { &run.staging_dirs[..] } else { &[] };
             for store in left {
                 write!(out, " ")?;
                 out.write_all(&settings.stdout.names.show_line(store))?;
@@ -95,7 +96,7 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
     }
 }
 
-fn of_files(run: &Summary) -> String {
+fn of_files(run: &RunSummary) -> String {
     let mut text = counted(run.done, "file", "files");
     if run.freed > 0 {
         text.push_str(&format!(", {} freed", size(run.freed)));
@@ -118,7 +119,7 @@ fn of_files(run: &Summary) -> String {
     text
 }
 
-fn of_trees(run: &Discarded) -> String {
+fn of_trees(run: &TrashSummary) -> String {
     let mut text = counted(run.trees.len() as u64, "path", "paths");
     if run.entries > 0 {
         text.push_str(&format!(", {}", counted(run.entries, "entry gone", "entries gone")));
@@ -161,14 +162,21 @@ enum Done {
 impl From<&Run> for Row {
     fn from(run: &Run) -> Row {
         let (ended_ms, done) = match *run {
-            Run::Files(Summary {
-                ended_ms, done, already, freed, failed, undone, purged, ..
+            Run::Files(RunSummary {
+                ended_ms,
+                done,
+                already,
+                freed,
+                failed,
+                undone,
+                purged,
+                ..
             }) => {
                 let (freed_bytes, restored) = (freed, undone);
                 let files = Done::Files { done, freed_bytes, already, failed, restored, purged };
                 (ended_ms, files)
             }
-            Run::Trees(Discarded { ended_ms, ref trees, entries, failed, process, .. }) => {
+            Run::Trees(TrashSummary { ended_ms, ref trees, entries, failed, process, .. }) => {
                 let paths = trees.len() as u64;
                 (ended_ms, Done::Trees { paths, entries, failed, process })
             }

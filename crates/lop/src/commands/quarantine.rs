@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use action::{Quarantined, Runs, Shelf};
+use action::quarantine::{Quarantine, QuarantinedFile};
+use action::run::Runs;
 use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
@@ -37,11 +38,11 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
 fn shelf(
     args: &StoreArgs,
     unreadable: impl FnMut(action::Error),
-) -> Result<Option<Shelf>, CommandError> {
+) -> Result<Option<Quarantine>, CommandError> {
     let Some(dir) = &args.dir else { return Ok(None) };
     let found = dir.canonicalize();
     let found = found.map_err(|e| CommandError::failed(dir.display().to_string()).because(e))?;
-    Ok(Some(Shelf::open(found.as_os_str().as_bytes(), unreadable)?))
+    Ok(Some(Quarantine::open(found.as_os_str().as_bytes(), unreadable)?))
 }
 
 fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -86,14 +87,14 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
     let (restored, ended, deeds) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = shelf.restore(&paths, &progress)?;
-        let deeds = shelf.restored(&restored);
+        let deeds = shelf.restored_actions(&restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
         let runs = refusals::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = runs.restore(&paths, &progress, &mut skip)?;
-        let deeds = Runs::restored(&folder, &restored);
+        let deeds = Runs::restored_actions(&folder, &restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), deeds)
     };
     for path in &restored.unmatched {
@@ -196,8 +197,8 @@ struct Row<'a> {
     at: JsonPath<'a>,
 }
 
-impl<'a> From<&'a Quarantined> for Row<'a> {
-    fn from(file: &'a Quarantined) -> Row<'a> {
+impl<'a> From<&'a QuarantinedFile> for Row<'a> {
+    fn from(file: &'a QuarantinedFile) -> Row<'a> {
         Row {
             run: file.run,
             since_ms: file.since_ms,

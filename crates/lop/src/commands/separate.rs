@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use action::{Kind, Member, Plan, Target, Version, Why, separate};
+use action::plan::{KeepReason, Kind, Member, Plan, Target, Version, separate};
 use content::Facts;
 use device::Io;
 use fsops::FileKey;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     let exit = if !all.is_empty() && tree.roots().is_empty() {
         Exit::Failed
     } else if args.apply {
-        let elsewhere = plans.iter().filter(|plan| plan.why == Why::Elsewhere);
+        let elsewhere = plans.iter().filter(|plan| plan.why == KeepReason::Elsewhere);
         let one_way = elsewhere.map(|plan| plan.others.len() as u64).sum();
         let amount = plans.iter().map(|plan| plan.amount(Kind::Separate)).sum();
         let lots = by_disk(plans.into_iter().map(Into::into), &workers);

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use action::{Discarded, Kind, Runs};
+use action::plan::Kind;
+use action::run::Runs;
+use action::trash::TrashSummary;
 use catalog::{Catalog, Overview, ScannedRoot, Tally, VolumeSummary};
 use serde::Serialize;
 
@@ -74,7 +76,7 @@ impl Done {
                 }
             }
         }
-        for run in Discarded::list(folder)? {
+        for run in TrashSummary::list(folder)? {
             match run {
                 Ok(run) => {
                     done.runs += 1;

@@ -4,7 +4,9 @@ mod preview;
 
 use std::sync::Arc;
 
-use action::{NothingLeft, Reason, Refusal, Runs, Undone};
+use action::run::Runs;
+use action::undo::{NothingLeft, UndoOutcome};
+use action::{Reason, Refusal};
 use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
@@ -36,10 +38,10 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         unreadable += 1;
     })?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
-    let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::Owner);
+    let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::OwnerNotRestored);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
     let failed = undone.refused.len() as u64 - other_owner;
-    let Undone { done, damaged, ref unmatched, .. } = undone;
+    let UndoOutcome { done, damaged, ref unmatched, .. } = undone;
     let summary = Summary {
         dry_run: false,
         run,
@@ -56,8 +58,9 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
     // Whoever has the catalog may be waiting for these.
     drop(runs);
-    let update =
-        || aftermath::follow(Runs::undone(&folder, run, &undone)?, &undone.statuses, settings);
+    let update = || {
+        aftermath::follow(Runs::undone_actions(&folder, run, &undone)?, &undone.statuses, settings)
+    };
     let exit = conclusion.say(ended, update, settings)?;
     let ignored = complain(run, damaged, unmatched, settings) + unreadable;
     if exit == Exit::Done && ignored > 0 {

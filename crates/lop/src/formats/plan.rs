@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use action::{Kind, Member, Plan, Warning, Why};
+use action::plan::{KeepReason, Kind, Member, Plan, Warning};
 use serde::Serialize;
 
 use super::{JsonList, JsonPath};
@@ -62,7 +62,7 @@ impl<W: Write> Text<'_, W> {
         write!(self.out, "{files} of {of} to {}{balance}", self.kind.word())?;
         self.out.write_all(end)?;
         self.out.write_all(b"\n")?;
-        if plan.why == Why::Elsewhere {
+        if plan.why == KeepReason::Elsewhere {
             // The path that copies are made from is one of those below.
             let names = u64::from(plan.keep.stat.links).saturating_sub(plan.others.len() as u64);
             let names = counted(names, "name elsewhere", "names elsewhere");
@@ -121,7 +121,7 @@ impl<'a> JsonPlan<'a> {
             why,
         };
         let mut kept = Vec::new();
-        if plan.why != Why::Elsewhere {
+        if plan.why != KeepReason::Elsewhere {
             kept.push(stays(&plan.keep, plan.why.to_string()));
         }
         kept.extend(plan.stay.iter().map(|(member, why)| stays(member, why.to_string())));

@@ -7,7 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use action::{Changed, Outcome, Status, Statuses};
+use action::run::{ApplyOutcome, ChangedFile};
+use action::statuses::{Status, Statuses};
 use catalog::{CurrentMetadata, FileChange};
 use fsops::{FileKey, Kind, Stat};
 use walk::FileId;
@@ -21,7 +22,8 @@ impl Planner {
     /// names of their inodes, which have another status change time now.
     pub(crate) fn changes<'o>(
         &'o self,
-        outcome: &'o Outcome,
+        outcome: &'o ApplyOutcome,
+    ,
     ) -> impl Iterator<Item = FileChange> + 'o {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
@@ -43,7 +45,7 @@ impl Planner {
     }
 
     /// Returns, by what they were before, the names of changed files that have several.
-    fn further_names(&self, outcome: &Outcome) -> HashMap<FileKey, Vec<FileId>> {
+    fn further_names(&self, outcome: &ApplyOutcome) -> HashMap<FileKey, Vec<FileId>> {
         let changed = outcome.changed.iter().map(|changed| FileId(changed.tag));
         let keys = changed.filter_map(|file| self.linked_key(file));
         let mut names: HashMap<FileKey, Vec<FileId>> = keys.map(|key| (key, Vec::new())).collect();
@@ -103,10 +105,10 @@ impl Known {
 ///
 /// The first changed name of an inode takes all the others along: there may be 100,000, all of them changed.
 fn each_once(
-    changed: &[Changed],
+    changed: &[ChangedFile],
     mut further: HashMap<FileKey, Vec<FileId>>,
     key: impl Fn(FileId) -> Option<FileKey>,
-) -> impl Iterator<Item = (FileId, Option<&Changed>)> {
+) -> impl Iterator<Item = (FileId, Option<&ChangedFile>)> {
     let own: HashSet<u32> = changed.iter().map(|changed| changed.tag).collect();
     changed.iter().flat_map(move |changed| {
         let file = FileId(changed.tag);
@@ -121,7 +123,7 @@ fn each_once(
 mod tests {
     use std::collections::HashMap;
 
-    use action::Changed;
+    use action::run::ChangedFile;
     use fsops::FileKey;
     use walk::FileId;
 
@@ -138,8 +140,8 @@ mod tests {
         }
         // All names of inode 0 were changed, and one of inode 1.
         let tags = (0..NAMES).filter(|tag| tag % 2 == 0 || *tag == 7);
-        let changed: Vec<Changed> =
-            tags.map(|tag| Changed { tag, is_there: false, unshared: 0 }).collect();
+        let changed: Vec<ChangedFile> =
+            tags.map(|tag| ChangedFile { tag, is_there: false, unshared: 0 }).collect();
         let names: Vec<_> = each_once(&changed, further, key).collect();
         assert_eq!(names.len(), NAMES as usize);
         assert_eq!(names.iter().filter(|(_, changed)| changed.is_some()).count(), changed.len());

@@ -275,7 +275,7 @@ fn a_file_system_without_permissions_is_no_place_for_a_store_and_that_is_said() 
     let said = output.code(3).stderr_str();
     let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
     assert!(said.contains(&format!("2 files: cannot use {}", store.display())), "{said}");
-    assert!(said.contains("it is not private") && said.contains("umask=077"), "{said}");
+    assert!(said.contains("other users can access it") && said.contains("umask=077"), "{said}");
     assert!(!store.exists(), "what it made is gone again");
     assert_same(&before, &Snapshot::of(mount.path()), Compare::VISIBLE);
 }

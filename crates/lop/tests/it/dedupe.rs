@@ -233,10 +233,7 @@ fn files_of_others_come_back_and_their_owner_is_said() {
     let output = run(&["undo"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(
-        said.contains("d/other: is back, but has another owner or group than it had"),
-        "{said}"
-    );
+    assert!(said.contains("d/other: is restored, but without its former owner or group"), "{said}");
     let summary = "Run 1 undone: 1 file restored, 1 with another owner or group than before";
     assert!(said.contains(summary), "{said}");
     let back = fs::metadata(lop.path("d/other")).expect("is back");

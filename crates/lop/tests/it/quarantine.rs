@@ -139,7 +139,7 @@ fn a_damaged_manifest_is_reported_and_the_rest_of_it_holds() {
     let output = disk.run(&["restore"], disk.mount.path());
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains("it does not tell of all files beside it: 1 is unknown"), "{said}");
+    assert!(said.contains("it does not list all files beside it: 1 is unknown"), "{said}");
     assert!(said.contains("3 files restored\n"), "{said}");
     assert!(!disk.top().join("c/2").exists());
     assert!(disk.manifest().exists(), "a file is left");

@@ -84,7 +84,7 @@ fn there_is_nothing_to_take_back_of_a_reflink_run() {
     output.code(1);
     let said = output.stderr_str();
     assert!(said.contains("run 2 made files share disk space"), "{said}");
-    assert!(said.contains("there is nothing to take back"), "{said}");
+    assert!(said.contains("there is nothing to undo"), "{said}");
     assert!(said.contains("hint: an older run can be undone: lop undo 1"), "{said}");
     let history = document(&lop.run(["history", "--json"]));
     assert_eq!(history["runs"][1]["restored"], 0);

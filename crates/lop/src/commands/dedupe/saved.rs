@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use action::{Kind, Looks, Plan, Saved, SavedError};
+use action::plan::{Inspector, Kind, Plan, Saved, SavedError};
 use device::Io;
 
 use super::{OPEN_DIRS, may_act, show, work};
@@ -38,7 +38,8 @@ fn spare_other(file: &Path) -> Result<(), CommandError> {
     let is_other = File::open(file).is_ok_and(|file| {
         let is_regular = file.metadata().is_ok_and(|meta| meta.is_file());
         is_regular
-            && action::load(BufReader::new(file)).is_err_and(|e| matches!(e, SavedError::NoPlan(_)))
+            && action::plan::load(BufReader::new(file))
+                .is_err_and(|e| matches!(e, SavedError::NoPlan(_)))
     });
     if is_other {
         let text = format!("{} is there already, and is not a plan of lop", file.display());
@@ -60,7 +61,7 @@ pub(super) fn save_to(
     let mut out = BufWriter::new(to);
     for plan in plans {
         summary.add(&plan, kind);
-        action::save(&mut out, &plan, kind).map_err(failed)?;
+        action::plan::save(&mut out, &plan, kind).map_err(failed)?;
     }
     out.flush().map_err(failed)?;
     if settings.json {
@@ -83,7 +84,7 @@ pub(super) fn of_saved(
     let name = file.display();
     let opened = File::open(file)
         .map_err(|e| CommandError::failed(format!("cannot read {name}")).because(e))?;
-    let saved = action::load(BufReader::new(opened)).map_err(|error| {
+    let saved = action::plan::load(BufReader::new(opened)).map_err(|error| {
         let exit = match error {
             SavedError::Contradiction { .. } => Exit::Refused,
             _ => Exit::Failed,
@@ -123,11 +124,11 @@ fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
-    let mut looks = Looks::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let mut looks = Inspector::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
     let mut refused = Vec::new();
     let now = |group| {
-        let plan = looks.at_saved(group, &mut refused)?;
-        looks.at(plan, kind, &mut refused)
+        let plan = looks.saved_plan(group, &mut refused)?;
+        looks.plan(plan, kind, &mut refused)
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
     refusals::print(&refused, settings);

@@ -3,7 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use action::{Deed, Deeds, Discarded, Error, Kind, Runs, State, Summary};
+use action::Error;
+use action::journal::{FileAction, FileActions, FileState};
+use action::plan::Kind;
+use action::run::{RunSummary, Runs};
+use action::trash::TrashSummary;
 use serde::Serialize;
 
 use super::{Row, Run, write_line};
@@ -15,11 +19,11 @@ use crate::settings::Settings;
 
 /// Shows a run and its files.
 pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit, CommandError> {
-    match Runs::deeds(folder, run) {
+    match Runs::actions(folder, run) {
         Ok((summary, deeds)) => of_files(summary, deeds, settings),
         Err(Error::NoRun(_)) => {
-            let mut trees = Discarded::list(folder)?.into_iter();
-            let is_it = |found: &Result<Discarded, Error>| {
+            let mut trees = TrashSummary::list(folder)?.into_iter();
+            let is_it = |found: &Result<TrashSummary, Error>| {
                 found.as_ref().is_ok_and(|found| found.run == run)
             };
             let found = trees.find(is_it).unwrap_or(Err(Error::NoRun(run)))?;
@@ -29,7 +33,11 @@ pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit,
     }
 }
 
-fn of_files(summary: Summary, deeds: Deeds, settings: &Settings) -> Result<Exit, CommandError> {
+fn of_files(
+    summary: RunSummary,
+    deeds: FileActions,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
     let run = Run::Files(summary);
     let mut failed = None;
     let mut deeds = deeds.map_while(|deed| deed.map_err(|error| failed = Some(error)).ok());
@@ -45,7 +53,7 @@ fn of_files(summary: Summary, deeds: Deeds, settings: &Settings) -> Result<Exit,
     failed.map_or(Ok(Exit::Done), |error| Err(error.into()))
 }
 
-fn of_trees(found: Discarded, settings: &Settings) -> Result<Exit, CommandError> {
+fn of_trees(found: TrashSummary, settings: &Settings) -> Result<Exit, CommandError> {
     let trees = found.trees.clone();
     let run = Run::Trees(found);
     output::print(|out| {
@@ -63,11 +71,11 @@ fn of_trees(found: Discarded, settings: &Settings) -> Result<Exit, CommandError>
     Ok(Exit::Done)
 }
 
-fn write_deed(out: &mut impl Write, deed: &Deed, settings: &Settings) -> io::Result<()> {
+fn write_deed(out: &mut impl Write, deed: &FileAction, settings: &Settings) -> io::Result<()> {
     let names = settings.stdout.names;
     write!(out, "  {:<12}  ", word(deed))?;
     out.write_all(&names.show_line(&deed.path))?;
-    if let State::LeftAlone(why) = &deed.state {
+    if let FileState::LeftAlone(why) = &deed.state {
         out.write_all(&[b"  (", &*names.show(why.as_bytes()), b")\n"].concat())
     } else {
         out.write_all(&[b"  (kept: ", &*names.show_line(&deed.kept), b")\n"].concat())
@@ -75,19 +83,19 @@ fn write_deed(out: &mut impl Write, deed: &Deed, settings: &Settings) -> io::Res
 }
 
 /// Returns what became of a file, in a word or two.
-fn word(deed: &Deed) -> &'static str {
+fn word(deed: &FileAction) -> &'static str {
     match (&deed.state, deed.kind) {
-        (State::CutOff, _) => "cut off",
-        (State::Already, _) => "already done",
-        (State::LeftAlone(_), _) => "left alone",
-        (State::Restored, _) => "restored",
-        (State::Purged, _) => "purged",
-        (State::Done, Kind::Delete) => "deleted",
-        (State::Done, Kind::Hardlink) => "hard linked",
-        (State::Done, Kind::Reflink) => "reflinked",
-        (State::Done, Kind::Symlink) => "symlinked",
-        (State::Done, Kind::Quarantine) => "quarantined",
-        (State::Done, Kind::Separate) => "separated",
+        (FileState::CutOff, _) => "cut off",
+        (FileState::Already, _) => "already done",
+        (FileState::LeftAlone(_), _) => "left alone",
+        (FileState::Restored, _) => "restored",
+        (FileState::Purged, _) => "purged",
+        (FileState::Done, Kind::Delete) => "deleted",
+        (FileState::Done, Kind::Hardlink) => "hard linked",
+        (FileState::Done, Kind::Reflink) => "reflinked",
+        (FileState::Done, Kind::Symlink) => "symlinked",
+        (FileState::Done, Kind::Quarantine) => "quarantined",
+        (FileState::Done, Kind::Separate) => "separated",
     }
 }
 
@@ -102,15 +110,15 @@ struct JsonDeed<'a> {
     size: u64,
 }
 
-impl<'a> From<&'a Deed> for JsonDeed<'a> {
-    fn from(deed: &'a Deed) -> JsonDeed<'a> {
+impl<'a> From<&'a FileAction> for JsonDeed<'a> {
+    fn from(deed: &'a FileAction) -> JsonDeed<'a> {
         let (state, why) = match &deed.state {
-            State::CutOff => ("cut-off", None),
-            State::Done => ("done", None),
-            State::Already => ("already", None),
-            State::LeftAlone(why) => ("failed", Some(why.as_str())),
-            State::Restored => ("restored", None),
-            State::Purged => ("purged", None),
+            FileState::CutOff => ("cut-off", None),
+            FileState::Done => ("done", None),
+            FileState::Already => ("already", None),
+            FileState::LeftAlone(why) => ("failed", Some(why.as_str())),
+            FileState::Restored => ("restored", None),
+            FileState::Purged => ("purged", None),
         };
         let (path, kept) = (JsonPath::new(&deed.path), JsonPath::new(&deed.kept));
         JsonDeed { path, state, why, kept, size: deed.was.size }

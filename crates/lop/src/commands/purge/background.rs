@@ -11,7 +11,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use action::{Begun, Discard, Left, Missing, Refusal, Taken, Tree};
+use action::Refusal;
+use action::trash::{Claim, MissingTree, Started, TrashRun, TrashedTree, Tree};
 use catalog::Catalog;
 use clap::ValueEnum;
 use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
@@ -52,14 +53,14 @@ pub(super) fn begin(
             None => trees.push(Tree { path: target.path().to_vec(), was: *target.stat() }),
         }
     }
-    let begun = Discard::begin(&Catalog::runs_dir(&catalog), &trees);
-    let Begun { discard, moved, refused, ended } =
+    let begun = TrashRun::begin(&Catalog::runs_dir(&catalog), &trees);
+    let Started { run: discard, moved, refused, ended } =
         begun.map_err(|e| advised(e, "nothing was moved"))?;
     let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
     account::print(&problems, problems.len() as u64, settings);
     refusals::print(&refused, settings);
     let is_over = if moved == 0 {
-        discard.end().map_err(explained)?
+        discard.finish().map_err(explained)?
     } else {
         // The other process is to have it.
         drop(discard);
@@ -148,10 +149,10 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
-    let taken = Discard::take(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
+    let taken = TrashRun::claim(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
     output::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
-    let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
+    let Claim::Claimed(discard) = taken else { return Ok(Exit::Done) };
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let monitor = Monitor::begin(&progress, settings)?;
     let Removed { outcome, refused, unmoved, ended } =
@@ -164,16 +165,16 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
 /// Goes on with every run that no process is at.
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs_dir(&settings.catalog()?);
-    let runs = Discard::unfinished(&folder).map_err(explained)?;
+    let runs = TrashRun::unfinished(&folder).map_err(explained)?;
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let (start, monitor) = (Instant::now(), Monitor::begin(&progress, settings)?);
     let (mut outcome, mut unknown, mut ended, mut any) = (Outcome::default(), 0, Ok(()), false);
     let mut to_user = 0;
     for run in runs {
-        let discard = match Discard::take(&folder, run) {
-            Ok(Taken::Ours(discard)) => discard,
-            Ok(Taken::Over) => continue,
-            Ok(Taken::Busy(process)) => {
+        let discard = match TrashRun::claim(&folder, run) {
+            Ok(Claim::Claimed(discard)) => discard,
+            Ok(Claim::Over) => continue,
+            Ok(Claim::Busy(process)) => {
                 let process =
                     process.map_or("another process".into(), |id| format!("process {id}"));
                 settings.complain(format!("run {run}: {process} is at it").as_bytes());
@@ -228,24 +229,24 @@ struct Removed {
 
 /// Removes what is left of a run, and notes what came of it.
 fn remove(
-    discard: Discard,
+    discard: TrashRun,
     options: &Options,
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Removed, CommandError> {
-    let missing = discard.settle().map_err(explained)?;
+    let missing = discard.find_missing().map_err(explained)?;
     for missing in &missing {
         settings.complain(&told(missing));
     }
     let unmoved = missing.iter().filter(|missing| missing.is_at_path).count() as u64;
-    let (left, refused) = discard.left().map_err(explained)?;
+    let (left, refused) = discard.remaining().map_err(explained)?;
     let guard = guard(settings);
     let (mut outcome, ended) =
         telling(&discard, progress, || remove_trees(&discard, left, &guard, options, progress));
     let failed = outcome.failed + refused.len() as u64;
-    let noted = discard.note(outcome.files + outcome.dirs, Some(failed));
+    let noted = discard.note_progress(outcome.files + outcome.dirs, Some(failed));
     // Stopped or not: it may be all gone.
-    if let Err(error) = noted.and_then(|()| discard.end()) {
+    if let Err(error) = noted.and_then(|()| discard.finish()) {
         // What was removed is told all the same.
         explained(error).tell(settings);
         outcome.failed += 1;
@@ -254,8 +255,8 @@ fn remove(
 }
 
 /// Returns what is said of a tree that is not in its store.
-fn told(missing: &Missing) -> Vec<u8> {
-    let Missing { path, store, is_at_path } = missing;
+fn told(missing: &MissingTree) -> Vec<u8> {
+    let MissingTree { path, store, is_at_path } = missing;
     if *is_at_path {
         [path, &b": is where it was and was not moved; purge it again"[..]].concat()
     } else {
@@ -264,14 +265,15 @@ fn told(missing: &Missing) -> Vec<u8> {
 }
 
 /// Does work, and notes in the journal every few seconds how far it is.
-fn telling<T>(discard: &Discard, progress: &Progress, work: impl FnOnce() -> T) -> T {
+fn telling<T>(discard: &TrashRun, progress: &Progress, work: impl FnOnce() -> T) -> T {
     let before = progress.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let tell = move || {
             while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
                 // What cannot be noted now is noted with what comes next.
-                let _noted = discard.note(progress.removed_done.load(Relaxed) - before, None);
+                let _noted =
+                    discard.note_progress(progress.removed_done.load(Relaxed) - before, None);
             }
         };
         // Where no thread can be started it is told at the end.
@@ -283,8 +285,8 @@ fn telling<T>(discard: &Discard, progress: &Progress, work: impl FnOnce() -> T) 
 }
 
 fn remove_trees(
-    discard: &Discard,
-    left: Vec<Left>,
+    discard: &TrashRun,
+    left: Vec<TrashedTree>,
     guard: &Guard,
     options: &Options,
     progress: &Progress,
@@ -314,13 +316,13 @@ fn remove_trees(
 
 /// Gives a tree back of which nothing is left but files in quarantine: these are not removed, and can be
 /// brought back only from where they were.
-fn return_stores(discard: &Discard, tree: &Left, outcome: &mut Outcome) {
+fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) {
     let Outcome { ref problems, failed, .. } = *outcome;
     let all_are_stores = failed > 0
         && failed == problems.len() as u64
         && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
     // If its name is taken meanwhile it stays, and known.
-    if all_are_stores && discard.give_back(tree).is_ok() {
+    if all_are_stores && discard.move_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
         }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use action::{Means, Preview, Prospect, Refusal, Runs};
+use action::Refusal;
+use action::run::Runs;
+use action::undo::{FilePreview, RestoreMethod, UndoPreview};
 use catalog::Catalog;
 use serde::Serialize;
 
@@ -37,7 +39,7 @@ pub(super) fn show(
         written
     })?;
     let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
-    let Preview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
+    let UndoPreview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
     refusals::print(&refused, settings);
     let ignored = complain(run, damaged, &unmatched, settings) + unreadable;
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
@@ -84,7 +86,7 @@ impl<'o, W: Write> List<'o, W> {
         List { out, written: Ok(()), files: 0, refused: Vec::new() }
     }
 
-    fn take(&mut self, Prospect { path, means }: Prospect) {
+    fn take(&mut self, FilePreview { path, method: means }: FilePreview) {
         let means = match means {
             Ok(means) => means,
             Err(reason) => return self.refused.push(Refusal { path, reason }),
@@ -99,10 +101,10 @@ impl<'o, W: Write> List<'o, W> {
     }
 
     /// Ends the output; without a preview there was nothing to show.
-    fn finish(&mut self, preview: Option<&Preview>) -> io::Result<()> {
+    fn finish(&mut self, preview: Option<&UndoPreview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
-            (Some(&Preview { run, .. }), Out::Json(list)) => {
+            (Some(&UndoPreview { run, .. }), Out::Json(list)) => {
                 let (restored, failed) = (self.files, self.refused.len() as u64);
                 list.finish(&to_json(&Summary { dry_run: true, run, restored, failed }))
             }
@@ -111,7 +113,7 @@ impl<'o, W: Write> List<'o, W> {
     }
 }
 
-fn write(out: &mut impl Write, names: Names, path: &[u8], means: &Means) -> io::Result<()> {
+fn write(out: &mut impl Write, names: Names, path: &[u8], means: &RestoreMethod) -> io::Result<()> {
     let (word, before, from) = words(means);
     write!(out, "  {word}  ")?;
     out.write_all(&names.show_line(path))?;
@@ -121,12 +123,12 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &Means) -> io::
 }
 
 /// Returns how a file is restored, in a word, and what is said of where it comes from.
-fn words(means: &Means) -> (&'static str, &'static str, Option<&Vec<u8>>) {
+fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
-        Means::Back => ("back", "is back already", None),
-        Means::Moved => ("move", "from the store", None),
-        Means::Linked { to } => ("link", "to ", Some(to)),
-        Means::Copied { from } => ("copy", "of ", Some(from)),
+        RestoreMethod::InPlace => ("back", "is back already", None),
+        RestoreMethod::MoveBack => ("move", "from the store", None),
+        RestoreMethod::Link { to } => ("link", "to ", Some(to)),
+        RestoreMethod::Copy { from } => ("copy", "of ", Some(from)),
     }
 }
 
@@ -140,7 +142,7 @@ struct JsonProspect<'a> {
 }
 
 impl<'a> JsonProspect<'a> {
-    fn new(path: &'a [u8], means: &'a Means) -> JsonProspect<'a> {
+    fn new(path: &'a [u8], means: &'a RestoreMethod) -> JsonProspect<'a> {
         let (action, _, from) = words(means);
         let from = from.map(|from| JsonPath::new(from));
         JsonProspect { path: JsonPath::new(path), action, from }

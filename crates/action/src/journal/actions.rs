@@ -1,0 +1,92 @@
+//! What a run did with each file: for the history, and for callers that update a catalog.
+
+use content::Digest;
+
+use crate::error::Error;
+use crate::journal::record::Intent;
+use crate::journal::replay::{Fate, LoggedIntent, Replay};
+use crate::plan::kind::Kind;
+use crate::plan::target::Version;
+
+/// The state of a file after a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// The run was cut off before or while it acted on the file.
+    CutOff,
+    /// The run acted on the file.
+    Done,
+    /// The file already was what the action makes of it.
+    Already,
+    /// The file was left alone, for this reason.
+    LeftAlone(String),
+    /// The run acted on the file, and the file was restored since.
+    Restored,
+    /// The file was purged from quarantine.
+    Purged,
+}
+
+/// What a run did with a file.
+#[derive(Clone, Debug)]
+pub struct FileAction {
+    /// The path of the file.
+    pub path: Vec<u8>,
+    /// The action that was done or planned.
+    pub kind: Kind,
+    /// The state of the file after the run.
+    pub state: FileState,
+    /// The version of the file before the run.
+    pub was: Version,
+    /// The disk space of the file before the run, in bytes.
+    pub allocated: u64,
+    /// The path of the kept file.
+    pub kept: Vec<u8>,
+    /// The version of the kept file before the run.
+    pub kept_was: Version,
+    /// The digest of the content of both, if it is known.
+    pub digest: Option<Digest>,
+}
+
+/// Reads from a journal what a run did with files, one file at a time.
+#[derive(Debug)]
+pub struct FileActions {
+    replay: Replay,
+    numbers: std::vec::IntoIter<u64>,
+}
+
+impl FileActions {
+    /// Iterates over all files of a run.
+    pub(crate) fn all(replay: Replay) -> FileActions {
+        let numbers: Vec<u64> = replay.entries.keys().copied().collect();
+        FileActions { replay, numbers: numbers.into_iter() }
+    }
+
+    /// Iterates over the files with these intent numbers.
+    pub(crate) fn of(replay: Replay, numbers: Vec<u64>) -> FileActions {
+        FileActions { replay, numbers: numbers.into_iter() }
+    }
+
+    fn action(&self, n: u64) -> Result<FileAction, Error> {
+        let LoggedIntent { intent, .. } = self.replay.intent(n)?;
+        let state = match self.replay.entries.get(&n).map(|entry| entry.fate) {
+            None | Some(Fate::Open) => FileState::CutOff,
+            Some(Fate::Done) => FileState::Done,
+            Some(Fate::Same) => FileState::Already,
+            Some(Fate::NotDone) => FileState::LeftAlone(self.replay.why(n)?),
+            Some(Fate::Undone) => FileState::Restored,
+            Some(Fate::Purged) => FileState::Purged,
+        };
+        let Intent { kind, path, keep, was, kept, digest, .. } = intent;
+        let (path, keep, allocated) = (path.0, keep.0, was.allocated);
+        let (was, kept_was) = (was.version, kept);
+        Ok(FileAction { path, kind, state, was, allocated, kept: keep, kept_was, digest })
+    }
+}
+
+impl Iterator for FileActions {
+    type Item = Result<FileAction, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let n = self.numbers.next()?;
+        Some(self.action(n))
+    }
+}

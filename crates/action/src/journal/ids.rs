@@ -1,0 +1,91 @@
+//! Numbers and names: of runs, of their journals, and of entries in staging directories.
+//!
+//! Runs that act on files and runs that trash trees share one sequence of numbers. The former hold the lock of the
+//! folder; the latter do not, as a removal can take hours and must not block other runs. So a run takes a number by
+//! creating its journal, and gives it up again if a run of the other kind has it.
+
+use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher, Hasher};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fsops::{Context, Dir, DirBuffer, Op, Stat, check_private, remove_file};
+
+use crate::error::Error;
+use crate::journal::log::Journal;
+
+/// The suffix of the journals of runs that act on files, after the number.
+pub(crate) const FILES_SUFFIX: &str = ".jsonl";
+
+/// The suffix of the journals of runs that trash trees.
+pub(crate) const TREES_SUFFIX: &str = ".purge.jsonl";
+
+/// Returns the path of a run's journal.
+pub(crate) fn journal_path(folder: &Path, run: u64, suffix: &str) -> PathBuf {
+    folder.join(format!("{run}{suffix}"))
+}
+
+/// Returns the numbers of all runs of a kind, ascending; none if the folder does not exist.
+pub(crate) fn run_numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error> {
+    let dir = match Dir::open(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        dir => dir.context(Op::Open, || folder)?,
+    };
+    check_private(&dir).context(Op::Open, || folder)?;
+    let mut numbers = Vec::new();
+    let listed = dir.for_each(&mut DirBuffer::default(), |item| {
+        let name = item.name.to_str().ok().and_then(|name| name.strip_suffix(suffix));
+        numbers.extend(name.and_then(parse_number).filter(|&number| number < u64::MAX));
+    });
+    listed.context(Op::List, || folder)?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Creates the journal of a new run and returns its number with it.
+pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, Journal), Error> {
+    let other = if suffix == FILES_SUFFIX { TREES_SUFFIX } else { FILES_SUFFIX };
+    loop {
+        let last =
+            |suffix| Ok::<_, Error>(run_numbers(folder, suffix)?.last().copied().unwrap_or(0));
+        let run = last(FILES_SUFFIX)?.max(last(TREES_SUFFIX)?) + 1;
+        let journal = match Journal::create(journal_path(folder, run, suffix)) {
+            Err(Error::File(e)) if e.source.kind() == ErrorKind::AlreadyExists => continue,
+            journal => journal?,
+        };
+        // Both runs check after both have created their journals, so at least one of them gives up the number.
+        if Stat::of_path(&journal_path(folder, run, other)).is_err() {
+            return Ok((run, journal));
+        }
+        remove_file(&journal_path(folder, run, suffix))?;
+    }
+}
+
+/// Returns an ID for a run that is unique beyond its folder, as runs of other folders share the
+/// `.lop-quarantine-UID` directories.
+pub(crate) fn new_run_id(started_ms: i64) -> String {
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("{started_ms}-{random:016x}")
+}
+
+/// Returns the name of entry `n` in a staging directory.
+pub(crate) fn staged_name(n: u64) -> CString {
+    CString::new(n.to_string()).unwrap_or_default()
+}
+
+/// Returns the number of an entry in a staging directory; the inverse of [`staged_name`].
+pub(crate) fn number_of_name(name: &CStr) -> Option<u64> {
+    parse_number(name.to_str().ok()?)
+}
+
+/// Parses a number without sign or leading zeros.
+fn parse_number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|n: &u64| n.to_string() == text)
+}
+
+/// Returns the current time in milliseconds since the epoch.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,89 @@
+//! Finds files in staging directories that the journal calls restored, gone, or never moved.
+//!
+//! A power failure may undo changes that were made after the last sync, and some file systems return from a sync too
+//! early. Then the journal is ahead of the disk, and files that it calls restored are still in the staging
+//! directory. So undo, and every command on the quarantine, looks there too.
+
+use std::ffi::CStr;
+
+use fsops::DirBuffer;
+use walk::Reach;
+
+use crate::journal::ids::number_of_name;
+use crate::journal::replay::{Fate, Replay};
+use crate::staging::dir::{Staging, open_staging};
+
+/// How many directories are kept open.
+const MAX_OPEN_DIRS: usize = 4;
+
+/// Counts those files of a run as acted on that are still in its staging directories, so that they get restored.
+pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
+    let mut reach = Reach::new(MAX_OPEN_DIRS);
+    let mut all = Leftovers::default();
+    for (&number, (path, _)) in &replay.staging_dirs {
+        // A directory that cannot be opened now is reported when a file in it is needed.
+        if let Ok(staging) = open_staging(number, path, &mut reach) {
+            all.add_from(&staging);
+        }
+    }
+    for &n in all.files.iter().chain(&all.copies) {
+        replay.count_as_done(n);
+    }
+    let mut copies = all.copies;
+    copies.retain(|n| replay.entries.contains_key(n));
+    copies.sort_unstable();
+    copies.dedup();
+    replay.undo_leftovers = copies;
+}
+
+/// Entries in staging directories, by the numbers of their intents.
+#[derive(Debug, Default)]
+pub(crate) struct Leftovers {
+    /// Files of the user.
+    pub(crate) files: Vec<u64>,
+    /// Substitutes that an undo made or took out.
+    copies: Vec<u64>,
+}
+
+impl Leftovers {
+    /// Adds the entries of a staging directory, as far as it can be listed.
+    pub(crate) fn add_from(&mut self, staging: &Staging) {
+        let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
+            dir.for_each(&mut DirBuffer::default(), |item| match leftover(staging, item.name) {
+                Some((n, Leftover::File)) => self.files.push(n),
+                Some((n, Leftover::Copy)) => self.copies.push(n),
+                None => {}
+            })
+        });
+    }
+}
+
+/// What an entry in a staging directory is.
+enum Leftover {
+    /// The user's file.
+    File,
+    /// A substitute that an undo made or took out.
+    Copy,
+}
+
+fn leftover(staging: &Staging, name: &CStr) -> Option<(u64, Leftover)> {
+    let text = staging.own(name)?;
+    let (number, suffix) = text.split_once('.').unwrap_or((text, ""));
+    let number = number_of_name(&std::ffi::CString::new(number).ok()?)?;
+    match suffix {
+        "" | "old" => Some((number, Leftover::File)),
+        "part" | "copy" | "over" => Some((number, Leftover::Copy)),
+        _ => None,
+    }
+}
+
+impl Replay {
+    /// Marks a file as acted on that the journal calls restored, purged, or not done.
+    fn count_as_done(&mut self, n: u64) {
+        if let Some(entry) = self.entries.get_mut(&n)
+            && matches!(entry.fate, Fate::NotDone | Fate::Undone | Fate::Purged)
+        {
+            entry.fate = Fate::Done;
+        }
+    }
+}

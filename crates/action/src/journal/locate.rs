@@ -1,0 +1,145 @@
+//! Locates intents on disk: opens the directory of a file and the staging directory of its intent.
+//!
+//! Paths are opened component by component without following links. An intent whose directories are missing is an
+//! error or `None`, never another place.
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::rc::Rc;
+
+use fsops::{Context, Dir, Op};
+use walk::{Reach, split};
+
+use crate::error::{Error, Reason};
+use crate::journal::record::Intent;
+use crate::journal::replay::Replay;
+use crate::staging::dir::{
+    Staging, open_staging, parent_of_outer, remove_staging_if_empty, restore_staging,
+};
+
+/// How many directories are kept open.
+const MAX_OPEN_DIRS: usize = 64;
+
+/// The open location of an intent's file.
+pub(crate) struct IntentLocation {
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) staging: Option<Staging>,
+}
+
+/// Opens the locations of the intents of one journal.
+pub(crate) struct IntentLocator<'a> {
+    replay: &'a Replay,
+    pub(crate) reach: Reach,
+}
+
+impl<'a> IntentLocator<'a> {
+    pub(crate) fn new(replay: &'a Replay) -> Self {
+        IntentLocator { replay, reach: Reach::new(MAX_OPEN_DIRS) }
+    }
+
+    /// Opens the location of an intent.
+    pub(crate) fn locate(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
+        let staging = self.staging(intent)?;
+        let (dir, name) = self.reach.site(&intent.path.0)?;
+        Ok(IntentLocation { dir, name, staging })
+    }
+
+    /// Like [`IntentLocator::locate`], but creates missing parent directories of the file.
+    pub(crate) fn locate_or_create(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
+        let dir = split(&intent.path.0).0;
+        let mut missing = Vec::new();
+        let mut at = dir;
+        while let Err(e) = self.reach.dir(at) {
+            if e.kind() != std::io::ErrorKind::NotFound || at.is_empty() {
+                return Err(e);
+            }
+            missing.push(at);
+            at = split(at).0;
+        }
+        if !missing.is_empty() {
+            self.check_mount(intent, at)?;
+        }
+        for path in missing.into_iter().rev() {
+            let (above, name) = self.reach.site(path)?;
+            above.make_dir(&name)?;
+        }
+        self.locate(intent)
+    }
+
+    /// Checks that a directory is on the same mount as an intent's staging directory, as files can only be moved
+    /// within one mount.
+    fn check_mount(&mut self, intent: &Intent, path: &[u8]) -> std::io::Result<()> {
+        let Some(staging) = self.staging(intent)? else { return Ok(()) };
+        let (here, staging_dir) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
+        if (here.mount, here.device) == (staging_dir.mount, staging_dir.device) {
+            return Ok(());
+        }
+        let text = "its directory is gone, and another file system is mounted there";
+        Err(std::io::Error::new(std::io::ErrorKind::CrossesDevices, text))
+    }
+
+    /// Opens the staging directory of an intent; `None` if it has none, or if that is gone.
+    pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
+        let Some(number) = intent.store else { return Ok(None) };
+        let path = self.staging_path(number)?;
+        match open_staging(number, path, &mut self.reach) {
+            Ok(staging) => Ok(Some(staging)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Opens the staging directory of an intent, and creates it again if it is gone.
+    pub(crate) fn restore_staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
+        let Some(number) = intent.store else { return Ok(None) };
+        let path = self.staging_path(number)?;
+        restore_staging(path, &mut self.reach)?;
+        open_staging(number, path, &mut self.reach).map(Some)
+    }
+
+    /// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
+    pub(crate) fn cleanup(&mut self) -> bool {
+        let mut is_clean = true;
+        for (path, _) in self.replay.staging_dirs.values() {
+            is_clean &= remove_staging_if_empty(path, &mut self.reach);
+        }
+        is_clean
+    }
+
+    /// Like [`IntentLocator::cleanup`], and then waits until all changes on their file systems are on the disks.
+    pub(crate) fn cleanup_and_sync(&mut self) -> Result<bool, Error> {
+        // Opened first, as the cleanup may remove them. A directory that cannot be opened is on a file system that
+        // is not mounted, where nothing changed.
+        let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
+        for (path, _) in self.replay.staging_dirs.values() {
+            let dir = self.reach.dir(path).or_else(|_| self.reach.dir(parent_of_outer(path)));
+            open.extend(dir.ok().map(|dir| (&path[..], dir)));
+        }
+        let is_clean = self.cleanup();
+        for (path, dir) in open {
+            dir.sync_file_system().context(Op::Sync, || OsString::from_vec(path.to_vec()))?;
+        }
+        Ok(is_clean)
+    }
+
+    /// Returns the reason for a file that is not in its staging directory.
+    pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
+        let staging_dir = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
+        staging_dir
+            .map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging { at: path.clone() })
+    }
+
+    /// Returns the path of a staging directory. If the journal's line about it is damaged, its content is unknown.
+    fn staging_path(&self, number: u32) -> std::io::Result<&'a [u8]> {
+        let staging_dir = self.replay.staging_dirs.get(&number).map(|(path, _)| &path[..]);
+        staging_dir
+            .ok_or_else(|| std::io::Error::other("the journal does not say where it was moved"))
+    }
+
+    /// Returns the ID of the file system that an intent's file is on.
+    pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
+        let staging_dir = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
+        staging_dir.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
+    }
+}

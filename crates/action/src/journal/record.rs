@@ -1,0 +1,159 @@
+//! The records of a run's journal.
+//!
+//! An intent is on the disk before anything is done about it. The record of what was done follows later and need not
+//! be on the disk: after a crash, the file system shows it. The names of variants and fields are the format on disk.
+
+use content::Digest;
+use fsops::{FileKey, Stat};
+use serde::{Deserialize, Serialize};
+
+use crate::journal::json_bytes::JsonBytes;
+use crate::plan::kind::Kind;
+use crate::plan::target::Version;
+
+/// One line of the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+pub(crate) enum Record {
+    /// The run begins.
+    Begin { format_version: u32, run: u64, id: String, by: Kind, started_ms: i64 },
+    /// Files on this file system pass through the staging directory `path`, which is created after this record.
+    Store { store: u32, path: JsonBytes, fsid: u64 },
+    /// An action on a file is about to begin.
+    Will(Box<Intent>),
+    /// The link that was made for the intent has this inode number, which is not the kept file's.
+    Linked { n: u64, inode: u64 },
+    /// The file equals the kept one, and its name is about to change. The digest of the content is present if the
+    /// journal did not have it before.
+    Equal {
+        n: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+        digest: Option<Digest>,
+    },
+    /// The action was done and freed this many bytes. The status change time is present if the file has other names
+    /// or is in quarantine.
+    Did {
+        n: u64,
+        freed: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ctime_ns: Option<i64>,
+    },
+    /// The action was not done, as the file already was what the action makes of it.
+    Same { n: u64 },
+    /// The action was not done.
+    Not { n: u64, why: String },
+    /// The run is over.
+    End { ended_ms: i64, done: u64, failed: u64, freed: u64 },
+    /// An undo of the run begins.
+    UndoBegin,
+    /// The undo is over. The time is present if the user asked for the undo.
+    UndoEnd {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended_ms: Option<i64>,
+    },
+    /// The undo made a copy that will replace what the action put in the file's place.
+    Made { n: u64, inode: u64 },
+    /// The file is restored.
+    Undone { n: u64 },
+    /// The file was purged from quarantine.
+    Purged { n: u64 },
+}
+
+/// An action on a file, and the file's metadata before it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Intent {
+    pub(crate) n: u64,
+    pub(crate) kind: Kind,
+    pub(crate) path: JsonBytes,
+    pub(crate) keep: JsonBytes,
+    /// The number of the staging directory; `None` if no name changes.
+    pub(crate) store: Option<u32>,
+    /// The content of the symbolic link to the kept file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<JsonBytes>,
+    /// Whether lop knows no other name of the file, or will know none after the run: the other names, which keep the
+    /// file, are outside of the named paths.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) elsewhere: bool,
+    pub(crate) was: FormerMetadata,
+    pub(crate) kept: Version,
+    pub(crate) kept_fsid: u64,
+    /// The BLAKE3 digest of the content, if it was known.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub(crate) digest: Option<Digest>,
+}
+
+/// Serializes digests as 64 hexadecimal digits.
+mod hex {
+    use content::Digest;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the form that serde asks for")]
+    pub(super) fn serialize<S: Serializer>(
+        digest: &Option<Digest>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match digest {
+            Some(digest) => serializer.collect_str(digest),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Digest>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Some).map_err(D::Error::custom)
+    }
+}
+
+/// The metadata of a file before an action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FormerMetadata {
+    #[serde(flatten)]
+    pub(crate) version: Version,
+    pub(crate) atime_ns: i64,
+    pub(crate) mode: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) links: u32,
+    /// The disk space of the file, in bytes.
+    pub(crate) allocated: u64,
+    /// The time of birth; 0 where the file system does not have it.
+    #[serde(default)]
+    pub(crate) born_ns: i64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) xattrs: Vec<(JsonBytes, JsonBytes)>,
+}
+
+impl FormerMetadata {
+    /// Returns the identity of the file.
+    pub(crate) fn key(&self) -> FileKey {
+        FileKey { device: self.version.device, inode: self.version.inode }
+    }
+
+    /// Returns whether a file has this inode number and, where both birth times are known, this birth time. A file
+    /// with another birth time has a reused inode number.
+    pub(crate) fn has_inode_of(&self, now: &Stat) -> bool {
+        let is_unknown = now.born_ns == 0 || self.born_ns == 0;
+        now.inode == self.version.inode && (is_unknown || now.born_ns == self.born_ns)
+    }
+
+    pub(crate) fn new(stat: &Stat, xattrs: Vec<fsops::Xattr>) -> FormerMetadata {
+        FormerMetadata {
+            version: stat.into(),
+            atime_ns: stat.atime.as_ns(),
+            mode: stat.mode,
+            uid: stat.uid,
+            gid: stat.gid,
+            links: stat.links,
+            allocated: stat.allocated,
+            born_ns: stat.born_ns,
+            xattrs: xattrs
+                .into_iter()
+                .map(|(name, value)| (JsonBytes(name), JsonBytes(value)))
+                .collect(),
+        }
+    }
+}

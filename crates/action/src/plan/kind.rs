@@ -1,0 +1,105 @@
+//! The kinds of actions on a redundant file, and the amount of work that they take.
+
+use std::iter::Sum;
+use std::ops::Add;
+use std::sync::atomic::Ordering::Relaxed;
+
+use runtime::Progress;
+use serde::{Deserialize, Serialize};
+
+/// How many files are compared side by side. More would get too small a share of the processor's cache each.
+pub(crate) const MAX_COMPARED_AT_ONCE: usize = 31;
+
+/// What a run does with each redundant file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Removes the name.
+    Delete,
+    /// Makes the name a hard link to the kept file.
+    Hardlink,
+    /// Makes the file share the extents of the kept file. It keeps its inode.
+    Reflink,
+    /// Makes the name a symbolic link to the kept file.
+    Symlink,
+    /// Moves the file into a quarantine directory on its file system.
+    Quarantine,
+    /// Makes one name of a hard-linked file a separate file with equal content. This is the only kind whose files
+    /// are names of the kept file itself.
+    Separate,
+}
+
+impl Kind {
+    /// Returns the word for the kind on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Delete => "delete",
+            Kind::Hardlink => "hardlink",
+            Kind::Reflink => "reflink",
+            Kind::Symlink => "symlink",
+            Kind::Quarantine => "quarantine",
+            Kind::Separate => "separate",
+        }
+    }
+
+    /// Returns whether both files must be on one file system.
+    pub fn needs_one_file_system(self) -> bool {
+        matches!(self, Kind::Hardlink | Kind::Reflink | Kind::Separate)
+    }
+
+    /// Returns whether the action loses the file's metadata.
+    pub(crate) fn loses_metadata(self) -> bool {
+        !matches!(self, Kind::Reflink | Kind::Separate)
+    }
+
+    /// Returns whether undo copies the kept file, so that the journal must identify its content.
+    pub(crate) fn is_undone_by_copy(self) -> bool {
+        matches!(self, Kind::Delete | Kind::Hardlink | Kind::Symlink)
+    }
+
+    /// Returns whether the action changes names, and so needs a private directory.
+    pub(crate) fn changes_names(self) -> bool {
+        self != Kind::Reflink
+    }
+}
+
+/// A number of files, and of bytes to compare, copy or share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// The number of files to act on.
+    pub files: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// Returns the amount of acting on `others` files of one size that equal a kept file. Kinds that compare read
+    /// the kept file too, once for all the files that are compared side by side.
+    pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
+        let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
+        let kept = if is_compared { others.div_ceil(MAX_COMPARED_AT_ONCE) } else { 0 };
+        let bytes = size.saturating_mul((others + kept) as u64);
+        Amount { files: others as u64, bytes }
+    }
+
+    /// Adds the amount to the totals of a progress.
+    pub fn expect(self, progress: &Progress) {
+        progress.files_total.fetch_add(self.files, Relaxed);
+        progress.bytes_total.fetch_add(self.bytes, Relaxed);
+    }
+}
+
+impl Add for Amount {
+    type Output = Amount;
+
+    fn add(self, other: Amount) -> Amount {
+        let bytes = self.bytes.saturating_add(other.bytes);
+        Amount { files: self.files + other.files, bytes }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(all: I) -> Amount {
+        all.fold(Amount::default(), Add::add)
+    }
+}

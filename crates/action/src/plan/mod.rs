@@ -1,0 +1,24 @@
+//! Plans: which file of a group is kept, which files are acted on, and what to warn about before.
+//!
+//! [`plan()`] and [`separate()`] decide from metadata alone. [`Inspector`] opens the files and adds what only an open
+//! file tells. Nothing here changes a file; [`crate::run`] carries plans out and checks everything again.
+
+pub(crate) mod copy_marks;
+pub(crate) mod decide;
+pub(crate) mod inspect;
+pub(crate) mod kind;
+pub(crate) mod obstacle;
+pub(crate) mod relative_path;
+pub(crate) mod rules;
+pub(crate) mod saved;
+pub(crate) mod script;
+pub(crate) mod target;
+
+pub use decide::{KeepReason, Member, Plan, Protection, Warning, plan, separate};
+pub use inspect::Inspector;
+pub use kind::{Amount, Kind};
+pub use obstacle::check_not_own;
+pub use rules::{Candidate, PathPattern, Rule, RuleError, choose};
+pub use saved::{Saved, SavedError, SavedGroup, load, save};
+pub use script::{script_head, script_steps, script_tail};
+pub use target::{Group, Target, Version};

@@ -1,0 +1,145 @@
+//! What rules out an action on a file before any byte is compared, for previews and for runs.
+//!
+//! # Aliases
+//!
+//! A kept file on a network or FUSE file system may be an alias of the very file to be removed: a tree that is
+//! exported and mounted on the same machine, a share that is mounted twice, a union file system and its branches.
+//! Device and inode numbers do not tell, as each of these has its own. What such a file system reports after the
+//! other name is gone may come from a cache, the content included. So the kept file counts as another file only in
+//! three cases: it is on the same device as the redundant one; the kernel itself keeps its metadata
+//! ([`Volume::is_local`]) and its times differ; or the user says so (`--distinct`).
+
+use std::io;
+
+use fsops::{Dir, File, Op, Stat, Volume};
+use walk::{Own, STORE_PREFIX, split};
+
+use crate::error::Reason;
+use crate::plan::kind::Kind;
+
+/// The kept file and its file system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptLocation<'k> {
+    pub(crate) path: &'k [u8],
+    pub(crate) stat: &'k Stat,
+    pub(crate) volume: Volume,
+}
+
+impl KeptLocation<'_> {
+    /// Checks that a kind of action is possible on a file with the metadata `redundant`. `there` is its file system, if
+    /// known. `distinct` are directories in which the user declared that there are no aliases.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Unsupported`] or [`Reason::MaybeAlias`].
+    pub(crate) fn check(
+        &self,
+        kind: Kind,
+        redundant: &Stat,
+        there: Option<Volume>,
+        distinct: &[Vec<u8>],
+    ) -> Result<(), Reason> {
+        let volume = &self.volume;
+        if kind == Kind::Reflink && !volume.can_share_extents() {
+            return Err(Reason::Unsupported { file_system: volume.name(), kind });
+        }
+        // A btrfs snapshot has the times of its original, but is another file.
+        let may_show = there.is_some_and(|there| !there.is_local(redundant.device));
+        let is_shown = may_show && have_same_times(self.stat, redundant);
+        let is_distinct = self.stat.device == redundant.device
+            || volume.is_local(self.stat.device) && !is_shown
+            || distinct.iter().any(|dir| is_below(dir, self.path));
+        if is_distinct { Ok(()) } else { Err(Reason::MaybeAlias { file_system: volume.name() }) }
+    }
+}
+
+/// Returns whether two files on different devices have the same times to the nanosecond, as a file and its alias
+/// have. No copy has the status change time of its original. Times in whole seconds prove nothing.
+///
+/// mergerfs renames a file on all of its branches at once, and with it a kept file that is on one of them.
+fn have_same_times(one: &Stat, other: &Stat) -> bool {
+    let times = |stat: &Stat| (stat.mtime_ns(), stat.ctime_ns);
+    times(one) == times(other) && one.ctime_ns % 1_000_000_000 != 0
+}
+
+/// Converts an error into [`Reason::Unsupported`] if it means that the file system does not support this kind of
+/// action.
+pub(crate) fn unsupported(kind: Kind, volume: &Volume, error: &io::Error) -> Option<Reason> {
+    let is_unknown = match error.kind() {
+        io::ErrorKind::Unsupported => true,
+        // Elsewhere this error means that the kernel protects the files of other users against links.
+        io::ErrorKind::PermissionDenied => {
+            volume.is_fat() || !volume.keeps_numbers() && fsops::effective_user() == 0
+        }
+        _ => false,
+    };
+    is_unknown.then_some(Reason::Unsupported { file_system: volume.name(), kind })
+}
+
+/// Returns whether an absolute path is below a directory.
+fn is_below(dir: &[u8], path: &[u8]) -> bool {
+    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
+    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/"))
+}
+
+/// Fails if a file belongs to lop itself, or is in a quarantine or another private directory of lop. `path` is
+/// absolute, and `dir` is its parent directory.
+///
+/// A run that removed such files could not be undone, or would keep another run from being undone.
+///
+/// # Errors
+///
+/// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why `dir` has no metadata. Nothing on disk changes.
+pub fn check_not_own(own: &Own, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
+    // On a full disk, files pass through names beside them instead of a directory.
+    let mut names = path.split(|&byte| byte == b'/');
+    if names.any(|name| name.starts_with(STORE_PREFIX.as_bytes())) {
+        return Err(Reason::InQuarantine);
+    }
+    let dir = dir.stat().map_err(Reason::failed(Op::Stat))?.key();
+    if own.has(dir, split(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
+}
+
+/// Returns whether two equal files already share all their extents, or have none because their bytes are inside the
+/// inode and would be copied there.
+pub(crate) fn has_nothing_to_share(file: &File, kept: &File) -> bool {
+    let layout = file.shared_layout();
+    layout.is_some() && layout == kept.shared_layout() || file.is_inline()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use fsops::Dir;
+    use testkit::TreeBuilder;
+    use walk::Own;
+
+    use super::{check_not_own, is_below};
+    use crate::error::Reason;
+
+    #[test]
+    fn a_path_is_below_a_directory_or_not() {
+        for (dir, path, is) in [
+            ("/a", "/a/b", true),
+            ("/a/", "/a/b", true),
+            ("/", "/a", true),
+            ("/a", "/ab", false),
+            ("/a/b", "/a", false),
+        ] {
+            assert_eq!(is_below(dir.as_bytes(), path.as_bytes()), is, "{dir} {path}");
+        }
+    }
+    #[test]
+    fn files_in_and_beside_quarantine_directories_count_as_quarantined() {
+        let tree = TreeBuilder::new().dir("d/.lop-quarantine-0/run").make_temp();
+        let check = |dir: &str, name: &str| {
+            let path = tree.join(dir);
+            let opened = Dir::open(&path).expect("is there");
+            check_not_own(&Own::default(), &opened, path.join(name).as_os_str().as_bytes())
+        };
+        assert!(matches!(check("d/.lop-quarantine-0/run", "1"), Err(Reason::InQuarantine)));
+        assert!(matches!(check("d", ".lop-quarantine-0-run-7"), Err(Reason::InQuarantine)));
+        assert!(check("d", "file").is_ok());
+    }
+}

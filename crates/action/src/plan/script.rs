@@ -1,0 +1,135 @@
+//! Writes a plan as a POSIX shell script, for users who want to read what happens to their files.
+//!
+//! Each step of the script compares again, byte by byte, and leaves alone a file that differs, is gone, or is the
+//! kept file itself under another path. The script makes a link beside the file and renames it over the file. It
+//! keeps no journal: the files it deletes cannot be restored.
+
+use std::io::{self, Write};
+
+use walk::split;
+
+use crate::plan::decide::Plan;
+use crate::plan::relative_path::relative;
+
+const HEAD: &str = r#"#!/bin/sh
+# Acts on duplicate files. Each file is compared with the one that is kept for it, byte by byte, right
+# before anything is done; what differs or is gone is left alone.
+#
+# usage: sh THIS [show|delete|hardlink|symlink]
+
+action=${1-show}
+done=0
+left=0
+
+leave() {
+    printf '%s: %s\n' "$1" "$2" >&2
+    left=$((left + 1))
+}
+
+# file KEPT FILE LINK: LINK is the relative path from the directory of FILE to KEPT.
+file() {
+    if [ -L "$1" ] || [ ! -f "$1" ]; then
+        leave "$2" 'the kept file is gone'
+    elif [ -L "$2" ] || [ ! -f "$2" ]; then
+        leave "$2" 'is gone'
+    elif [ "$1" -ef "$2" ]; then
+        leave "$2" 'is the kept file itself'
+    elif ! cmp -s "$1" "$2"; then
+        leave "$2" 'is not equal to the kept file'
+    elif act "$1" "$2" "$3"; then
+        done=$((done + 1))
+    else
+        leave "$2" "cannot $action"
+    fi
+}
+
+act() {
+    case $action in
+    show) printf '%s\n' "$2" ;;
+    delete) rm -f "$2" ;;
+    hardlink) new=${2%/*}/.lop$$ && ln "$1" "$new" && replace "$new" "$2" ;;
+    symlink) new=${2%/*}/.lop$$ && ln -s "$3" "$new" && replace "$new" "$2" ;;
+    esac
+}
+
+# replace NEW FILE: NEW, in the same directory, becomes FILE. Its name is short, however long that of FILE is.
+replace() {
+    mv -f "$1" "$2" || { rm -f "$1"; false; }
+}
+
+case $action in
+show | delete | hardlink | symlink) ;;
+*)
+    echo "usage: sh $0 [show|delete|hardlink|symlink]" >&2
+    exit 2
+    ;;
+esac
+
+"#;
+
+const TAIL: &str = r#"
+printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
+[ "$left" -eq 0 ] || exit 3
+"#;
+
+/// Writes the beginning of a script.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn script_head(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(HEAD.as_bytes())
+}
+
+/// Writes the steps of a plan.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn script_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+    let kept = &plan.keep.target.path;
+    for other in &plan.others {
+        let path = &other.target.path;
+        out.write_all(b"file")?;
+        for word in [kept, path, &relative(split(path).0, kept)] {
+            out.write_all(b" ")?;
+            out.write_all(&quoted(word))?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Writes the end of a script.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn script_tail(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(TAIL.as_bytes())
+}
+
+/// Quotes bytes other than NUL as one word of a shell.
+fn quoted(word: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'\''];
+    for &byte in word {
+        match byte {
+            b'\'' => quoted.extend_from_slice(b"'\\''"),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn any_word_is_quoted() {
+        assert_eq!(quoted(b"a b$c`d`\n\\"), b"'a b$c`d`\n\\'");
+        assert_eq!(quoted(b"it's"), b"'it'\\''s'");
+        assert_eq!(quoted(b""), b"''");
+    }
+}

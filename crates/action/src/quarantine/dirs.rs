@@ -1,0 +1,221 @@
+//! The quarantine on a disk, read without the journals of the runs that filled it: each staging directory has a
+//! manifest.
+//!
+//! The disk may be mounted elsewhere than before. Files are then restored below the directory that now contains the
+//! quarantine, as they were below the one that contained it.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use fsops::{Context, DirBuffer, Kind as Entry, Op, check_private};
+use runtime::Progress;
+use walk::{Reach, STORE_PREFIX, split};
+
+use crate::error::{Error, Refusal};
+use crate::journal::actions::FileActions;
+use crate::journal::leftovers::Leftovers;
+use crate::journal::log::Journal;
+use crate::journal::replay::Replay;
+use crate::quarantine::purge::{PurgeOutcome, QuarantinedFile, list_quarantined, purge_run};
+use crate::staging::dir::{MANIFEST, open_staging};
+use crate::statuses::Statuses;
+use crate::undo::outcome::UndoOutcome;
+use crate::undo::run::undo_run;
+
+/// How many directories are kept open.
+const MAX_OPEN_DIRS: usize = 4;
+
+/// The runs that have files in one or more quarantine directories.
+#[derive(Debug)]
+pub struct Quarantine {
+    runs: Vec<QuarantinedRun>,
+}
+
+/// The files of one run in a quarantine directory.
+#[derive(Debug)]
+struct QuarantinedRun {
+    manifest: PathBuf,
+    replay: Replay,
+}
+
+/// The outcome of restoring files from quarantine.
+#[derive(Debug, Default)]
+pub struct RestoreOutcome {
+    /// How many files have their names again.
+    pub done: u64,
+    /// Files that were not restored, with the reasons.
+    pub refused: Vec<Refusal>,
+    /// The given paths that no file in quarantine was at or below.
+    pub unmatched: Vec<Vec<u8>>,
+    /// The restored files: the run, or its index in a [`Quarantine`], and the numbers of the intents.
+    pub(crate) back: Vec<(u64, Vec<u64>)>,
+    /// The status change times that the restoration caused.
+    pub statuses: Statuses,
+}
+
+impl Quarantine {
+    /// Opens a `.lop-quarantine-UID` directory, or all of those in a directory, at an absolute path without symbolic
+    /// links.
+    ///
+    /// Passes to `unreadable` the errors of directories, runs and files that cannot be identified.
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be listed. Nothing on disk changes.
+    pub fn open(dir: &[u8], mut unreadable: impl FnMut(Error)) -> Result<Quarantine, Error> {
+        let mut reach = Reach::new(MAX_OPEN_DIRS);
+        let is_staging_dir = |path: &[u8]| split(path).1.starts_with(STORE_PREFIX.as_bytes());
+        let staging_dirs = if is_staging_dir(dir) {
+            vec![dir.to_vec()]
+        } else {
+            let mut below = dirs_in(dir, &mut reach)?;
+            below.retain(|path| is_staging_dir(path));
+            below
+        };
+        let mut runs = Vec::new();
+        for store in staging_dirs {
+            // A directory of another user may contain forged manifests.
+            let own = reach
+                .dir(&store)
+                .and_then(check_private)
+                .context(Op::Open, || display_path(&store));
+            let listed = own.map_err(Error::File).and_then(|()| dirs_in(&store, &mut reach));
+            for run in listed.unwrap_or_else(|error| {
+                unreadable(error);
+                Vec::new()
+            }) {
+                match quarantined_run(&run, &mut reach, &mut unreadable) {
+                    Ok(run) => runs.extend(run),
+                    Err(error) => unreadable(error),
+                }
+            }
+        }
+        runs.sort_by_key(|run| run.replay.started_ms);
+        Ok(Quarantine { runs })
+    }
+
+    /// Returns the files in quarantine, those of the oldest run first.
+    ///
+    /// # Errors
+    ///
+    /// If an intent cannot be read from a manifest. Nothing on disk changes.
+    pub fn list(&self) -> Result<Vec<QuarantinedFile>, Error> {
+        let mut all = Vec::new();
+        for QuarantinedRun { replay, .. } in &self.runs {
+            all.extend(list_quarantined(replay.run, replay)?);
+        }
+        Ok(all)
+    }
+
+    /// Restores files. With paths, restores only files that were at or below one of them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`crate::run::Runs::undo`]: files restored before an error stay restored.
+    pub fn restore(
+        &self,
+        paths: &[Vec<u8>],
+        progress: &Progress,
+    ) -> Result<(RestoreOutcome, Result<(), Error>), Error> {
+        let mut all = RestoreOutcome { unmatched: paths.to_vec(), ..RestoreOutcome::default() };
+        for (at, QuarantinedRun { manifest, replay }) in (0..).zip(&self.runs) {
+            let journal = Journal::open(manifest.clone(), replay.next())?;
+            let (undone, ended) = undo_run(replay, paths, &journal, progress)?;
+            all.add(at, undone);
+            if ended.is_err() {
+                return Ok((all, ended));
+            }
+        }
+        Ok((all, Ok(())))
+    }
+
+    /// Returns what the runs did with the files that were restored.
+    pub fn restored_actions(self, restored: &RestoreOutcome) -> Vec<FileActions> {
+        let runs = (0..).zip(self.runs);
+        let of = |(at, QuarantinedRun { replay, .. }): (u64, QuarantinedRun)| {
+            let back = restored.back.iter().find(|(run, _)| *run == at);
+            FileActions::of(replay, back.map(|(_, back)| back.clone()).unwrap_or_default())
+        };
+        runs.map(of).collect()
+    }
+
+    /// Permanently removes files that were moved to quarantine before `before_ms`, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    ///
+    /// As for [`crate::run::Runs::purge`]: files removed before an error are gone.
+    pub fn purge(
+        &self,
+        before_ms: i64,
+        progress: &Progress,
+    ) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
+        let mut purged = PurgeOutcome::default();
+        for QuarantinedRun { manifest, replay } in &self.runs {
+            if replay.started_ms >= before_ms || !replay.has_done() {
+                continue;
+            }
+            let journal = Journal::open(manifest.clone(), replay.next())?;
+            if let Err(error) = purge_run(replay, &journal, progress, &mut purged) {
+                return Ok((purged, Err(error)));
+            }
+        }
+        Ok((purged, Ok(())))
+    }
+}
+
+impl RestoreOutcome {
+    pub(crate) fn add(&mut self, run: u64, undone: UndoOutcome) {
+        self.back.push((run, undone.back));
+        self.statuses.add(undone.statuses);
+        self.done += undone.done;
+        self.refused.extend(undone.refused);
+        self.unmatched.retain(|path| undone.unmatched.contains(path));
+    }
+}
+
+/// Returns the files of a run in its staging directory; `None` if there are none.
+fn quarantined_run(
+    path: &[u8],
+    reach: &mut Reach,
+    unreadable: &mut impl FnMut(Error),
+) -> Result<Option<QuarantinedRun>, Error> {
+    let staging = open_staging(0, path, reach).context(Op::Open, || display_path(path))?;
+    let mut found = Leftovers::default();
+    found.add_from(&staging);
+    if found.files.is_empty() {
+        return Ok(None);
+    }
+    let manifest = PathBuf::from(OsString::from_vec(staging.path_of(MANIFEST)));
+    let bad = |why: String| Error::Journal { path: manifest.clone(), why };
+    let replay = Replay::read(&manifest)?;
+    let mut replay = replay.ok_or_else(|| bad("it was cut off before it began".into()))?;
+    let unknown = replay.adopt_directory(path, &found.files);
+    if unknown > 0 {
+        let are = if unknown == 1 { "is" } else { "are" };
+        let why = format!("it does not list all files beside it: {unknown} {are} unknown");
+        unreadable(bad(why));
+    }
+    Ok(Some(QuarantinedRun { manifest, replay }))
+}
+
+/// Returns the paths of the subdirectories of a directory.
+fn dirs_in(path: &[u8], reach: &mut Reach) -> Result<Vec<Vec<u8>>, Error> {
+    let dir = reach.dir(path).context(Op::Open, || display_path(path))?;
+    let mut found: Vec<CString> = Vec::new();
+    let listed = dir.open_below_within(b".").and_then(|list| {
+        list.for_each(&mut DirBuffer::default(), |item| {
+            if matches!(item.kind, Entry::Dir | Entry::Unknown) {
+                found.push(item.name.into());
+            }
+        })
+    });
+    listed.context(Op::List, || display_path(path))?;
+    found.retain(|name| dir.stat_child(name).is_ok_and(|stat| stat.kind == Entry::Dir));
+    let above = path.strip_suffix(b"/").unwrap_or(path);
+    Ok(found.into_iter().map(|name| [above, b"/", name.to_bytes()].concat()).collect())
+}
+
+fn display_path(path: &[u8]) -> PathBuf {
+    OsStr::from_bytes(path).into()
+}

@@ -1,0 +1,86 @@
+//! The manifest beside the files in quarantine: a journal of where each of them was.
+//!
+//! With it, files can be listed, restored and purged without the journals of the catalog, which may be lost, or on
+//! another machine than the disk now is. The manifest is on the disk before a file that it lists is moved, and is
+//! removed when no file is left beside it. It does not record what became of a file; the directory itself shows
+//! that.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use fsops::Log;
+
+use crate::journal::json_bytes::JsonBytes;
+use crate::journal::lines::{APPEND_MARK, Lines};
+use crate::journal::record::Record;
+use crate::staging::dir::{MANIFEST, Staging};
+
+/// The manifests of a run, one in each of its staging directories, shared by its workers.
+#[derive(Debug)]
+pub(crate) struct Manifests {
+    /// The first record of each manifest.
+    begin: Record,
+    /// For each staging directory, whether the last line of its manifest may have been cut off.
+    cut: Mutex<BTreeMap<u32, bool>>,
+}
+
+/// The manifests that one worker has open. Workers do not share descriptor tables.
+#[derive(Debug, Default)]
+pub(crate) struct OpenManifests(BTreeMap<u32, Log>);
+
+impl Manifests {
+    /// Creates an empty set. Manifests are created with their first intents.
+    pub(crate) fn new(begin: Record) -> Manifests {
+        Manifests { begin, cut: Mutex::default() }
+    }
+
+    /// Adds intents to the manifest of their staging directory, and waits until they are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the manifest cannot be created, written or synced. The caller must not move the files.
+    pub(crate) fn append(
+        &self,
+        open: &mut OpenManifests,
+        staging: &Staging,
+        intents: &Lines,
+    ) -> io::Result<()> {
+        // One worker at a time, as a write may be partial.
+        let mut all = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let Entry::Occupied(mut cut) = all.entry(staging.number) else {
+            let log = self.begin(staging, intents)?;
+            all.insert(staging.number, false);
+            open.0.insert(staging.number, log);
+            return Ok(());
+        };
+        let log = match open.0.entry(staging.number) {
+            Entry::Occupied(log) => log.into_mut(),
+            Entry::Vacant(none) => none.insert(Log::open(&staging.dir, MANIFEST)?),
+        };
+        if cut.insert(true) {
+            log.append(APPEND_MARK)?;
+        }
+        log.append(intents.bytes())?;
+        cut.insert(false);
+        log.sync()
+    }
+
+    /// Creates the manifest of a staging directory with its first intents.
+    fn begin(&self, staging: &Staging, intents: &Lines) -> io::Result<Log> {
+        let fsid = staging.dir.volume()?.fsid;
+        let log = Log::create(&staging.dir, MANIFEST)?;
+        let mut lines = Lines::default();
+        lines.push(&self.begin);
+        let path = JsonBytes(staging.path.to_vec());
+        lines.push(&Record::Store { store: staging.number, path, fsid });
+        lines.append(intents);
+        let written = log.append(lines.bytes()).and_then(|()| log.sync());
+        written.inspect_err(|_| {
+            // Nothing was moved yet, and the next intents create the manifest anew.
+            let _left = staging.dir.remove_name(MANIFEST);
+        })?;
+        Ok(log)
+    }
+}

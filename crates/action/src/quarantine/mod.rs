@@ -1,0 +1,13 @@
+//! Quarantine: files that a run moved away instead of removing them. They can be listed, restored, and purged.
+//!
+//! [`crate::run::Runs`] works on the quarantine of one journal folder. [`Quarantine`] needs no folder: it reads the
+//! manifests that lie beside the files, on any disk.
+
+pub(crate) mod dirs;
+pub(crate) mod manifest;
+pub(crate) mod purge;
+
+pub use dirs::{Quarantine, RestoreOutcome};
+pub use purge::{PurgeOutcome, QuarantinedFile};
+
+pub use crate::staging::dir::MANIFEST;

@@ -1,0 +1,338 @@
+//! Performs the action on one file, by kind.
+//!
+//! By the time of [`Worker::act`] the file was found equal to the kept one, and its intent is on the disk. `act`
+//! takes a lease, exchanges the name, checks what arrived in the staging directory, and only then removes it or
+//! rolls back. The order of these steps must not change.
+
+use std::io;
+
+use fsops::{File, FileKey, Lease, Op, Shared, Stat, Volume};
+
+use crate::error::Reason;
+use crate::journal::lines::Lines;
+use crate::journal::record::Record;
+use crate::plan::kind::Kind;
+use crate::plan::obstacle::{has_nothing_to_share, unsupported};
+use crate::run::apply::Worker;
+use crate::run::copy::CopyJob;
+use crate::run::open::{KeptFile, OpenedFile, Redundant};
+use crate::staging::name_swap::{NameSwap, Substitute, TakenOut};
+use crate::statuses::is_exclusive;
+
+impl Worker<'_> {
+    /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the
+    /// status change time that the action gave it.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the action was not done. The file has its name and content again, unless the reason is
+    /// [`Reason::Stranded`].
+    pub(crate) fn act(
+        &mut self,
+        one: &Redundant<'_>,
+        kept: &KeptFile<'_>,
+        ours: &std::collections::HashMap<FileKey, Stat>,
+    ) -> Result<(u64, Option<i64>), Reason> {
+        let file = &one.opened.file;
+        let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
+        if let Lease::Written = lease {
+            return Err(Reason::OpenForWriting);
+        }
+        let now = file.stat().map_err(Reason::failed(Op::Stat))?;
+        let planned = ours.get(&now.key()).unwrap_or(&one.opened.stat);
+        if !now.same_version(planned) {
+            return Err(Reason::Changed);
+        }
+        let freed = self.frees(one, &now);
+        let Some(staging) = &one.staging else {
+            self.share(one, kept)?;
+            // Sharing extents changes neither names nor the status.
+            self.outcome.statuses.record(&now, Some(now));
+            return Ok((freed, None));
+        };
+        self.remember_times(one)?;
+        let names = NameSwap::for_action(&one.opened.dir, &one.opened.name, staging, one.n);
+        let mut new = match (self.shared.options.kind, &one.link) {
+            (Kind::Hardlink, _) => Substitute::Link(vec![kept.stat.key()]),
+            (Kind::Separate, _) => self.copy(one, &names, &now)?,
+            (_, Some(target)) => Substitute::Symlink(target.clone()),
+            _ => Substitute::Nothing,
+        };
+        let copy = match new {
+            Substitute::Copy { .. } => staging.dir.open_file(&names.new).ok(),
+            _ => None,
+        };
+        let copy_lease = copy.as_ref().map(File::keep_writers_away);
+        match self.change_name(one, &names, kept, &mut new, &lease) {
+            Ok(()) => {
+                if let (Some(copy), Some(lease)) = (&copy, &copy_lease) {
+                    self.record_copy(copy, &now, lease);
+                }
+                Ok((freed, self.record_status(one, &now, &lease)))
+            }
+            Err(reason) => {
+                // The copy may have had the name for a moment, and a program may have written to it there.
+                let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
+                names.roll_back_if(&new, &is_untouched).and(Err(reason))
+            }
+        }
+    }
+
+    /// Records the status change time of a copy that replaced a file, unless a program may have written to it since.
+    fn record_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
+        let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
+        if let Some(copy) = copy.filter(|_| is_exclusive(lease)) {
+            self.outcome.statuses.record_made(&copy);
+        }
+    }
+
+    /// Records the status change time that the change of name gave to a file. Returns it if the file still has a
+    /// name.
+    fn record_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
+        let statuses = &mut self.outcome.statuses;
+        if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
+            return None;
+        }
+        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
+        // may have written since the name changed.
+        let now = one.opened.file.stat_now().ok().filter(|_| is_exclusive(lease));
+        statuses.record(was, now);
+        statuses.of(was.key()).map(|status| status.after_ns)
+    }
+
+    fn change_name(
+        &self,
+        one: &Redundant<'_>,
+        names: &NameSwap<'_>,
+        kept: &KeptFile<'_>,
+        new: &mut Substitute,
+        lease: &Lease<'_>,
+    ) -> Result<(), Reason> {
+        let staging = &names.staging.dir;
+        let taken = match new {
+            Substitute::Link(keys) => {
+                self.link(one.n, names, kept, keys)?;
+                let taken = names.swap()?;
+                self.journal_link_in_place(one.n, names, kept, keys)?;
+                taken
+            }
+            Substitute::Symlink(target) => {
+                let failed = failed_link(Kind::Symlink, &one.opened.volume);
+                staging.make_symlink(target, &names.new).map_err(failed)?;
+                if kept.is_local() {
+                    names.swap()?
+                } else {
+                    // If the kept file were this very file after all, its server would follow the link back to
+                    // itself.
+                    let new = Substitute::Symlink(target.clone());
+                    names.swap_in_steps(|taken| check_kept(kept, &new, taken))?
+                }
+            }
+            Substitute::Copy { .. } => names.swap()?,
+            Substitute::Nothing => names.take_out()?,
+        };
+        check_taken(&taken, &one.opened)?;
+        // This check must follow the removal of the name: of two runs that take each other's kept file, one sees it.
+        check_kept(kept, new, &taken)?;
+        check_unwritten(&taken, &one.opened.file, lease)?;
+        if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { names.remove(&taken) }
+    }
+
+    /// Makes another name of the kept file, in the staging directory.
+    ///
+    /// The identity of the link is read from the link itself. It differs from that of the kept file where each name
+    /// has an inode number of its own (FUSE), or where the link is made to a copy (overlayfs).
+    fn link(
+        &self,
+        n: u64,
+        names: &NameSwap<'_>,
+        kept: &KeptFile<'_>,
+        keys: &mut Vec<FileKey>,
+    ) -> Result<(), Reason> {
+        let staging = &names.staging.dir;
+        let failed = failed_link(Kind::Hardlink, kept.volume);
+        staging.link_file(kept.file, &names.new).map_err(failed)?;
+        let made = staging.stat_child(&names.new).map_err(Reason::failed(Op::Stat))?;
+        if made.links < 2 {
+            // The file system does not count links (sshfs), so a link could not be told from a last name.
+            staging.remove_name(&names.new).map_err(Reason::failed(Op::Remove))?;
+            let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
+            return Err(Reason::Unsupported { file_system, kind });
+        }
+        self.journal_link(n, &made, keys)
+    }
+
+    /// Reads the identity of the link under its final name. It can differ from the first one where names cannot be
+    /// exchanged.
+    fn journal_link_in_place(
+        &self,
+        n: u64,
+        names: &NameSwap<'_>,
+        kept: &KeptFile<'_>,
+        keys: &mut Vec<FileKey>,
+    ) -> Result<(), Reason> {
+        if keys.len() < 2 {
+            return Ok(());
+        }
+        let now = names.dir.stat_child(names.name).map_err(Reason::failed(Op::Stat))?;
+        let is_link = now.links > 1 && same_bytes(&now, kept.stat);
+        if is_link { self.journal_link(n, &now, keys) } else { Ok(()) }
+    }
+
+    /// Records in the journal an identity of a link that is not the kept file's.
+    fn journal_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
+        if keys.contains(&link.key()) {
+            return Ok(());
+        }
+        keys.push(link.key());
+        let mut lines = Lines::default();
+        lines.push(&Record::Linked { n, inode: link.inode });
+        let failed = |_| Reason::Failed { op: Op::Write, source: io::ErrorKind::Other.into() };
+        self.shared.journal.append(&lines, false).map_err(failed)
+    }
+
+    /// Makes a copy of a file, on the disk, to replace the file.
+    fn copy(
+        &mut self,
+        one: &Redundant<'_>,
+        names: &NameSwap<'_>,
+        now: &Stat,
+    ) -> Result<Substitute, Reason> {
+        let file = &one.opened.file;
+        let xattrs = file.xattrs().map_err(Reason::failed(Op::Stat))?;
+        let copy = CopyJob { source: file, like: now, xattrs: &xattrs, digest: false };
+        let staging = &names.staging.dir;
+        let made = copy.make(names, &mut self.scratch, &self.meter).and_then(|made| {
+            if !made.has_owner {
+                let source = io::ErrorKind::PermissionDenied.into();
+                return Err(Reason::Failed { op: Op::Change, source });
+            }
+            let new = made.file;
+            new.sync().map_err(Reason::failed(Op::Sync))?;
+            let made = new.stat().map_err(Reason::failed(Op::Stat))?;
+            staging
+                .move_new(&names.temp, staging, &names.new)
+                .map_err(Reason::failed(Op::Rename))?;
+            Ok(Substitute::copy(&made))
+        });
+        if made.is_err() {
+            names.remove_temp();
+        }
+        made
+    }
+
+    fn share(&self, one: &Redundant<'_>, kept: &KeptFile<'_>) -> Result<(), Reason> {
+        let file = &one.opened.file;
+        if has_nothing_to_share(file, kept.file) {
+            return Err(Reason::IsKeptFile);
+        }
+        match file.share_extents_of(kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
+            Ok(Shared::Whole) => Ok(()),
+            Ok(Shared::Differs) => Err(Reason::Differs),
+            Err(source) if source.kind() == io::ErrorKind::Unsupported => {
+                Err(Reason::Unsupported { file_system: kept.volume.name(), kind: Kind::Reflink })
+            }
+            Err(source) => Err(Reason::Failed { op: Op::Share, source }),
+        }
+    }
+
+    /// Returns how many bytes an action on a file frees. None are freed while the file has other names, if all of
+    /// its extents are shared, or if its bytes are inside the inode.
+    fn frees(&self, one: &Redundant<'_>, now: &Stat) -> u64 {
+        let kind = self.shared.options.kind;
+        let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
+        let goes = kind == Kind::Reflink || now.links == 1 && !moves;
+        if !goes || one.opened.file.has_no_space_of_its_own() { 0 } else { now.allocated }
+    }
+
+    /// Remembers the times of a file's directory if they must be restored.
+    fn remember_times(&mut self, one: &Redundant<'_>) -> Result<(), Reason> {
+        if !self.shared.options.directory_times {
+            return Ok(());
+        }
+        let stat = one.opened.dir.stat().map_err(Reason::failed(Op::Stat))?;
+        let mut times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        times.entry(stat.key()).or_insert((stat.atime, stat.mtime));
+        self.touched.insert(stat.key(), one.opened.dir.clone());
+        Ok(())
+    }
+
+    /// Restores the times of directories whose names were changed.
+    pub(crate) fn restore_times(&mut self) {
+        for (key, dir) in self.touched.drain() {
+            let times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(&(atime, mtime)) = times.get(&key) {
+                // The names matter; a time that cannot be set is no failure.
+                let _refused = dir.set_times(atime, mtime);
+            }
+        }
+    }
+}
+
+/// Converts the error of making a link into a reason.
+fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
+    move |source| {
+        unsupported(kind, volume, &source).unwrap_or(Reason::Failed { op: Op::Link, source })
+    }
+}
+
+/// Checks that the entry that was taken out is the file that was compared: the open file, unchanged.
+///
+/// As the file is open, no other file can have its inode number. If the numbers differ, the open file's number is
+/// read again, as a rename may have changed it (overlayfs).
+fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> {
+    let key = taken.stat.key();
+    let is_held = key == opened.stat.key()
+        || opened.file.stat_now().map_err(Reason::failed(Op::Stat))?.key() == key;
+    match is_held {
+        true if same_bytes(&taken.stat, &opened.stat) => Ok(()),
+        true => Err(Reason::Changed),
+        false => Err(Reason::Swapped),
+    }
+}
+
+/// Checks that the kept file still has its name and has not changed.
+///
+/// A stacked or network file system may still show the file that was just taken out under the kept one's name, as if
+/// it were another file. But a rename is a status change, which shows there too. A hard link is itself a name of the
+/// kept file, and making it is a status change.
+///
+/// Where the kernel only relays metadata, it may come from a cache. So the file is opened anew by its name, which
+/// forces a lookup on every file system (sshfs, network file systems).
+fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
+    let now = match new {
+        Substitute::Link(_) | Substitute::Copy { .. } => kept.file.stat(),
+        _ if kept.is_local() => kept.dir.stat_child_now(kept.name),
+        _ => kept.dir.open_file(kept.name).and_then(|file| file.stat_now()),
+    };
+    let is_link = matches!(new, Substitute::Link(_) | Substitute::Copy { .. });
+    match now {
+        Ok(now) if now.same_version(kept.stat) || is_link && same_bytes(&now, kept.stat) => Ok(()),
+        // Both got the same status change time to the nanosecond, when one of them was renamed.
+        Ok(now) if same_bytes(&now, kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
+            Err(Reason::IsKeptFile)
+        }
+        Ok(now) if now.key() == kept.stat.key() || is_link => Err(Reason::KeptChanged),
+        Ok(_) => Err(Reason::KeptGone),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Reason::KeptGone),
+        Err(source) => Err(Reason::KeptFailed { op: Op::Stat, source }),
+    }
+}
+
+/// Checks, as the last step, that no program has written to the file since it was taken out, and none is about to. A
+/// program that opened the file before its name changed would write to a file without a name.
+fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(), Reason> {
+    if !lease.holds() {
+        return Err(Reason::OpenForWriting);
+    }
+    if let Lease::Granted(_) = lease {
+        return Ok(());
+    }
+    let now = file.stat_now().map_err(Reason::failed(Op::Stat))?;
+    if now.same_version(&taken.stat) { Ok(()) } else { Err(Reason::Changed) }
+}
+
+/// Returns whether two stats of a file show the same content, judging by size and modification time.
+pub(crate) fn same_bytes(one: &Stat, other: &Stat) -> bool {
+    (one.size, one.mtime_ns()) == (other.size, other.mtime_ns())
+}

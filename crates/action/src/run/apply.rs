@@ -1,0 +1,233 @@
+//! Carries out groups on several threads, in batches. Every action is in the journal before it begins.
+//!
+//! A thread takes a batch of groups, opens the files, writes their intents to the journal and syncs it once. Then it
+//! compares and acts group by group (`verify`). While one thread waits for the disk, others work.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use content::Scratch;
+use device::{Disk, Threads, WaitMeter, WorkerPool};
+use fsops::{Dir, File, FileKey, Volume};
+use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
+use walk::{Own, Reach};
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::lines::Lines;
+use crate::journal::log::Journal;
+use crate::journal::record::Record;
+use crate::plan::kind::Kind;
+use crate::plan::target::Group;
+use crate::quarantine::manifest::{Manifests, OpenManifests};
+use crate::run::meter::Meter;
+use crate::run::outcome::ApplyOutcome;
+use crate::staging::dir::Staging;
+use crate::staging::placement::{StagingDirs, WorkerStagings};
+
+/// How to carry out a run.
+#[derive(Clone, Debug)]
+pub struct ApplyOptions {
+    /// What to do with each redundant file.
+    pub kind: Kind,
+    /// Whether to restore the times that directories had before names in them changed.
+    pub directory_times: bool,
+    /// How many threads work on each disk.
+    pub threads: Threads,
+    /// How many directories a thread may keep open.
+    pub open_dirs: usize,
+    /// How many files a thread may keep open; at least 2.
+    pub open_files: usize,
+    /// Absolute paths of directories in which the user declared that there are no aliases of the files acted on,
+    /// although their file systems cannot show that.
+    pub distinct: Vec<Vec<u8>>,
+    /// Files of lop itself. No action touches them.
+    pub own: Own,
+}
+
+/// Groups whose kept files are on one disk.
+pub struct DiskBatch<'a> {
+    /// The disk.
+    pub disk: Arc<Disk>,
+    /// The groups, in an order that suits the disk.
+    pub groups: Box<dyn Iterator<Item = Group> + Send + 'a>,
+}
+
+/// The state that all threads of a run share.
+pub(crate) struct RunContext<'a> {
+    pub(crate) options: &'a ApplyOptions,
+    pub(crate) journal: &'a Journal,
+    pub(crate) staging_dirs: &'a StagingDirs,
+    /// The manifests of the staging directories; only for quarantine.
+    pub(crate) manifests: Option<Manifests>,
+    pub(crate) progress: &'a Progress,
+    /// The times of directories before the run changed names in them, if they must be restored.
+    pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
+}
+
+/// The state of one thread.
+pub(crate) struct Worker<'a> {
+    pub(crate) shared: &'a RunContext<'a>,
+    pub(crate) disk: &'a Disk,
+    pub(crate) reach: Reach,
+    pub(crate) stagings: WorkerStagings,
+    pub(crate) scratch: Scratch,
+    /// Lines to append to the journal with the next write.
+    pub(crate) lines: Lines,
+    /// Intents to add to the manifest of their staging directory, by the number of the directory.
+    pub(crate) manifest_lines: BTreeMap<u32, (Staging, Lines)>,
+    pub(crate) manifests: OpenManifests,
+    pub(crate) meter: Meter<'a>,
+    pub(crate) outcome: ApplyOutcome,
+    /// Known file systems, by device number.
+    pub(crate) volumes: HashMap<u64, Volume>,
+    /// Directories in which this batch changed names.
+    pub(crate) touched: HashMap<FileKey, Rc<Dir>>,
+}
+
+/// Carries out groups. Refused files count as processed, and so do their bytes.
+///
+/// # Errors
+///
+/// If the journal cannot be written, or the user asked to stop. Whatever was done until then is in the journal, and
+/// each file has either its own name or one in a staging directory. The outcome of single files is returned in any
+/// case.
+pub(crate) fn apply_groups(
+    shared: &RunContext<'_>,
+    batches: Vec<DiskBatch<'_>>,
+) -> (ApplyOutcome, Result<(), Error>) {
+    shared.progress.enter(Stage::Act);
+    let mut outcome = ApplyOutcome::default();
+    let mut answer = Ok(());
+    for (part, ended) in on_disks(shared, batches) {
+        outcome.add(part);
+        answer = answer.and(ended);
+    }
+    let finished = shared.staging_dirs.finish(outcome.done > 0, &mut Reach::new(1));
+    answer = answer.and(finished.map_err(Into::into));
+    outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
+    (outcome, answer)
+}
+
+fn on_disks(
+    shared: &RunContext<'_>,
+    mut batches: Vec<DiskBatch<'_>>,
+) -> Vec<(ApplyOutcome, Result<(), Error>)> {
+    if batches.len() < 2 {
+        return batches.pop().map(|batch| on_disk(shared, batch)).unwrap_or_default();
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = batches
+            .into_iter()
+            .map(|batch| {
+                scope.spawn(move || {
+                    own_descriptor_table();
+                    on_disk(shared, batch)
+                })
+            })
+            .collect();
+        let join = |batch: std::thread::ScopedJoinHandle<'_, _>| {
+            batch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        running.into_iter().flat_map(join).collect()
+    })
+}
+
+fn on_disk(
+    shared: &RunContext<'_>,
+    batch: DiskBatch<'_>,
+) -> Vec<(ApplyOutcome, Result<(), Error>)> {
+    let DiskBatch { disk, groups } = batch;
+    let groups = Mutex::new(groups);
+    let pool = WorkerPool { disk: &disk, threads: shared.options.threads, pieces: None };
+    pool.run(|meter: &mut WaitMeter<'_>| {
+        let mut worker = Worker {
+            shared,
+            disk: &disk,
+            reach: Reach::new(shared.options.open_dirs),
+            stagings: WorkerStagings::default(),
+            scratch: Scratch::default(),
+            lines: Lines::default(),
+            manifest_lines: BTreeMap::new(),
+            manifests: OpenManifests::default(),
+            meter: Meter::new(shared.progress),
+            outcome: ApplyOutcome::default(),
+            volumes: HashMap::new(),
+            touched: HashMap::new(),
+        };
+        let answer = loop {
+            let batch = take(&groups, shared.options.open_files);
+            if batch.is_empty() {
+                break Ok(());
+            }
+            meter.begin();
+            if let Err(error) = worker.batch(&batch) {
+                // Stop the other threads too.
+                shared.progress.stop();
+                break Err(error);
+            }
+            meter.tick();
+        };
+        let noted = worker.flush_lines(false);
+        (worker.outcome, answer.and(noted))
+    })
+}
+
+/// Takes as many groups as have files that may be open at once, and at least one group.
+fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize) -> Vec<Group> {
+    let mut groups = groups.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut batch, mut files) = (Vec::new(), 0);
+    while files < most {
+        let Some(group) = groups.next() else { break };
+        files += group.others.len() + 1;
+        batch.push(group);
+    }
+    batch
+}
+
+impl Worker<'_> {
+    /// Records that nothing was done with a file.
+    pub(crate) fn refuse(&mut self, path: &[u8], intent: Option<u64>, reason: Reason) {
+        // The intent of a stranded file stays open, so that the next run finishes it.
+        if let Some(n) = intent.filter(|_| !reason.is_stranded()) {
+            self.lines.push(&Record::Not { n, why: reason.to_string() });
+        }
+        self.outcome.refused.push(Refusal { path: path.to_vec(), reason });
+    }
+
+    /// Writes the collected lines to the journal and clears them. If `urgent`, waits until they are on the disk.
+    pub(crate) fn flush_lines(&mut self, urgent: bool) -> Result<(), Error> {
+        self.shared.journal.append(&self.lines, urgent)?;
+        self.lines.clear();
+        Ok(())
+    }
+
+    /// Adds the intents to the manifests of their staging directories. Returns the errors of those that failed, by
+    /// the number of the directory.
+    pub(crate) fn write_manifests(&mut self) -> BTreeMap<u32, io::Error> {
+        let mut failed = BTreeMap::new();
+        let Some(manifests) = &self.shared.manifests else { return failed };
+        for (number, (staging, lines)) in std::mem::take(&mut self.manifest_lines) {
+            if let Err(error) = manifests.append(&mut self.manifests, &staging, &lines) {
+                failed.insert(number, error);
+            }
+        }
+        failed
+    }
+
+    /// Returns an error if the user asked to stop.
+    pub(crate) fn check(&self) -> Result<(), Interrupted> {
+        self.shared.progress.check()
+    }
+
+    /// Returns the file system of a file.
+    pub(crate) fn volume(&mut self, file: &File, device: u64) -> io::Result<Volume> {
+        if let Some(&volume) = self.volumes.get(&device) {
+            return Ok(volume);
+        }
+        let volume = file.volume()?;
+        self.volumes.insert(device, volume);
+        Ok(volume)
+    }
+}

@@ -1,0 +1,74 @@
+//! Compares two files byte by byte, each to its end.
+//!
+//! A batch of many files is compared in [`super::verify`]; this is for two.
+
+use content::{Digest, Manner, Part, Scratch, partition};
+use fsops::{File, Lease};
+use runtime::{Interrupted, Progress};
+
+/// Returns whether two files are equal and `size` bytes long.
+///
+/// # Errors
+///
+/// If the user asked to stop.
+pub(crate) fn equal(
+    one: &File,
+    other: &File,
+    size: u64,
+    scratch: &mut Scratch,
+    progress: &Progress,
+) -> Result<bool, Interrupted> {
+    compare(one, other, size, false, scratch, progress).map(|same| same.is_some())
+}
+
+/// Like [`equal`], but returns the two files as one part, with the digest if it was wanted. A file that cannot be
+/// read counts as different.
+pub(crate) fn compare(
+    one: &File,
+    other: &File,
+    size: u64,
+    digest: bool,
+    scratch: &mut Scratch,
+    progress: &Progress,
+) -> Result<Option<Part>, Interrupted> {
+    let same = if size == 0 {
+        Some(Part { members: vec![0, 1], digest: Some(Digest::of(b"")) })
+    } else {
+        let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
+        let (mut parts, failures) = partition(&[one, other], size, manner, scratch, progress)?;
+        parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2)
+    };
+    let ends = |file: &File| file.ends_at(size).is_ok_and(|ends| ends);
+    Ok(same.filter(|_| ends(one) && ends(other)))
+}
+
+/// Takes leases on two files, and then compares them. Returns the leases if the files are equal and `size` bytes
+/// long, and `None` if not.
+///
+/// Right before the caller removes one of the files it must check [`Leases::hold`], and keep the leases until the
+/// removal is done. An undo does not use this function: it takes its leases before it knows whether it has to
+/// compare, as they also prove which status changes are its own (`undo::replace`).
+///
+/// # Errors
+///
+/// If the user asked to stop.
+pub(crate) fn equal_under_leases<'f>(
+    one: &'f File,
+    other: &'f File,
+    size: u64,
+    scratch: &mut Scratch,
+    progress: &Progress,
+) -> Result<Option<Leases<'f>>, Interrupted> {
+    let leases = Leases([one.keep_writers_away(), other.keep_writers_away()]);
+    Ok(equal(one, other, size, scratch, progress)?.then_some(leases))
+}
+
+/// The leases on two files that were found equal.
+pub(crate) struct Leases<'f>([Lease<'f>; 2]);
+
+impl Leases<'_> {
+    /// Returns whether no program waits to write to either file. Also true where the kernel grants no leases.
+    pub(crate) fn hold(&self) -> bool {
+        self.0.iter().all(Lease::holds)
+    }
+}

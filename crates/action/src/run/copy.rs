@@ -1,0 +1,77 @@
+//! Makes a copy of a file in a staging directory: content, then a comparison with the source, then metadata.
+//!
+//! The copy gets its final name elsewhere ([`crate::run::act`], [`crate::undo`]).
+
+use std::io;
+
+use content::{Digest, Scratch};
+use fsops::{File, NewFile, Op, Stat, Xattr};
+use runtime::Interrupted;
+
+use crate::error::Reason;
+use crate::run::compare::compare;
+use crate::run::meter::Meter;
+use crate::staging::name_swap::NameSwap;
+
+/// A copy to make.
+pub(crate) struct CopyJob<'a> {
+    /// The file to read the content from.
+    pub(crate) source: &'a File,
+    /// The size, owner, mode and times that the copy gets.
+    pub(crate) like: &'a Stat,
+    pub(crate) xattrs: &'a [Xattr],
+    /// Whether to compute the digest of the content.
+    pub(crate) digest: bool,
+}
+
+/// A finished copy.
+pub(crate) struct CopiedFile {
+    pub(crate) file: NewFile,
+    /// The digest of the content, if it was wanted and available.
+    pub(crate) digest: Option<Digest>,
+    /// Whether the copy has the intended owner.
+    pub(crate) has_owner: bool,
+}
+
+impl CopyJob<'_> {
+    /// Makes the copy under the temp name of the staging directory. Its bytes count once for progress, while they
+    /// are copied.
+    ///
+    /// # Errors
+    ///
+    /// The reason of the failure. A part of the copy may exist under the temp name; the caller removes it.
+    pub(crate) fn make(
+        &self,
+        names: &NameSwap<'_>,
+        scratch: &mut Scratch,
+        meter: &Meter<'_>,
+    ) -> Result<CopiedFile, Reason> {
+        let size = self.like.size;
+        let new = names.staging.dir.create_file(&names.temp).map_err(Reason::failed(Op::Create))?;
+        let copied = new.copy_from(self.source, size, |bytes| meter.step(bytes));
+        copied.map_err(Reason::failed(Op::Write))?;
+        let reader = new.reader().map_err(Reason::failed(Op::Open))?;
+        let progress = meter.uncounted();
+        let digest = match compare(self.source, &reader, size, self.digest, scratch, &progress) {
+            Ok(Some(part)) => part.digest,
+            Ok(None) => return Err(Reason::Differs),
+            Err(Interrupted) => return Err(Reason::stopped()),
+        };
+        let failed = Reason::failed(Op::Change);
+        let has_owner = match new.set_owner(self.like) {
+            Ok(()) => true,
+            Err(e) if is_denied(&e) => false,
+            Err(e) => return Err(failed(e)),
+        };
+        // The set-user-ID and set-group-ID bits of one owner must not apply to another.
+        let bits = if has_owner { 0 } else { 0o6000 };
+        let like = Stat { mode: self.like.mode & !bits, ..*self.like };
+        new.set_metadata(&like, self.xattrs).map_err(failed)?;
+        Ok(CopiedFile { file: new, digest, has_owner })
+    }
+}
+
+/// Returns whether the owner cannot be set because that requires root.
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && fsops::effective_user() != 0
+}

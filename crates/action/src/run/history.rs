@@ -1,0 +1,173 @@
+//! Reads the history in a folder of journals: what runs did, what an undo would do, what is in quarantine.
+//!
+//! These functions take no lock and change nothing, so they work while another process is busy with the folder.
+
+use std::path::Path;
+
+use crate::error::Error;
+use crate::journal::actions::FileActions;
+use crate::journal::ids::{FILES_SUFFIX, journal_path, run_numbers};
+use crate::journal::leftovers::count_leftovers_as_done;
+use crate::journal::replay::{Fate, Replay};
+use crate::plan::kind::Kind;
+use crate::quarantine::dirs::RestoreOutcome;
+use crate::quarantine::purge::{QuarantinedFile, list_quarantined};
+use crate::undo::method::FilePreview;
+use crate::undo::outcome::{NothingLeft, UndoOutcome, UndoPreview};
+use crate::undo::run::preview_undo;
+
+use crate::run::pick::{pick, read_only};
+use crate::run::runs::Runs;
+
+/// A run, as its journal describes it.
+#[derive(Clone, Debug)]
+pub struct RunSummary {
+    /// The number of the run.
+    pub run: u64,
+    /// What the run did with files.
+    pub kind: Kind,
+    /// When the run began, in milliseconds since the epoch.
+    pub started_ms: i64,
+    /// When the run ended; `None` if it was cut off.
+    pub ended_ms: Option<i64>,
+    /// How many files were acted on.
+    pub done: u64,
+    /// How many of those were restored.
+    pub undone: u64,
+    /// How many of those were purged from quarantine.
+    pub purged: u64,
+    /// How many files already were what the action makes of them.
+    pub already: u64,
+    /// How many files were left alone.
+    pub failed: u64,
+    /// How many bytes were freed.
+    pub freed: u64,
+    /// How many lines of the journal are damaged. They are ignored.
+    pub damaged: u64,
+}
+
+impl Runs {
+    /// Returns all runs of a folder, oldest first; none if the folder does not exist. A run whose journal cannot be
+    /// read is an error in the list.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
+    pub fn list(folder: &Path) -> Result<Vec<Result<RunSummary, Error>>, Error> {
+        let replay = |run| Replay::read(&journal_path(folder, run, FILES_SUFFIX));
+        let summary = |run| Ok(replay(run)?.map(|replay| summary(run, &replay)));
+        Ok(run_numbers(folder, FILES_SUFFIX)?
+            .into_iter()
+            .filter_map(|run| summary(run).transpose())
+            .collect())
+    }
+
+    /// Passes to `each`, file by file, how [`Runs::undo`] would restore it. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, it cannot be undone, or its journal cannot be read. Nothing on disk changes.
+    pub fn preview(
+        folder: &Path,
+        run: Option<u64>,
+        paths: &[Vec<u8>],
+        unreadable: impl FnMut(Error),
+        each: impl FnMut(FilePreview),
+    ) -> Result<UndoPreview, Error> {
+        let (run, replay) = pick(folder, run, |run| read_only(folder, run), unreadable)?;
+        let unmatched = preview_undo(&replay, paths, each)?;
+        let is_cut_off = replay.with_fate(Fate::Open).next().is_some();
+        let nothing_left = NothingLeft::of(&replay);
+        Ok(UndoPreview { run, unmatched, is_cut_off, damaged: replay.damaged, nothing_left })
+    }
+
+    /// Returns what a run did with each file, according to its journal and its staging directories.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
+    pub fn actions(folder: &Path, run: u64) -> Result<(RunSummary, FileActions), Error> {
+        let replay = read_only(folder, run)?.ok_or(Error::NoRun(run))?;
+        Ok((summary(run, &replay), FileActions::all(replay)))
+    }
+
+    /// Returns what a run did with the files that an undo of it restored.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
+    pub fn undone_actions(
+        folder: &Path,
+        run: u64,
+        undone: &UndoOutcome,
+    ) -> Result<FileActions, Error> {
+        let replay =
+            Replay::read(&journal_path(folder, run, FILES_SUFFIX))?.ok_or(Error::NoRun(run))?;
+        Ok(FileActions::of(replay, undone.back.clone()))
+    }
+
+    /// Returns, run by run, what runs did with files that were restored from quarantine.
+    ///
+    /// # Errors
+    ///
+    /// If the journal of one of the runs cannot be read. Nothing on disk changes.
+    pub fn restored_actions(
+        folder: &Path,
+        restored: &RestoreOutcome,
+    ) -> Result<Vec<FileActions>, Error> {
+        let of = |(run, back): &(u64, Vec<u64>)| {
+            let replay = Replay::read(&journal_path(folder, *run, FILES_SUFFIX))?
+                .ok_or(Error::NoRun(*run))?;
+            Ok(FileActions::of(replay, back.clone()))
+        };
+        restored.back.iter().map(of).collect()
+    }
+
+    /// Returns the files in quarantine, those of the oldest run first. Passes the errors of journals that it skipped
+    /// to `unreadable`.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
+    pub fn quarantined(
+        folder: &Path,
+        mut unreadable: impl FnMut(Error),
+    ) -> Result<Vec<QuarantinedFile>, Error> {
+        let mut all = Vec::new();
+        for run in run_numbers(folder, FILES_SUFFIX)? {
+            let listed =
+                Replay::read(&journal_path(folder, run, FILES_SUFFIX)).and_then(|replay| {
+                    match replay {
+                        Some(mut replay) if replay.kind == Kind::Quarantine => {
+                            count_leftovers_as_done(&mut replay);
+                            list_quarantined(run, &replay)
+                        }
+                        _ => Ok(Vec::new()),
+                    }
+                });
+            match listed {
+                Ok(files) => all.extend(files),
+                Err(error) => unreadable(error),
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn summary(run: u64, replay: &Replay) -> RunSummary {
+    let count =
+        |fates: &[Fate]| fates.iter().map(|&fate| replay.with_fate(fate).count() as u64).sum();
+    RunSummary {
+        run,
+        kind: replay.kind,
+        started_ms: replay.started_ms,
+        ended_ms: replay.ended_ms,
+        done: count(&[Fate::Done, Fate::Undone, Fate::Purged]),
+        undone: count(&[Fate::Undone]),
+        purged: count(&[Fate::Purged]),
+        already: count(&[Fate::Same]),
+        failed: count(&[Fate::NotDone]),
+        freed: replay.freed,
+        damaged: replay.damaged,
+    }
+}

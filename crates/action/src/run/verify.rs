@@ -1,0 +1,348 @@
+//! Takes a batch of groups from the plan to the changed names.
+//!
+//! For each file: the file and the kept file are open and have not changed since they were planned; their intent is
+//! on the disk; they are equal byte by byte; no program writes to them. Then the name changes ([`super::act`]), and
+//! the entry that was taken out is checked once more before it is removed.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use content::{Digest, Manner, partition};
+use fsops::{File, Lease, Op, Stat};
+use runtime::Interrupted;
+
+use crate::error::{Error, Reason, clone_io_error};
+use crate::journal::record::Record;
+use crate::plan::kind::{Amount, Kind, MAX_COMPARED_AT_ONCE};
+use crate::plan::target::{Group, Target, Version};
+use crate::run::act::same_bytes;
+use crate::run::apply::Worker;
+use crate::run::open::{KeptFile, OpenedFile, OwnChanges, Redundant};
+use crate::run::outcome::{ChangedFile, Fault, Suspect};
+
+impl Worker<'_> {
+    /// Carries out a batch.
+    ///
+    /// # Errors
+    ///
+    /// See [`crate::Error`]. Every action that was started is either done or rolled back, or its intent stays open.
+    pub(crate) fn batch(&mut self, groups: &[Group]) -> Result<(), Error> {
+        let most = self.shared.options.open_files.max(2);
+        let mut ours: Vec<OwnChanges> = groups.iter().map(|_| OwnChanges::new()).collect();
+        let (mut chunk, mut files) = (Vec::new(), 0);
+        for (at, group) in groups.iter().enumerate() {
+            for others in group.others.chunks(most - 1) {
+                if files + others.len() + 1 > most && files > 0 {
+                    self.chunk(&std::mem::take(&mut chunk), &mut ours)?;
+                    files = 0;
+                }
+                files += others.len() + 1;
+                chunk.push((at, group, others));
+            }
+        }
+        self.chunk(&chunk, &mut ours)
+    }
+
+    /// Carries out parts of groups whose files can be open at once. Each part has the index of its group.
+    fn chunk(
+        &mut self,
+        parts: &[(usize, &Group, &[Target])],
+        ours: &mut [OwnChanges],
+    ) -> Result<(), Error> {
+        self.check()?;
+        let mut open = Vec::with_capacity(parts.len());
+        for &(at, group, others) in parts {
+            open.push((at, self.open_group(group, others, &ours[at])?));
+        }
+        let groups = open.iter().filter_map(|(_, group)| group.as_ref());
+        self.prefetch(groups.flat_map(|(kept, redundant)| {
+            let redundant = redundant.iter().map(|one| &one.opened);
+            std::iter::once(kept).chain(redundant).map(|opened| (&opened.file, opened.stat.size))
+        }));
+        self.flush_lines(true)?;
+        let failed = self.write_manifests();
+        if !failed.is_empty() {
+            for (_, redundant) in open.iter_mut().filter_map(|(_, group)| group.as_mut()) {
+                self.refuse_unlisted(redundant, &failed);
+            }
+        }
+        for ((at, group), (_, planned, others)) in open.into_iter().zip(parts) {
+            if let Some((keep, redundant)) = group {
+                self.verify_and_act(keep, redundant, planned.digest, &mut ours[at])?;
+            }
+            let kind = self.shared.options.kind;
+            self.meter.complete(Amount::of(kind, planned.keep.version.size, others.len()));
+        }
+        self.restore_times();
+        self.flush_lines(false)
+    }
+
+    /// Refuses the files of staging directories whose manifests could not be written.
+    fn refuse_unlisted(
+        &mut self,
+        redundant: &mut Vec<Redundant<'_>>,
+        failed: &BTreeMap<u32, io::Error>,
+    ) {
+        let mut told = Vec::with_capacity(redundant.len());
+        for one in redundant.drain(..) {
+            match one.staging.as_ref().and_then(|staging| failed.get(&staging.number)) {
+                None => told.push(one),
+                Some(error) => {
+                    let reason = Reason::Failed { op: Op::Write, source: clone_io_error(error) };
+                    self.refuse(&one.opened.target.path, Some(one.n), reason);
+                }
+            }
+        }
+        *redundant = told;
+    }
+
+    /// Compares the files of a group and acts on those that equal the kept one.
+    fn verify_and_act(
+        &mut self,
+        mut kept: OpenedFile<'_>,
+        mut redundant: Vec<Redundant<'_>>,
+        digest: Option<Digest>,
+        ours: &mut OwnChanges,
+    ) -> Result<(), Error> {
+        while !redundant.is_empty() {
+            let rest = redundant.split_off(redundant.len().min(MAX_COMPARED_AT_ONCE));
+            let some = std::mem::replace(&mut redundant, rest);
+            let equal = match self.equal(&kept, some, digest.is_none()) {
+                Ok(equal) => equal,
+                Err((stopped, some)) => {
+                    for one in some.into_iter().chain(redundant) {
+                        self.lines.push(&Record::Not { n: one.n, why: stopped.to_string() });
+                    }
+                    return Err(stopped.into());
+                }
+            };
+            // These records must precede any change of names: after a kill, only the journal shows which files were
+            // equal.
+            if self.shared.options.kind.is_undone_by_copy() {
+                for &Redundant { n, digest, .. } in &equal {
+                    self.lines.push(&Record::Equal { n, digest });
+                }
+                self.flush_lines(false)?;
+            }
+            self.act_on(&mut kept, equal, ours);
+        }
+        if ours.contains_key(&kept.stat.key()) {
+            let tag = kept.target.tag;
+            self.outcome.changed.push(ChangedFile { tag, is_there: true, unshared: 0 });
+        }
+        Ok(())
+    }
+
+    /// Returns those files that equal the kept one, byte by byte. Files that are to share extents are compared by
+    /// the kernel instead.
+    ///
+    /// With `unknown`, the digest of the files is unknown. An undo that copies the kept file needs it to verify that
+    /// the kept file has not changed since.
+    fn equal<'g>(
+        &mut self,
+        kept: &OpenedFile<'_>,
+        redundant: Vec<Redundant<'g>>,
+        unknown: bool,
+    ) -> Result<Vec<Redundant<'g>>, (Interrupted, Vec<Redundant<'g>>)> {
+        if matches!(self.shared.options.kind, Kind::Reflink | Kind::Separate) {
+            return Ok(redundant);
+        }
+        let digest = unknown && self.shared.options.kind.is_undone_by_copy();
+        let (mut verdicts, found) = match self.compare(kept, &redundant, digest) {
+            Ok(answer) => answer,
+            Err(stopped) => return Err((stopped, redundant)),
+        };
+        self.outcome.suspects.extend(suspects(kept, &redundant, &verdicts));
+        let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
+        let mut equal = Vec::with_capacity(redundant.len());
+        for (one, verdict) in redundant.into_iter().zip(verdicts.drain(1..)) {
+            match of_kept.as_ref().map(Reason::of_kept).or(verdict) {
+                None => equal.push(Redundant { digest: found, ..one }),
+                Some(reason) => self.refuse(&one.opened.target.path, Some(one.n), reason),
+            }
+        }
+        Ok(equal)
+    }
+
+    /// Compares files with the kept one, each to its end. Returns why each is not equal, beginning with the kept
+    /// file, and the digest of the equal ones if it is wanted.
+    fn compare(
+        &mut self,
+        kept: &OpenedFile<'_>,
+        redundant: &[Redundant<'_>],
+        digest: bool,
+    ) -> Result<(Vec<Option<Reason>>, Option<Digest>), Interrupted> {
+        let all = || std::iter::once(kept).chain(redundant.iter().map(|one| &one.opened));
+        let files: Vec<&File> = all().map(|opened| &opened.file).collect();
+        let size = kept.stat.size;
+        let mut verdicts: Vec<Option<Reason>> = files.iter().map(|_| None).collect();
+        let mut found = None;
+        if size > 0 {
+            let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
+            let manner = Manner { sparse, digest, quantum: self.disk.quantum() };
+            let progress = self.shared.progress;
+            let (parts, failures) = partition(&files, size, manner, &mut self.scratch, progress)?;
+            self.meter.add_counted(size.saturating_mul(files.len() as u64));
+            let equal = parts.iter().find(|part| part.members.contains(&0));
+            found = equal.and_then(|part| part.digest);
+            for (member, verdict) in verdicts.iter_mut().enumerate() {
+                let is_equal = equal.is_some_and(|part| part.members.contains(&member));
+                *verdict = (!is_equal).then_some(Reason::Differs);
+            }
+            for failure in failures {
+                verdicts[failure.member] = Some(failure.error.into());
+            }
+        }
+        for (file, verdict) in files.iter().zip(&mut verdicts) {
+            if verdict.is_none() {
+                *verdict = check_end(file, size).err();
+            }
+        }
+        Ok((verdicts, found))
+    }
+
+    /// Acts on files that were just found equal to the kept one.
+    fn act_on(
+        &mut self,
+        kept: &mut OpenedFile<'_>,
+        equal: Vec<Redundant<'_>>,
+        ours: &mut OwnChanges,
+    ) {
+        // For reflinks no lease is needed: the kernel blocks writes while it makes files share extents.
+        let names = self.shared.options.kind.changes_names();
+        let lease = names.then(|| kept.file.keep_writers_away());
+        let is_leased = matches!(lease, Some(Lease::Granted(_)));
+        let ready = match (&lease, kept.file.stat()) {
+            (Some(Lease::Written), _) => Err(Reason::KeptOpenForWriting),
+            (_, Err(source)) => Err(Reason::KeptFailed { op: Op::Stat, source }),
+            (_, Ok(now)) if !now.same_version(&kept.stat) => Err(Reason::KeptChanged),
+            _ => Ok(()),
+        };
+        let mut now = kept.stat;
+        for one in equal {
+            if !is_leased && !self.is_unchanged_since(kept, &now) {
+                self.outcome.statuses.mark_unknown(now.key());
+            }
+            let acted = match &ready {
+                Ok(()) => self.act(&one, &KeptFile { stat: &now, ..kept.as_kept() }, ours),
+                Err(reason) => Err(reason.of_kept()),
+            };
+            match acted {
+                Ok((freed, ctime_ns)) => {
+                    self.outcome.done += 1;
+                    self.outcome.freed += freed;
+                    self.lines.push(&Record::Did { n: one.n, freed, ctime_ns });
+                    self.record_changes(kept, &mut now, &one, freed, ours);
+                }
+                Err(Reason::IsKeptFile) => {
+                    // The file was renamed, there and back.
+                    let back = kept.file.stat_now().ok();
+                    now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);
+                    self.outcome.already += 1;
+                    self.lines.push(&Record::Same { n: one.n });
+                }
+                Err(reason) => {
+                    // The kernel compared the files that were to share extents.
+                    if matches!(
+                        (self.shared.options.kind, &reason),
+                        (Kind::Reflink, Reason::Differs)
+                    ) {
+                        let verdicts = [None, Some(Reason::Differs)];
+                        let found = suspects(kept, std::slice::from_ref(&one), &verdicts);
+                        self.outcome.suspects.extend(found);
+                    }
+                    self.refuse(&one.opened.target.path, Some(one.n), reason);
+                }
+            }
+        }
+        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
+        // may have written between an action and the check after it.
+        let is_open = !is_leased && changes_kept(self.shared.options.kind);
+        if is_open || lease.as_ref().is_some_and(|lease| !lease.holds()) {
+            self.outcome.statuses.mark_unknown(now.key());
+        }
+        drop(lease);
+        kept.stat = now;
+    }
+
+    /// Returns whether the kept file is unchanged since the last action. Matters only for actions that change its
+    /// status.
+    fn is_unchanged_since(&self, kept: &OpenedFile<'_>, now: &Stat) -> bool {
+        !changes_kept(self.shared.options.kind)
+            || kept.file.stat_now().is_ok_and(|still| still.same_version(now))
+    }
+
+    /// Records what the files have become by an action.
+    fn record_changes(
+        &mut self,
+        kept: &OpenedFile<'_>,
+        now: &mut Stat,
+        one: &Redundant<'_>,
+        freed: u64,
+        ours: &mut OwnChanges,
+    ) {
+        let kind = self.shared.options.kind;
+        // Another name of the file may be next. If a program wrote to the file since, it is no longer the compared
+        // one.
+        if one.opened.stat.links > 1
+            && let Ok(stat) = one.opened.file.stat()
+            && stat.same_content(&one.opened.stat)
+        {
+            ours.insert(stat.key(), stat);
+        }
+        // To get another name, the file may have been copied (overlayfs) and be another inode now.
+        if changes_kept(kind) {
+            let stat = kept.file.stat_now().ok();
+            self.outcome.statuses.record(now, stat);
+            if let Some(stat) = stat.filter(|stat| same_bytes(stat, now)) {
+                ours.insert(stat.key(), stat);
+                *now = stat;
+            }
+        }
+        self.outcome.changed.push(ChangedFile {
+            tag: one.opened.target.tag,
+            is_there: matches!(kind, Kind::Hardlink | Kind::Reflink | Kind::Separate),
+            unshared: if kind == Kind::Reflink { freed } else { 0 },
+        });
+    }
+}
+
+/// Returns whether an action changes the status of the kept file because the file gets or loses a name.
+fn changes_kept(kind: Kind) -> bool {
+    matches!(kind, Kind::Hardlink | Kind::Separate)
+}
+
+/// Checks that a file has no bytes after the first `size`.
+fn check_end(file: &File, size: u64) -> Result<(), Reason> {
+    match file.ends_at(size) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Reason::Changed),
+        Err(source) => Err(Reason::Failed { op: Op::Read, source }),
+    }
+}
+
+/// Returns the suspects among the kept file and those compared with it. `verdicts` tell why each is not equal,
+/// beginning with the kept file.
+pub(crate) fn suspects(
+    kept: &OpenedFile<'_>,
+    redundant: &[Redundant<'_>],
+    verdicts: &[Option<Reason>],
+) -> Vec<Suspect> {
+    let differs = |verdict: &Option<Reason>| matches!(verdict, Some(Reason::Differs));
+    let is_agreed = verdicts.first().is_some_and(Option::is_none)
+        && verdicts.iter().skip(1).any(Option::is_none);
+    let is_unclear = !is_agreed && verdicts.iter().any(differs);
+    let fault = |at: usize, verdict: &Option<Reason>| match verdict {
+        Some(Reason::Failed { .. }) => Some(Fault::Unreadable),
+        Some(Reason::Differs) if is_agreed => Some(Fault::Differs),
+        Some(Reason::Differs) => Some(Fault::Unclear),
+        None if at == 0 && is_unclear => Some(Fault::Unclear),
+        _ => None,
+    };
+    let all = std::iter::once(kept).chain(redundant.iter().map(|one| &one.opened));
+    let found = all.zip(verdicts).enumerate().filter_map(|(at, (opened, verdict))| {
+        let (path, version) = (opened.target.path.clone(), Version::from(&opened.stat));
+        fault(at, verdict).map(|fault| Suspect { path, version, fault })
+    });
+    found.collect()
+}

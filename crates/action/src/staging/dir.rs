@@ -1,0 +1,300 @@
+//! Staging directories: chooses their place, creates, opens and removes them.
+//!
+//! A staging directory belongs to one run on one file system, and only the user who runs lop can reach into it. So
+//! no other user can take a name in it between two system calls, which makes it safe to remove an entry after a
+//! check. It lies in `.lop-quarantine-UID`, in a directory above the file that the user may write to: the topmost
+//! one that nobody else may write to, if possible one of the user's own, and `/` only if there is no other.
+//!
+//! # Full disks
+//!
+//! A new directory takes a block, and a full disk, where users delete duplicates, may have none. Then files pass
+//! through names beside them that begin with `.lop-quarantine-UID-ID-`, but only in a directory of the user's own
+//! that nobody else may write to. There too, no other user can take a name between two system calls. No file stays
+//! under such a name.
+
+use fsops::DirBuffer;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use fsops::{Dir, Stat};
+use walk::{Reach, STORE_PREFIX, split};
+
+use crate::error::Reason;
+
+/// The name of the manifest in a staging directory with files in quarantine.
+pub const MANIFEST: &CStr = c"manifest.jsonl";
+
+/// How often, and how long each time, to wait for a FUSE file system to release removed files.
+const MAX_HIDDEN_FILE_WAITS: u32 = 10;
+const HIDDEN_FILE_WAIT: Duration = Duration::from_millis(20);
+
+/// An open staging directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Staging {
+    pub(crate) number: u32,
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) path: Rc<[u8]>,
+    /// The prefix of the run's names, if the directory contains other names too.
+    prefix: Rc<str>,
+}
+
+/// Returns whether the path of a staging directory is instead the prefix of names beside the files.
+fn is_beside(path: &[u8]) -> bool {
+    split(path).1.starts_with(STORE_PREFIX.as_bytes())
+}
+
+/// Returns the directory that contains the `.lop-quarantine-UID` directory of a staging directory.
+pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
+    let dir = split(path).0;
+    if is_beside(path) { dir } else { split(dir).0 }
+}
+
+/// Opens a staging directory.
+///
+/// # Errors
+///
+/// If the directory cannot be opened, or other users may reach into it.
+pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::Result<Staging> {
+    if is_beside(path) {
+        let (path, prefix) = split(path);
+        let dir = reach.dir(path)?;
+        if !is_writable_only_by_user(&dir.stat()?) {
+            let text = "others may write to it by now";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        let prefix = String::from_utf8_lossy(prefix).into();
+        return Ok(Staging { number, dir, path: path.into(), prefix });
+    }
+    let dir = reach.dir(path)?;
+    if !is_private(&dir.stat()?) {
+        let text = "other users can access it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    Ok(Staging { number, dir, path: path.into(), prefix: "".into() })
+}
+
+/// Returns the path of the directory in which to create `.lop-quarantine-UID` for files in `dir_path`.
+pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut Reach) -> Result<Vec<u8>, Reason> {
+    let failed = |source| Reason::Directory { at: dir_path.to_vec(), source };
+    let own = reach.dir(dir_path).map_err(failed)?;
+    let here = own.stat().map_err(failed)?;
+    own.may_change().map_err(failed)?;
+    let (mut best, mut best_rank) = (dir_path, rank(dir_path, &here));
+    let mut path = dir_path;
+    while !path.is_empty() {
+        path = split(path).0;
+        let Ok(above) = reach.dir(path) else { break };
+        let stat = above.stat().map_err(failed)?;
+        if (stat.mount, stat.device) != (here.mount, here.device) {
+            break;
+        }
+        if rank(path, &stat) >= best_rank && above.may_change().is_ok() {
+            (best, best_rank) = (path, rank(path, &stat));
+        }
+    }
+    Ok(best.to_vec())
+}
+
+/// Ranks a directory as the parent of `.lop-quarantine-UID`. In a directory that others may write to, they could put
+/// something in its place, and files in `/tmp` are removed some day.
+fn rank(path: &[u8], stat: &Stat) -> u8 {
+    if path.is_empty() {
+        return 0;
+    }
+    let is_closed = stat.mode & 0o022 == 0;
+    1 + u8::from(stat.uid == user()) + 2 * u8::from(is_closed)
+}
+
+pub(crate) fn outer_path(above: &[u8]) -> Vec<u8> {
+    let name = outer_name();
+    [above.strip_suffix(b"/").unwrap_or(above), b"/", name.as_bytes()].concat()
+}
+
+pub(crate) fn outer_name() -> String {
+    format!("{STORE_PREFIX}{}", user())
+}
+
+fn user() -> u32 {
+    fsops::effective_user()
+}
+
+/// Creates a staging directory again that was removed when it was empty.
+///
+/// # Errors
+///
+/// If the directory cannot be created, or its parent is accessible to other users.
+pub(crate) fn restore_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> {
+    if is_beside(path) {
+        return Ok(());
+    }
+    let (store, id) = split(path);
+    let id = String::from_utf8_lossy(id);
+    make_staging(split(store).0, &id, reach, true).map_err(|reason| match reason {
+        Reason::Staging { source, .. } => source,
+        reason => io::Error::new(io::ErrorKind::PermissionDenied, reason.to_string()),
+    })
+}
+
+/// Creates the `.lop-quarantine-UID` directory in `above` if it is missing, and the staging directory in it. The
+/// latter must not exist, as no two runs share one, unless the caller creates it `again`.
+///
+/// # Errors
+///
+/// [`Reason::Staging`] or [`Reason::NotPrivate`]. Directories that this call created are removed again, if they are
+/// empty.
+pub(crate) fn make_staging(
+    above: &[u8],
+    id: &str,
+    reach: &mut Reach,
+    again: bool,
+) -> Result<(), Reason> {
+    let at = outer_path(above);
+    let failed = |source| Reason::Staging { at: at.clone(), source };
+    let above = reach.dir(above).map_err(failed)?;
+    let store = CString::new(outer_name()).map_err(|e| failed(e.into()))?;
+    let run = CString::new(id).map_err(|e| failed(e.into()))?;
+    // Another run may remove the outer directory in between, as it is empty.
+    for _ in 0..100 {
+        let is_ours = above.make_private_dir(&store);
+        let is_new = is_ours.is_ok();
+        allow_existing(is_ours).map_err(failed)?;
+        let dir = match above.open_child(&store) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            dir => dir.map_err(failed)?,
+        };
+        let is_private = is_private(&dir.stat().map_err(failed)?);
+        let answer = if is_private { dir.make_private_dir(&run) } else { Ok(()) };
+        match if again { allow_existing(answer) } else { answer } {
+            Ok(()) if is_private => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            answer => {
+                // The disk may be full, for example. A directory that is not empty stays.
+                let _kept = is_new.then(|| above.remove_empty_dir(&store));
+                return Err(answer.err().map_or(Reason::NotPrivate { at: at.clone() }, failed));
+            }
+        }
+    }
+    Err(failed(io::ErrorKind::NotFound.into()))
+}
+
+fn allow_existing(answer: io::Result<()>) -> io::Result<()> {
+    match answer {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+/// Returns whether no other user can reach into a directory. Where everybody may create directories, another user
+/// may have created it, and not every file system keeps permissions.
+fn is_private(stat: &Stat) -> bool {
+    stat.uid == user() && stat.mode.trailing_zeros() >= 6
+}
+
+/// Returns whether the user owns a directory and nobody else may change names in it.
+pub(crate) fn is_writable_only_by_user(stat: &Stat) -> bool {
+    stat.uid == user() && stat.mode & 0o022 == 0
+}
+
+impl Staging {
+    /// Returns the name of the run's entry `n`.
+    pub(crate) fn name_of(&self, n: u64) -> CString {
+        self.name(&n.to_string())
+    }
+
+    /// Returns a name of the run in this directory.
+    pub(crate) fn name(&self, name: &str) -> CString {
+        CString::new(format!("{}{name}", self.prefix)).unwrap_or_default()
+    }
+
+    /// Returns what [`Staging::name`] was called with to get this name; `None` if the name is not the run's.
+    pub(crate) fn own<'n>(&self, name: &'n CStr) -> Option<&'n str> {
+        name.to_str().ok()?.strip_prefix(&self.prefix[..])
+    }
+
+    /// Returns the path of a name in this directory.
+    pub(crate) fn path_of(&self, name: &CStr) -> Vec<u8> {
+        [&self.path[..], b"/", name.to_bytes()].concat()
+    }
+}
+
+/// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that is empty. Returns false if an
+/// empty directory could not be removed.
+pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut Reach) -> bool {
+    try_remove_staging(path, reach).is_ok()
+}
+
+/// Like [`remove_staging_if_empty`], but returns the error.
+pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> {
+    if is_beside(path) {
+        return Ok(());
+    }
+    remove_manifest_if_alone(path, reach);
+    for path in [path, split(path).0] {
+        reach.forget();
+        let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
+        match removed.as_ref().map_err(io::Error::kind) {
+            // The directory may not exist: an earlier run was killed before it created it.
+            Ok(()) | Err(io::ErrorKind::NotFound) => {}
+            Err(io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists) => break,
+            Err(_) => return removed,
+        }
+    }
+    Ok(())
+}
+
+/// Removes the manifest of a staging directory if it is the only entry.
+///
+/// libfuse renames a file that is removed while it is open to `.fuse_hidden…`, and removes it some time after it was
+/// closed.
+fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
+    let Ok(staging) = open_staging(0, path, reach) else { return };
+    for _ in 0..MAX_HIDDEN_FILE_WAITS {
+        let (mut others, mut hidden) = (0, 0);
+        let listed = staging.dir.open_below_within(b".").and_then(|dir| {
+            dir.for_each(&mut DirBuffer::default(), |item| match item.name.to_bytes() {
+                name if name == MANIFEST.to_bytes() => {}
+                name if name.starts_with(b".fuse_hidden") => hidden += 1,
+                _ => others += 1,
+            })
+        });
+        if listed.is_err() || others > 0 {
+            return;
+        }
+        if hidden == 0 {
+            // The manifest may not exist. If it cannot be removed, nothing is lost.
+            let _kept = staging.dir.remove_name(MANIFEST);
+            return;
+        }
+        std::thread::sleep(HIDDEN_FILE_WAIT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use walk::Reach;
+
+    use super::{make_staging, outer_path, remove_staging_if_empty, restore_staging};
+    use crate::error::Reason;
+
+    #[test]
+    fn no_two_runs_share_a_staging_directory() {
+        let home = testkit::TempTree::new();
+        let above = home.path().canonicalize().expect("a home").into_os_string();
+        let above = above.into_encoded_bytes();
+        let mut reach = Reach::new(4);
+        make_staging(&above, "1-a", &mut reach, false).expect("is made");
+        let again = make_staging(&above, "1-a", &mut reach, false).expect_err("is there");
+        let is_there = |reason: &Reason| {
+            matches!(reason, Reason::Staging { source, .. }
+                if source.kind() == std::io::ErrorKind::AlreadyExists)
+        };
+        assert!(is_there(&again), "{again:?}");
+        make_staging(&above, "1-b", &mut reach, false).expect("is another one");
+        let path = [&outer_path(&above)[..], b"/1-a"].concat();
+        restore_staging(&path, &mut reach).expect("for an undo of the same run");
+        assert!(remove_staging_if_empty(&path, &mut reach));
+        assert!(reach.stat(&path).is_err() && reach.stat(&outer_path(&above)).is_ok());
+    }
+}

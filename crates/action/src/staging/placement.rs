@@ -1,0 +1,239 @@
+//! Assigns a staging directory to each file: one per run and file system.
+//!
+//! A rename works only within one mount, and on btrfs within one subvolume, so each of these has its own directory.
+//! Files in quarantine stay in a directory above their own, so that removing another tree does not remove them.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fsops::{Context, Dir, Op, Stat};
+use walk::Reach;
+
+use crate::error::{Error, Reason};
+use crate::journal::json_bytes::JsonBytes;
+use crate::journal::lines::Lines;
+use crate::journal::log::Journal;
+use crate::journal::record::Record;
+use crate::plan::kind::Kind;
+use crate::staging::dir::{
+    Staging, choose_parent, is_writable_only_by_user, make_staging, open_staging, outer_name,
+    outer_path, try_remove_staging,
+};
+
+/// All staging directories of a run, shared by its workers.
+#[derive(Debug)]
+pub(crate) struct StagingDirs {
+    id: String,
+    /// The action on the files; `None` if the run trashes trees.
+    kind: Option<Kind>,
+    placements: Mutex<Placements>,
+}
+
+#[derive(Debug, Default)]
+struct Placements {
+    staging_dirs: Vec<PlacedStaging>,
+    /// Scopes for which no directory could be created, with the reasons.
+    failed: Vec<(StagingScope, Reason)>,
+    /// The next number of a directory in the journal. The number of a directory that could not be created is not
+    /// reused.
+    next_number: u32,
+    /// Devices whose file systems were synced.
+    synced: HashSet<u64>,
+}
+
+/// The files that a staging directory serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StagingScope {
+    mount: u64,
+    device: u64,
+    above: Vec<u8>,
+    /// Whether the run uses names beside the files instead of a directory.
+    beside: bool,
+}
+
+impl StagingScope {
+    /// Returns whether files of a directory can pass through this staging directory.
+    fn serves(&self, file: &Stat, dir_path: &[u8], stays: bool) -> bool {
+        let rest = dir_path.strip_prefix(&self.above[..]);
+        let is_above = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        let is_near = if self.beside { dir_path == self.above } else { is_above || !stays };
+        (self.mount, self.device) == (file.mount, file.device) && is_near
+    }
+}
+
+#[derive(Clone, Debug)]
+struct PlacedStaging {
+    scope: StagingScope,
+    number: u32,
+    /// The path of the directory, or the prefix of the names beside the files.
+    path: Vec<u8>,
+}
+
+/// Why there is no staging directory for a file.
+pub(crate) enum StagingFailure {
+    /// There is none for this file.
+    File(Reason),
+    /// There is none for any file, as the journal cannot be written.
+    Run(Error),
+}
+
+impl From<Error> for StagingFailure {
+    fn from(error: Error) -> StagingFailure {
+        StagingFailure::Run(error)
+    }
+}
+
+impl StagingDirs {
+    /// Creates an empty set for runs with this action, or for runs that trash trees if that is `None`.
+    pub(crate) fn new(id: &str, kind: Option<Kind>) -> StagingDirs {
+        StagingDirs { id: id.into(), kind, placements: Mutex::default() }
+    }
+
+    /// Returns whether files stay in the directories.
+    fn stays(&self) -> bool {
+        self.kind == Some(Kind::Quarantine)
+    }
+
+    fn placements(&self) -> MutexGuard<'_, Placements> {
+        self.placements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the pending changes of a file's file system to its disk, once per run.
+    ///
+    /// The content of a recently copied file may exist only in memory. If its older duplicate were removed before
+    /// the content is on the disk, a power failure would take both.
+    pub(crate) fn sync(&self, device: u64, dir: &Dir) -> io::Result<()> {
+        let mut placements = self.placements();
+        if !placements.synced.contains(&device) {
+            dir.sync_file_system()?;
+            placements.synced.insert(device);
+        }
+        Ok(())
+    }
+
+    /// Returns the staging directory for a file, and creates it if necessary.
+    fn find(
+        &self,
+        file: &Stat,
+        dir_path: &[u8],
+        reach: &mut Reach,
+        journal: &Journal,
+    ) -> Result<PlacedStaging, StagingFailure> {
+        let mut placements = self.placements();
+        let serves = |placed: &&PlacedStaging| placed.scope.serves(file, dir_path, self.stays());
+        if let Some(placed) = placements.staging_dirs.iter().find(serves) {
+            return Ok(placed.clone());
+        }
+        let above = choose_parent(dir_path, reach).map_err(StagingFailure::File)?;
+        let scope = StagingScope { mount: file.mount, device: file.device, above, beside: false };
+        if let Some((_, reason)) = placements.failed.iter().find(|(failed, _)| *failed == scope) {
+            return Err(StagingFailure::File(reason.for_another_file()));
+        }
+        let failed = |source| Reason::Staging { at: outer_path(&scope.above), source };
+        let volume = reach.dir(&scope.above).and_then(|dir| dir.volume());
+        let fsid = volume.map_err(|e| StagingFailure::File(failed(e)))?.fsid;
+        let path = [outer_path(&scope.above).as_slice(), b"/", self.id.as_bytes()].concat();
+        let number = placements.next_number;
+        placements.next_number += 1;
+        journal.append_record(&Record::Store {
+            store: number,
+            path: JsonBytes(path.clone()),
+            fsid,
+        })?;
+        let placed = match make_staging(&scope.above, &self.id, reach, false) {
+            Ok(()) => PlacedStaging { scope, number, path },
+            Err(reason) if reason.is_full() && self.may_be_beside(dir_path, reach) => {
+                self.beside(file, dir_path, fsid, &mut placements, journal)?
+            }
+            Err(reason) => {
+                placements.failed.push((scope, reason.for_another_file()));
+                return Err(StagingFailure::File(reason));
+            }
+        };
+        placements.staging_dirs.push(placed.clone());
+        Ok(placed)
+    }
+
+    /// Returns whether files may use names beside them when the disk has no room for a directory.
+    fn may_be_beside(&self, dir_path: &[u8], reach: &mut Reach) -> bool {
+        // The other kinds need disk space themselves.
+        let frees = matches!(self.kind, Some(Kind::Delete | Kind::Hardlink | Kind::Symlink));
+        frees
+            && reach
+                .dir(dir_path)
+                .and_then(|dir| dir.stat())
+                .is_ok_and(|stat| is_writable_only_by_user(&stat))
+    }
+
+    fn beside(
+        &self,
+        file: &Stat,
+        dir_path: &[u8],
+        fsid: u64,
+        placements: &mut Placements,
+        journal: &Journal,
+    ) -> Result<PlacedStaging, Error> {
+        let above = dir_path.to_vec();
+        let scope = StagingScope { mount: file.mount, device: file.device, above, beside: true };
+        let path = format!("/{}-{}-", outer_name(), self.id);
+        let path = [dir_path, path.as_bytes()].concat();
+        let number = placements.next_number;
+        placements.next_number += 1;
+        let mut lines = Lines::default();
+        lines.push(&Record::Store { store: number, path: JsonBytes(path.clone()), fsid });
+        // Not urgent: nothing is created before the intents are on the disk, and this record precedes them.
+        journal.append(&lines, false)?;
+        Ok(PlacedStaging { scope, number, path })
+    }
+
+    /// Removes the run's empty staging directories. If anything was `done`, also waits until that is on the disk;
+    /// only then may the journal say that the run is over.
+    ///
+    /// # Errors
+    ///
+    /// If an empty directory cannot be removed, or a file system cannot be synced.
+    pub(crate) fn finish(&self, done: bool, reach: &mut Reach) -> Result<(), fsops::Error> {
+        for PlacedStaging { scope, path, .. } in &self.placements().staging_dirs {
+            let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();
+            try_remove_staging(path, reach).context(Op::Remove, || shown(path))?;
+            if !done {
+                continue;
+            }
+            let above = if scope.above.is_empty() { b"/" } else { &scope.above[..] };
+            let synced = reach.dir(&scope.above).and_then(|dir| dir.sync_file_system());
+            synced.context(Op::Sync, || shown(above))?;
+        }
+        Ok(())
+    }
+}
+
+/// The staging directories that one worker has opened.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerStagings(Vec<(StagingScope, Staging)>);
+
+impl WorkerStagings {
+    /// Returns the staging directory for a file, and opens it if necessary.
+    pub(crate) fn staging(
+        &mut self,
+        staging_dirs: &StagingDirs,
+        file: &Stat,
+        dir_path: &[u8],
+        reach: &mut Reach,
+        journal: &Journal,
+    ) -> Result<Staging, StagingFailure> {
+        let serves =
+            |(scope, _): &&(StagingScope, _)| scope.serves(file, dir_path, staging_dirs.stays());
+        if let Some((_, staging)) = self.0.iter().find(serves) {
+            return Ok(staging.clone());
+        }
+        let PlacedStaging { scope, number, path } =
+            staging_dirs.find(file, dir_path, reach, journal)?;
+        let staging = open_staging(number, &path, reach)
+            .map_err(|source| StagingFailure::File(Reason::Staging { at: path, source }))?;
+        self.0.push((scope, staging.clone()));
+        Ok(staging)
+    }
+}

@@ -1,0 +1,223 @@
+//! The journal of a trash run.
+//!
+//! A tree is renamed only after the journal names it, on the disk. An entry of the staging directory is removed only
+//! if the journal names it. Whether it is gone is visible only in that directory. The names of variants and fields
+//! are the format on disk.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use fsops::{Lock, Stat};
+use serde::{Deserialize, Serialize};
+use walk::{STORE_PREFIX, split};
+
+use crate::error::Error;
+use crate::journal::ids::{TREES_SUFFIX, journal_path, run_numbers};
+use crate::journal::json_bytes::JsonBytes;
+use crate::journal::lines::replay;
+
+/// One line of the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+pub(crate) enum TrashRecord {
+    /// The run begins.
+    Begin { format_version: u32, run: u64, id: String, started_ms: i64 },
+    /// Trees on this file system are moved into the staging directory `path`, which is created after this record.
+    Store { store: u32, path: JsonBytes },
+    /// The tree at this path is about to be moved into the staging directory under its number, and then removed.
+    Tree(TreeRecord),
+    /// The tree is in the staging directory and was checked.
+    Moved { n: u64 },
+    /// The tree was not moved, or another entry was moved instead and is back.
+    Not { n: u64 },
+    /// What could not be removed of the tree is back at its path.
+    Back { n: u64 },
+    /// The staging directory is gone, and the tree with it.
+    Gone { n: u64 },
+    /// This many more entries were removed. A process that has finished adds how many it could not remove.
+    Removed { entries: u64, failed: Option<u64> },
+    /// All trees are gone.
+    End { ended_ms: i64 },
+}
+
+/// A trash run, as its journal describes it.
+#[derive(Clone, Debug, Default)]
+pub struct TrashSummary {
+    /// The number of the run.
+    pub run: u64,
+    /// When the run began, in milliseconds since the epoch.
+    pub started_ms: i64,
+    /// When the last tree was gone; `None` if some are left.
+    pub ended_ms: Option<i64>,
+    /// The paths that the trees had.
+    pub trees: Vec<Vec<u8>>,
+    /// The staging directories that contain the trees, one for each file system.
+    pub staging_dirs: Vec<Vec<u8>>,
+    /// How many entries were removed so far. The removing process updates it every few seconds.
+    pub entries: u64,
+    /// How many entries the last attempt could not remove.
+    pub failed: u64,
+    /// The process that is removing the trees now.
+    pub process: Option<u32>,
+}
+
+impl TrashSummary {
+    /// Returns all trash runs of a folder, oldest first. A run whose journal cannot be read is an error in the list.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
+    pub fn list(folder: &Path) -> Result<Vec<Result<TrashSummary, Error>>, Error> {
+        let replay =
+            |run| Ok(TrashReplay::read(folder, run)?.map(|replay| replay.now(folder, run)));
+        Ok(run_numbers(folder, TREES_SUFFIX)?
+            .into_iter()
+            .filter_map(|run| replay(run).transpose())
+            .collect())
+    }
+}
+
+/// Returns the path of the lock that a process holds while it removes a run's trees.
+pub(crate) fn lock_path(folder: &Path, run: u64) -> std::path::PathBuf {
+    folder.join(format!("{run}.purge.lock"))
+}
+
+/// A staging directory in the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct StagingRecord {
+    pub(crate) number: u32,
+    pub(crate) path: Vec<u8>,
+}
+
+/// A tree in the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TreeRecord {
+    pub(crate) n: u64,
+    pub(crate) store: u32,
+    pub(crate) path: JsonBytes,
+    pub(crate) is: TreeIdentity,
+    /// The directory that contained the tree.
+    pub(crate) was_in: TreeIdentity,
+    /// The directory that contains `.lop-quarantine-UID`. If it is there, the file system is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) store_in: Option<TreeIdentity>,
+    /// Whether the entry in the staging directory was checked.
+    #[serde(skip)]
+    pub(crate) is_verified: bool,
+    /// Whether the tree is settled: lop moved it back, or its staging directory is gone.
+    #[serde(skip)]
+    pub(crate) is_settled: bool,
+}
+
+/// Identifies an entry on its file system, also after a restart. Device numbers may change then, and inode numbers
+/// are reused. All subvolumes of btrfs have the same inode number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TreeIdentity {
+    inode: u64,
+    /// The time of birth; `None` where the file system does not have it.
+    born_ns: Option<i64>,
+}
+
+impl TreeIdentity {
+    /// Returns whether an entry certainly is the identified one. Without a time of birth it may have a reused inode
+    /// number.
+    pub(crate) fn is_of(&self, stat: &Stat) -> bool {
+        self.born_ns.is_some() && *self == TreeIdentity::from(stat)
+    }
+}
+
+impl From<&Stat> for TreeIdentity {
+    fn from(stat: &Stat) -> TreeIdentity {
+        TreeIdentity { inode: stat.inode, born_ns: (stat.born_ns != 0).then_some(stat.born_ns) }
+    }
+}
+
+/// The state of a trash run after the replay of its journal.
+#[derive(Debug, Default)]
+pub(crate) struct TrashReplay {
+    id: String,
+    started_ms: i64,
+    pub(crate) ended_ms: Option<i64>,
+    pub(crate) staging_dirs: Vec<StagingRecord>,
+    /// The trees, by number.
+    pub(crate) trees: BTreeMap<u64, TreeRecord>,
+    entries: u64,
+    failed: u64,
+}
+
+impl TrashReplay {
+    /// Replays the journal of a run. Returns `None` if it is gone, or was cut off in its first line.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read, has another format or kind, or others may have written to it.
+    pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<TrashReplay>, Error> {
+        let path = journal_path(folder, run, TREES_SUFFIX);
+        let begin = |line: &[u8]| match serde_json::from_slice(line) {
+            Ok(TrashRecord::Begin { started_ms, id, .. }) => {
+                Some(TrashReplay { id, started_ms, ..TrashReplay::default() })
+            }
+            _ => None,
+        };
+        let apply = |replay: &mut TrashReplay, line: &[u8], _| {
+            // A tree whose line is damaged is found in the staging directory as an unknown entry.
+            serde_json::from_slice(line).is_ok_and(|line| {
+                replay.apply(line);
+                true
+            })
+        };
+        match replay(&path, "it is not the journal of a purge", begin, apply) {
+            Err(Error::File(e)) if e.source.kind() == ErrorKind::NotFound => Ok(None),
+            read => Ok(read?.map(|(replay, _)| replay)),
+        }
+    }
+
+    /// Returns the staging directory of a tree.
+    pub(crate) fn staging_of(&self, tree: &TreeRecord) -> Option<&StagingRecord> {
+        self.staging_dirs.iter().find(|staging_dir| staging_dir.number == tree.store)
+    }
+
+    fn apply(&mut self, line: TrashRecord) {
+        match line {
+            TrashRecord::Begin { .. } => {}
+            TrashRecord::Store { store, path } => {
+                if is_staging_dir(&path.0, &self.id) {
+                    self.staging_dirs.push(StagingRecord { number: store, path: path.0 });
+                }
+            }
+            TrashRecord::Tree(tree) => drop(self.trees.insert(tree.n, tree)),
+            TrashRecord::Moved { n } => {
+                self.trees.entry(n).and_modify(|tree| tree.is_verified = true);
+            }
+            TrashRecord::Back { n } | TrashRecord::Gone { n } => {
+                self.trees.entry(n).and_modify(|tree| tree.is_settled = true);
+            }
+            TrashRecord::Not { n } => drop(self.trees.remove(&n)),
+            TrashRecord::Removed { entries, failed } => {
+                self.entries = self.entries.saturating_add(entries);
+                self.failed = failed.unwrap_or(self.failed);
+            }
+            TrashRecord::End { ended_ms } => self.ended_ms = Some(ended_ms),
+        }
+    }
+
+    /// Returns a summary of the run, with the process that works on it.
+    fn now(&self, folder: &Path, run: u64) -> TrashSummary {
+        let &TrashReplay { started_ms, ended_ms, entries, failed, .. } = self;
+        let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
+        let staging_dirs =
+            self.staging_dirs.iter().map(|staging_dir| staging_dir.path.clone()).collect();
+        let held = || Lock::try_take(&lock_path(folder, run)).ok()?.err().flatten();
+        let process = if ended_ms.is_none() { held() } else { None };
+        TrashSummary { run, started_ms, ended_ms, trees, staging_dirs, entries, failed, process }
+    }
+}
+
+/// Returns whether a path can be that of the run's staging directory. Nothing outside of such a directory is
+/// removed, whatever a journal says.
+fn is_staging_dir(path: &[u8], id: &str) -> bool {
+    let (outer, own) = split(path);
+    let above = split(outer);
+    path.starts_with(b"/") && own == id.as_bytes() && above.1.starts_with(STORE_PREFIX.as_bytes())
+}

@@ -1,0 +1,88 @@
+//! Finds trees of a run that are not in their staging directory any more.
+//!
+//! A power failure can undo the rename of a tree, the creation of its staging directory, or both, while the journal
+//! on another disk survives. Without this check, such a run would never end.
+//!
+//! A missing staging directory proves nothing by itself, as its file system may not be mounted. It counts as gone
+//! only if the directory above it is the one in the journal. A tree counts as not moved only if the tree itself is
+//! at its path. Both are identified by inode number and time of birth.
+
+use std::io::{self, ErrorKind};
+
+use fsops::Stat;
+use walk::Reach;
+
+use crate::error::Error;
+use crate::staging::dir::{open_staging, parent_of_outer};
+use crate::trash::journal::{StagingRecord, TrashRecord, TreeRecord};
+use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
+
+/// A tree that is not in its staging directory.
+#[derive(Debug)]
+pub struct MissingTree {
+    /// The path that the tree had.
+    pub path: Vec<u8>,
+    /// The staging directory that the tree was moved to, or about to be.
+    pub store: Vec<u8>,
+    /// Whether the tree is at its path. Otherwise its staging directory is gone with its content.
+    pub is_at_path: bool,
+}
+
+impl TrashRun {
+    /// Finds trees that are at their paths instead of in the staging directory, or whose staging directory is gone,
+    /// and settles them in the journal. Trees that were removed from an existing staging directory are not included.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written. Nothing but the journal has changed.
+    pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
+        let (replay, mut reach) = (self.replay()?, Reach::new(MAX_OPEN_DIRS));
+        let mut missing = Vec::new();
+        for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
+            let Some(staging_dir) = replay.staging_of(tree) else { continue };
+            let Some(is_at_path) = locate_tree(tree, staging_dir, &mut reach) else { continue };
+            let n = tree.n;
+            self.journal.append_record(&if is_at_path {
+                TrashRecord::Not { n }
+            } else {
+                TrashRecord::Gone { n }
+            })?;
+            missing.push(MissingTree {
+                path: tree.path.0.clone(),
+                store: staging_dir.path.clone(),
+                is_at_path,
+            });
+        }
+        Ok(missing)
+    }
+}
+
+/// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
+fn locate_tree(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut Reach) -> Option<bool> {
+    let has_staging_dir = match open_staging(staging_dir.number, &staging_dir.path, reach) {
+        Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
+            Err(e) if e.kind() == ErrorKind::NotFound => true,
+            _ => return None,
+        },
+        Err(e) if e.kind() == ErrorKind::NotFound => false,
+        Err(_) => return None,
+    };
+    match reach.stat(&tree.path.0) {
+        Ok(stat) if tree.is.is_of(&stat) => return Some(true),
+        Err(e) if !is_nothing_there(&e) => return None,
+        _ => {}
+    }
+    (!has_staging_dir && is_mounted(tree, staging_dir, reach)).then_some(false)
+}
+
+/// Returns whether an error means that a path does not exist. An ancestor may be another kind of entry by now.
+fn is_nothing_there(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
+fn is_mounted(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut Reach) -> bool {
+    let stat: io::Result<Stat> =
+        reach.dir(parent_of_outer(&staging_dir.path)).and_then(|dir| dir.stat());
+    tree.store_in.zip(stat.ok()).is_some_and(|(mark, stat)| mark.is_of(&stat))
+}

@@ -1,0 +1,169 @@
+//! The trees that are still in the trash: lists them, verifies them, and moves them back.
+
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use fsops::{Context, Dir, DirBuffer, File, Op};
+use walk::Reach;
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::ids::{TREES_SUFFIX, journal_path, number_of_name, staged_name};
+
+use crate::staging::dir::{Staging, open_staging};
+use crate::trash::journal::{StagingRecord, TrashRecord, TrashReplay, TreeIdentity, TreeRecord};
+
+use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
+
+/// A tree in the trash.
+#[derive(Debug)]
+pub struct TrashedTree {
+    record: TreeRecord,
+    /// The path that the tree had.
+    pub path: Vec<u8>,
+    /// The path of the tree now.
+    pub at: Vec<u8>,
+    /// The staging directory that contains the tree.
+    pub dir: Rc<Dir>,
+}
+
+impl TrashRun {
+    /// Returns the trees that are still in the trash, and the entries that must not be removed because they are
+    /// unknown or not the expected ones.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read. An entry that was renamed by mistake may have been moved back.
+    pub fn remaining(&self) -> Result<(Vec<TrashedTree>, Vec<Refusal>), Error> {
+        Ok(self.remaining_of(&self.replay()?))
+    }
+
+    pub(crate) fn remaining_of(&self, replay: &TrashReplay) -> (Vec<TrashedTree>, Vec<Refusal>) {
+        let (mut left, mut unknown) = (Vec::new(), Vec::new());
+        let mut reach = Reach::new(MAX_OPEN_DIRS);
+        for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
+            let found = self
+                .staging(replay, tree, &mut reach)
+                .and_then(|staging| self.verify_arrived(tree, &staging, &mut reach, None));
+            match found {
+                Ok(found) => left.extend(found),
+                Err(reason) => unknown.push(Refusal { path: tree.path.0.clone(), reason }),
+            }
+        }
+        for staging_dir in &replay.staging_dirs {
+            unknown.extend(unknown_entries(replay, staging_dir, &mut reach));
+        }
+        (left, unknown)
+    }
+
+    /// Opens the staging directory of a tree. The directory exists until the run is over. If it is missing, nothing
+    /// is known about the tree, as another file system may be mounted there now.
+    fn staging(
+        &self,
+        replay: &TrashReplay,
+        tree: &TreeRecord,
+        reach: &mut Reach,
+    ) -> Result<Staging, Reason> {
+        let staging_dir = replay.staging_of(tree).ok_or(Reason::StagingUnknown)?;
+        open_staging(staging_dir.number, &staging_dir.path, reach).map_err(|source| {
+            match source.kind() {
+                ErrorKind::NotFound => Reason::StagingMissing {
+                    at: staging_dir.path.clone(),
+                    journal: journal_path(&self.folder, self.run, TREES_SUFFIX),
+                },
+                _ => Reason::Failed { op: Op::Open, source },
+            }
+        })
+    }
+
+    /// Verifies the entry that arrived in the staging directory. Moves it back if it is not the expected one.
+    ///
+    /// The expected one is the `held` file, if there is one. Otherwise the tree's identity in the journal decides.
+    /// On a file system where the inode number of a directory depends on its path (mergerfs), that identity never
+    /// matches, so the tree is moved back too.
+    pub(crate) fn verify_arrived(
+        &self,
+        tree: &TreeRecord,
+        staging: &Staging,
+        reach: &mut Reach,
+        held: Option<&File>,
+    ) -> Result<Option<TrashedTree>, Reason> {
+        let name = staging.name_of(tree.n);
+        let arrived = match staging.dir.stat_child(&name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            arrived => arrived.map_err(Reason::failed(Op::Stat))?,
+        };
+        let (path, at) = (tree.path.0.clone(), staging.path_of(&name));
+        let left = TrashedTree { record: tree.clone(), path, at, dir: Rc::clone(&staging.dir) };
+        if tree.is_verified {
+            return Ok(Some(left));
+        }
+        let is_held = |held: &File| held.stat().is_ok_and(|held| held.key() == arrived.key());
+        if !held.map_or_else(|| TreeIdentity::from(&arrived) == tree.is, is_held) {
+            return Err(self.move_back_swapped(&left, reach));
+        }
+        // If this cannot be recorded, the entry is verified again next time.
+        let _recorded = self.journal.append_record(&TrashRecord::Moved { n: tree.n });
+        Ok(Some(left))
+    }
+
+    /// Moves back an entry that was renamed by mistake, and returns why it is not removed.
+    fn move_back_swapped(&self, left: &TrashedTree, reach: &mut Reach) -> Reason {
+        match move_to_former_name(left, reach) {
+            Ok(()) => {
+                // If this cannot be recorded, the entry is found missing later.
+                let _recorded = self.journal.append_record(&TrashRecord::Not { n: left.record.n });
+                Reason::Swapped
+            }
+            Err(_) => Reason::Stranded { at: left.at.clone() },
+        }
+    }
+
+    /// Moves a tree, or what is left of it, back to its path, if that is free.
+    ///
+    /// # Errors
+    ///
+    /// If the tree cannot be moved back, it stays in the trash. If only the journal cannot be written, the tree is
+    /// back.
+    pub fn move_back(&self, left: &TrashedTree) -> Result<(), Error> {
+        let context = || Path::new(OsStr::from_bytes(&left.path));
+        move_to_former_name(left, &mut Reach::new(MAX_OPEN_DIRS)).context(Op::Rename, context)?;
+        self.journal.append_record(&TrashRecord::Back { n: left.record.n })
+    }
+}
+
+/// Moves an entry of the staging directory back to its name, if the name is free and its directory is the same as
+/// before. Another directory might give other users access.
+fn move_to_former_name(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> {
+    let (dir, name) = reach.site(&left.path)?;
+    if TreeIdentity::from(&dir.stat()?) != left.record.was_in {
+        return Err(ErrorKind::NotFound.into());
+    }
+    left.dir.move_new(&staged_name(left.record.n), &dir, &name)
+}
+
+/// Returns the entries of a staging directory that are not in the journal.
+fn unknown_entries(
+    replay: &TrashReplay,
+    staging_dir: &StagingRecord,
+    reach: &mut Reach,
+) -> Vec<Refusal> {
+    let Ok(staging) = open_staging(staging_dir.number, &staging_dir.path, reach) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let listed = staging.dir.open_below_within(b".").and_then(|dir| {
+        dir.for_each(&mut DirBuffer::default(), |item| {
+            let known = number_of_name(item.name).is_some_and(|n| replay.trees.contains_key(&n));
+            let reason = Reason::NotInJournal;
+            found.extend((!known).then(|| Refusal { path: staging.path_of(item.name), reason }));
+        })
+    });
+    let failed = |source| Reason::Failed { op: Op::List, source };
+    found.extend(
+        listed.err().map(|e| Refusal { path: staging_dir.path.clone(), reason: failed(e) }),
+    );
+    found
+}

@@ -1,0 +1,292 @@
+//! Trash runs: rename trees into a staging directory at once, for removal later.
+//!
+//! A rename takes no longer for a million files than for one. It needs a directory on the same file system that no
+//! other user can reach into, and a journal, so that no tree is forgotten. If a process is killed, the next one to
+//! claim the run removes the rest.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use fsops::{Lock, Op, Stat, create_dir_private, remove_file};
+use walk::{Reach, split};
+
+use crate::error::{Error, Reason, Refusal};
+use crate::journal::ids::{
+    TREES_SUFFIX, create_next_journal, journal_path, new_run_id, now_ms, run_numbers,
+};
+use crate::journal::json_bytes::JsonBytes;
+use crate::journal::lines::FORMAT;
+use crate::journal::log::Journal;
+
+use crate::staging::dir::{parent_of_outer, remove_staging_if_empty};
+use crate::staging::placement::{StagingDirs, StagingFailure, WorkerStagings};
+use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord, lock_path};
+
+/// How many directories are kept open.
+pub(crate) const MAX_OPEN_DIRS: usize = 16;
+
+/// How often [`TrashRun::claim`] tries the lock, as another process may hold it briefly for a query, and the pause
+/// between.
+const CLAIM_ATTEMPTS: u32 = 10;
+const CLAIM_PAUSE: Duration = Duration::from_millis(10);
+
+/// A tree to trash, or any other single entry.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// The absolute path, without symbolic links.
+    pub path: Vec<u8>,
+    /// The metadata of the entry when the user chose it.
+    pub was: Stat,
+}
+
+/// A trash run that this process has claimed; no other process may remove its trees meanwhile.
+#[derive(Debug)]
+pub struct TrashRun {
+    pub(crate) folder: PathBuf,
+    pub(crate) run: u64,
+    pub(crate) journal: Journal,
+    /// How many entries removed by this process the journal has recorded.
+    recorded_entries: AtomicU64,
+    _lock: Lock,
+}
+
+/// The result of claiming a run.
+#[derive(Debug)]
+pub enum Claim {
+    /// This process has the run now.
+    Claimed(Box<TrashRun>),
+    /// Another process works on the run. Contains its number, if known.
+    Busy(Option<u32>),
+    /// The run is over.
+    Over,
+}
+
+/// The result of starting a run.
+#[derive(Debug)]
+pub struct Started {
+    /// The run with the trees.
+    pub run: TrashRun,
+    /// How many trees were moved.
+    pub moved: u64,
+    /// Trees that were not moved and are where they were, with the reasons.
+    pub refused: Vec<Refusal>,
+    /// An error if the journal could not be written to the end. Then no further tree was moved.
+    pub ended: Result<(), Error>,
+}
+
+impl TrashRun {
+    /// Starts a run: moves trees into staging directories. Ignores trees that are already gone.
+    ///
+    /// # Errors
+    ///
+    /// If no journal can be created or written. No tree was moved.
+    pub fn begin(folder: &Path, trees: &[Tree]) -> Result<Started, Error> {
+        create_dir_private(folder)?;
+        let (run, journal) = create_next_journal(folder, TREES_SUFFIX)?;
+        let lock = Lock::take(&lock_path(folder, run), |_| {})?;
+        let started_ms = now_ms();
+        let id = new_run_id(started_ms);
+        journal.append_record(&TrashRecord::Begin {
+            format_version: FORMAT,
+            run,
+            id: id.clone(),
+            started_ms,
+        })?;
+        let discard = TrashRun::new(folder, run, journal, lock);
+        let (moved, refused, ended) = (0, Vec::new(), Ok(()));
+        let mut begun = Started { run: discard, moved, refused, ended };
+        let (staging_dirs, mut stagings, mut reach) =
+            (StagingDirs::new(&id, None), WorkerStagings::default(), Reach::new(MAX_OPEN_DIRS));
+        for tree in trees {
+            match begun.run.move_aside(tree, &staging_dirs, &mut stagings, &mut reach) {
+                Ok(moved) => begun.moved += u64::from(moved),
+                Err(StagingFailure::File(reason)) => {
+                    begun.refused.push(Refusal { path: tree.path.clone(), reason });
+                }
+                Err(StagingFailure::Run(error)) => {
+                    begun.ended = Err(error);
+                    break;
+                }
+            }
+        }
+        Ok(begun)
+    }
+
+    /// Moves a tree into a staging directory. Returns whether the tree existed.
+    fn move_aside(
+        &self,
+        tree: &Tree,
+        staging_dirs: &StagingDirs,
+        stagings: &mut WorkerStagings,
+        reach: &mut Reach,
+    ) -> Result<bool, StagingFailure> {
+        let failed = |op| move |source| StagingFailure::File(Reason::Failed { op, source });
+        let dir_path = split(&tree.path).0;
+        let found = reach.site(&tree.path).and_then(|(dir, name)| {
+            let held = dir.hold(&name)?;
+            Ok((dir, name, held))
+        });
+        let (dir, name, held) = match found {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+            found => found.map_err(failed(Op::Open))?,
+        };
+        let is = held.stat().map_err(failed(Op::Stat))?;
+        if !is.same_file(&tree.was) {
+            return Err(StagingFailure::File(Reason::Swapped));
+        }
+        // The directory's metadata, as a subvolume has a device number of its own.
+        let around = dir.stat().map_err(failed(Op::Stat))?;
+        let staging = stagings.staging(staging_dirs, &around, dir_path, reach, &self.journal)?;
+        let record = TreeRecord {
+            n: self.journal.number(),
+            store: staging.number,
+            path: JsonBytes(tree.path.clone()),
+            is: TreeIdentity::from(&is),
+            was_in: TreeIdentity::from(&around),
+            store_in: reach
+                .dir(parent_of_outer(&staging.path))
+                .and_then(|dir| dir.stat())
+                .ok()
+                .as_ref()
+                .map(TreeIdentity::from),
+            is_verified: false,
+            is_settled: false,
+        };
+        self.journal.append_record(&TrashRecord::Tree(record.clone()))?;
+        if let Err(source) = dir.take_out(&name, &staging.dir, &staging.name_of(record.n)) {
+            self.journal.append_record(&TrashRecord::Not { n: record.n })?;
+            return Err(failed(Op::Rename)(source));
+        }
+        self.verify_arrived(&record, &staging, reach, Some(&held))
+            .map_err(StagingFailure::File)
+            .map(|_| true)
+    }
+
+    /// Claims a run that is not over.
+    ///
+    /// # Errors
+    ///
+    /// If the lock or the journal cannot be used. No tree was touched.
+    pub fn claim(folder: &Path, run: u64) -> Result<Claim, Error> {
+        let path = lock_path(folder, run);
+        let mut lock = Lock::try_take(&path)?;
+        for _ in 1..CLAIM_ATTEMPTS {
+            if lock.is_ok() {
+                break;
+            }
+            std::thread::sleep(CLAIM_PAUSE);
+            lock = Lock::try_take(&path)?;
+        }
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(holder) => return Ok(Claim::Busy(holder)),
+        };
+        let Some(replay) = TrashReplay::read(folder, run)? else {
+            // No tree was moved, and the other process may be about to begin.
+            remove_file(&path)?;
+            return Ok(Claim::Over);
+        };
+        if replay.ended_ms.is_some() {
+            cleanup(&replay, &path)?;
+            return Ok(Claim::Over);
+        }
+        let journal = Journal::open(journal_path(folder, run, TREES_SUFFIX), 0)?;
+        Ok(Claim::Claimed(Box::new(TrashRun::new(folder, run, journal, lock))))
+    }
+
+    /// Returns the numbers of the runs in a folder that are not over, oldest first, including those whose journal
+    /// cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be listed. Nothing on disk changes.
+    pub fn unfinished(folder: &Path) -> Result<Vec<u64>, Error> {
+        let mut runs = run_numbers(folder, TREES_SUFFIX)?;
+        // A process that was killed before the cleanup leaves the lock of the run.
+        let is_over = |replay: TrashReplay| replay.ended_ms.is_some();
+        runs.retain(|&run| {
+            Stat::of_path(&lock_path(folder, run)).is_ok()
+                || !matches!(
+                    TrashReplay::read(folder, run).map(|replay| replay.is_none_or(is_over)),
+                    Ok(true)
+                )
+        });
+        Ok(runs)
+    }
+
+    /// Returns the number of the run.
+    pub fn run(&self) -> u64 {
+        self.run
+    }
+
+    pub(crate) fn replay(&self) -> Result<TrashReplay, Error> {
+        Ok(TrashReplay::read(&self.folder, self.run)?.unwrap_or_default())
+    }
+
+    fn new(folder: &Path, run: u64, journal: Journal, lock: Lock) -> TrashRun {
+        TrashRun {
+            folder: folder.into(),
+            run,
+            journal,
+            recorded_entries: AtomicU64::new(0),
+            _lock: lock,
+        }
+    }
+
+    /// Records how many entries this process has removed so far and, at the end, how many it could not remove.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub fn note_progress(&self, removed: u64, failed: Option<u64>) -> Result<(), Error> {
+        let recorded_entries = self.recorded_entries.load(Relaxed);
+        let entries = removed.saturating_sub(recorded_entries);
+        if entries > 0 || failed.is_some() {
+            self.journal.append_record(&TrashRecord::Removed { entries, failed })?;
+            self.recorded_entries.store(recorded_entries + entries, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Ends the run if no tree is left, and returns whether it did. A run that moved nothing leaves no journal.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written, or a file of the run cannot be removed. The trees are gone or
+    /// unchanged.
+    pub fn finish(self) -> Result<bool, Error> {
+        let replay = self.replay()?;
+        let (left, unknown) = self.remaining_of(&replay);
+        if !(left.is_empty() && unknown.is_empty()) {
+            return Ok(false);
+        }
+        let lock = lock_path(&self.folder, self.run);
+        if !replay.trees.is_empty() {
+            self.journal.append_record(&TrashRecord::End { ended_ms: now_ms() })?;
+            cleanup(&replay, &lock)?;
+            return Ok(true);
+        }
+        if remove_staging_dirs(&replay) {
+            remove_file(&journal_path(&self.folder, self.run, TREES_SUFFIX))?;
+            remove_file(&lock)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Removes the run's staging directories, and last its lock: as long as that exists, the cleanup is repeated.
+fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
+    if remove_staging_dirs(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
+}
+
+/// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
+fn remove_staging_dirs(replay: &TrashReplay) -> bool {
+    let mut reach = Reach::new(MAX_OPEN_DIRS);
+    let mut all_gone = true;
+    for staging_dir in &replay.staging_dirs {
+        all_gone &= remove_staging_if_empty(&staging_dir.path, &mut reach);
+    }
+    all_gone
+}

@@ -1,0 +1,137 @@
+//! Prepares the restoration of one file: moves it back at once if it still exists, or makes a substitute for it in
+//! the staging directory.
+
+use std::io;
+
+use fsops::Op;
+
+use crate::error::Reason;
+use crate::journal::identity::{substitute_in_place, substitute_of};
+use crate::journal::locate::IntentLocation;
+use crate::journal::record::Intent;
+use crate::journal::replay::LoggedIntent;
+use crate::plan::kind::Kind;
+use crate::recover::finish_separate;
+use crate::staging::name_swap::{NameSwap, Substitute};
+use crate::statuses::Leased;
+use crate::undo::method::RestoreMethod;
+use crate::undo::state::{Preparation, PreparedSubstitute, Undo};
+
+impl Undo<'_> {
+    /// Restores a file at once if possible, and otherwise makes the link or copy for it.
+    pub(crate) fn prepare<'b>(
+        &mut self,
+        logged: &'b LoggedIntent,
+    ) -> Result<Preparation<'b>, Reason> {
+        let intent = &logged.intent;
+        let location =
+            self.finder.locator.locate_or_create(intent).map_err(Reason::failed(Op::Open))?;
+        if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {
+            // The entry in the staging directory is another name, or a copy that never got its name.
+            let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+            let _undecided = finish_separate(&self.finder.locator, intent, &location, &names);
+        }
+        let entry = (&*location.dir, &*location.name);
+        match self.finder.method(logged, Some(entry), location.staging.as_ref())? {
+            RestoreMethod::InPlace => {}
+            RestoreMethod::MoveBack => self.move_back(logged, &location)?,
+            RestoreMethod::Link { .. } | RestoreMethod::Copy { .. } => {
+                return self.make(logged, location).map(Preparation::Prepared);
+            }
+        }
+        Ok(Preparation::Restored(location.dir))
+    }
+
+    /// Moves a file from the staging directory back to its name.
+    pub(crate) fn move_back(
+        &mut self,
+        logged: &LoggedIntent,
+        location: &IntentLocation,
+    ) -> Result<(), Reason> {
+        let intent = &logged.intent;
+        let staging = location.staging.as_ref().ok_or(Reason::StagingUnknown)?;
+        let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
+        if let Some(file) = self.finder.staged_itself(intent, Some(staging))
+            && intent.kind != Kind::Quarantine
+        {
+            return names.roll_back(&substitute_of(logged, file.device));
+        }
+        let file = staging.dir.open_file(&names.new).ok();
+        let leased = file.as_ref().and_then(Leased::new);
+        match staging.dir.move_new(&names.new, &location.dir, &location.name) {
+            Ok(()) => {
+                self.record_status(intent.n, leased);
+                Ok(())
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Err(self.finder.locator.not_in_staging(intent))
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                let stat = Reason::failed(Op::Stat);
+                let here = staging.dir.stat_child(&names.new).map_err(&stat)?;
+                let there = location.dir.stat_child(&location.name).map_err(&stat)?;
+                // The file has both names, as a move in two steps leaves it.
+                if here.key() != there.key() {
+                    return Err(Reason::NameTaken);
+                }
+                staging.dir.remove_name(&names.new).map_err(Reason::failed(Op::Remove))
+            }
+            Err(source) => Err(Reason::Failed { op: Op::Rename, source }),
+        }
+    }
+
+    /// Makes the substitute for a file: a link, or a copy.
+    pub(crate) fn make<'b>(
+        &mut self,
+        logged: &'b LoggedIntent,
+        location: IntentLocation,
+    ) -> Result<PreparedSubstitute<'b>, Reason> {
+        let intent = &logged.intent;
+        let there = match location.dir.stat_child(&location.name) {
+            Ok(there) => Some(there),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
+        };
+        if intent.kind == Kind::Separate {
+            let there = Substitute::copy(&there.ok_or(Reason::NameGone)?);
+            let location = self.with_staging(intent, location)?;
+            let inode = self.link_again(intent, &location)?;
+            return Ok(PreparedSubstitute {
+                logged,
+                location,
+                inode,
+                there: Some(there),
+                has_owner: true,
+            });
+        }
+        let there = there
+            .map(|now| substitute_in_place(logged, (&location.dir, &location.name), &now))
+            .transpose()?;
+        let location = self.with_staging(intent, location)?;
+        let (inode, has_owner) = match self.link_to_former(intent, &location)? {
+            Some(inode) => (inode, true),
+            None => self.copy(intent, &location)?,
+        };
+        Ok(PreparedSubstitute { logged, location, inode, there, has_owner })
+    }
+
+    /// Opens the run's staging directory, and creates it again if it was removed because it was empty.
+    pub(crate) fn with_staging(
+        &mut self,
+        intent: &Intent,
+        location: IntentLocation,
+    ) -> Result<IntentLocation, Reason> {
+        let staging = match location.staging {
+            Some(staging) => Some(staging),
+            None => {
+                self.finder.locator.restore_staging(intent).map_err(Reason::failed(Op::Create))?
+            }
+        };
+        let location = IntentLocation { staging, ..location };
+        if let Some(staging) = &location.staging {
+            // An undo that failed may have left one.
+            NameSwap::for_undo(&location.dir, &location.name, staging, intent.n).remove_temp();
+        }
+        Ok(location)
+    }
+}

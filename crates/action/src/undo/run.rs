@@ -1,0 +1,244 @@
+//! Undoes a run, in batches.
+//!
+//! A file in quarantine is moved back. A file that was removed or replaced by a link becomes a copy of the kept file
+//! with the former metadata. The run compared the two files byte by byte, and a kept file that has changed since is
+//! not copied. Names of one inode become names of one inode again.
+//!
+//! Nothing is overwritten: if the name leads to anything but the link of the run, the file is refused. Copies are on
+//! the disk before they get their names.
+//!
+//! # After a kill or a power failure
+//!
+//! An undo can be repeated. A file that has its name again counts as restored, whatever the journal says. The
+//! journal records a file as restored only after its file system has written the change to the disk
+//! ([`Unsynced`](super::state::Unsynced)). The journal may be on another disk, and would otherwise call a file
+//! restored that a power failure took back to the staging directory.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::rc::Rc;
+
+use content::Scratch;
+use fsops::{Context, Dir, Op};
+use runtime::{Progress, Stage};
+
+use crate::error::{Error, Reason, Refusal, clone_io_error};
+use crate::journal::ids::now_ms;
+use crate::journal::lines::Lines;
+use crate::journal::locate::IntentLocator;
+use crate::journal::log::Journal;
+use crate::journal::record::{Intent, Record};
+use crate::journal::replay::{Fate, LoggedIntent, Replay};
+use crate::plan::kind::Amount;
+use crate::recover::remove_undo_leftovers;
+use crate::run::meter::Meter;
+use crate::undo::method::{FilePreview, Finder};
+use crate::undo::outcome::UndoOutcome;
+use crate::undo::state::{MAX_UNSYNCED_NAMES, Preparation, PreparedSubstitute, Undo};
+
+/// How many copies are made before the disk is synced.
+const MAX_UNSYNCED_COPIES: usize = 256;
+
+/// Restores the files of a run. With paths, restores only files at or below one of them.
+///
+/// # Errors
+///
+/// The outer error means that the journal cannot be read or written; nothing was restored. The inner one means that
+/// the undo stopped early; files restored until then stay restored.
+pub(crate) fn undo_run(
+    replay: &Replay,
+    paths: &[Vec<u8>],
+    journal: &Journal,
+    progress: &Progress,
+) -> Result<(UndoOutcome, Result<(), Error>), Error> {
+    progress.enter(Stage::Restore);
+    journal.append_record(&Record::UndoBegin)?;
+    let mut locator = IntentLocator::new(replay);
+    for &n in &replay.undo_leftovers {
+        remove_undo_leftovers(&mut locator, &replay.intent(n)?);
+    }
+    let mut undo = Undo {
+        replay,
+        finder: Finder::new(replay)?,
+        journal,
+        progress,
+        meter: Meter::new(progress),
+        scratch: Scratch::default(),
+        lines: Lines::default(),
+        unsynced: BTreeMap::new(),
+        undone: UndoOutcome { damaged: replay.damaged, ..UndoOutcome::default() },
+    };
+    let answer = undo.run(paths);
+    let logged = undo.finish(answer.is_ok());
+    undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok((undo.undone, answer.and(logged)))
+}
+
+/// Passes to `each` how the files of a run would be restored. Returns the paths that none of them is at or below.
+///
+/// # Errors
+///
+/// If the journal cannot be read. Nothing on disk changes.
+pub(crate) fn preview_undo(
+    replay: &Replay,
+    paths: &[Vec<u8>],
+    each: impl FnMut(FilePreview),
+) -> Result<Vec<Vec<u8>>, Error> {
+    let (todo, unmatched) = todo(replay, paths)?;
+    Finder::new(replay)?.previews(&todo, each)?;
+    Ok(unmatched)
+}
+
+/// Returns the numbers of the files to restore, and the paths that none of them is at or below. Without paths,
+/// returns all files.
+fn todo(replay: &Replay, paths: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>), Error> {
+    let all = replay.with_fate(Fate::Done).rev();
+    if paths.is_empty() {
+        return Ok((all.collect(), Vec::new()));
+    }
+    let mut matched = vec![false; paths.len()];
+    let mut todo = Vec::new();
+    for n in all {
+        let path = replay.intent(n)?.intent.path.0;
+        let mut is_wanted = false;
+        for (above, matched) in paths.iter().zip(&mut matched) {
+            let is_below = is_at_or_below(&path, above);
+            *matched |= is_below;
+            is_wanted |= is_below;
+        }
+        todo.extend(is_wanted.then_some(n));
+    }
+    let unmatched = paths.iter().zip(matched).filter(|(_, matched)| !matched);
+    Ok((todo, unmatched.map(|(path, _)| path.clone()).collect()))
+}
+
+fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    let above = above.strip_suffix(b"/").unwrap_or(above);
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+impl Undo<'_> {
+    fn run(&mut self, paths: &[Vec<u8>]) -> Result<(), Error> {
+        let replay = self.replay;
+        let (todo, unmatched) = todo(replay, paths)?;
+        self.undone.unmatched = unmatched;
+        let files = todo.len() as u64;
+        // A file with several names is copied once; its other names become links to the copy.
+        let mut firsts = HashSet::new();
+        let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
+            let key = replay.linked.get(n);
+            key.is_none_or(|key| !self.finder.back.contains_key(key) && firsts.insert(*key))
+        });
+        let bytes = first.iter().fold(0u64, |sum, &n| sum.saturating_add(replay.copied_bytes(n)));
+        Amount { files, bytes }.expect(self.progress);
+        for batch in first.chunks(MAX_UNSYNCED_COPIES) {
+            self.batch(batch)?;
+        }
+        let is_back =
+            |n: &u64| replay.linked.get(n).is_some_and(|key| self.finder.back.contains_key(key));
+        let (linked, copied): (Vec<u64>, Vec<u64>) = linked.into_iter().partition(is_back);
+        for batch in linked.chunks(MAX_UNSYNCED_COPIES) {
+            self.batch(batch)?;
+        }
+        // The first name could not be restored, but one of these may be.
+        for n in copied {
+            self.batch(&[n])?;
+        }
+        Ok(())
+    }
+
+    /// Syncs what was restored and records it, also after a stop, and removes empty staging directories.
+    fn finish(&mut self, went_through: bool) -> Result<(), Error> {
+        self.finder.locator.cleanup();
+        let failed = self.sync_file_systems(&BTreeMap::new()).into_iter().next();
+        let is_left = self.undone.refused.iter().any(|refusal| refusal.reason.is_stranded());
+        if went_through && failed.is_none() && !is_left {
+            self.lines.push(&Record::UndoEnd { ended_ms: Some(now_ms()) });
+        }
+        self.flush_lines(true)?;
+        let Some((number, source)) = failed else { return Ok(()) };
+        let path =
+            self.replay.staging_dirs.get(&number).map(|(path, _)| OsString::from_vec(path.clone()));
+        Err(source).context(Op::Sync, || path.unwrap_or_default()).map_err(Error::File)
+    }
+
+    fn batch(&mut self, batch: &[u64]) -> Result<(), Error> {
+        self.progress.check()?;
+        let batch: Vec<LoggedIntent> =
+            batch.iter().map(|&n| self.replay.intent(n)).collect::<Result<_, _>>()?;
+        let mut ready = Vec::with_capacity(batch.len());
+        for logged in &batch {
+            let bytes = self.copied_bytes(logged);
+            let prepared = self.prepare(logged);
+            self.meter.complete(Amount { files: 0, bytes });
+            match prepared {
+                Ok(Preparation::Prepared(copy)) => ready.push(copy),
+                Ok(Preparation::Restored(dir)) => self.record_restored(logged, &dir),
+                Err(reason) => self.refuse(logged, reason),
+            }
+        }
+        for copy in self.sync(ready)? {
+            match self.put(&copy) {
+                Ok(()) => {
+                    let Intent { n, path, .. } = &copy.logged.intent;
+                    if let Some(&key) = self.replay.linked.get(n) {
+                        self.finder.back.insert(key, (path.0.clone(), copy.inode));
+                    }
+                    self.record_restored(copy.logged, &copy.location.dir);
+                    if !copy.has_owner {
+                        let path = path.0.clone();
+                        self.undone
+                            .refused
+                            .push(Refusal { path, reason: Reason::OwnerNotRestored });
+                    }
+                }
+                Err(reason) => self.refuse(copy.logged, reason),
+            }
+        }
+        self.flush_lines(false)
+    }
+
+    /// Returns how many bytes are copied at most to restore a file.
+    fn copied_bytes(&self, logged: &LoggedIntent) -> u64 {
+        let n = logged.intent.n;
+        let linked = self.replay.linked.get(&n);
+        let is_back = linked.is_some_and(|key| self.finder.back.contains_key(key));
+        if is_back { 0 } else { self.replay.copied_bytes(n) }
+    }
+
+    /// Syncs prepared copies to the disk, and then records their inodes in the journal. Returns those that are safe.
+    fn sync<'b>(
+        &mut self,
+        ready: Vec<PreparedSubstitute<'b>>,
+    ) -> Result<Vec<PreparedSubstitute<'b>>, Error> {
+        let dir = |copy: &PreparedSubstitute<'_>| {
+            let staging = copy.location.staging.as_ref()?;
+            Some((staging.number, Rc::clone(&staging.dir)))
+        };
+        let staging_dirs: BTreeMap<u32, Rc<Dir>> = ready.iter().filter_map(dir).collect();
+        let waiting = self.unsynced.values().any(|unsynced| unsynced.names >= MAX_UNSYNCED_NAMES);
+        if staging_dirs.is_empty() && !waiting {
+            return Ok(ready);
+        }
+        let failed = self.sync_file_systems(&staging_dirs);
+        let mut safe = Vec::with_capacity(ready.len());
+        for copy in ready {
+            let Some(staging) = &copy.location.staging else { continue };
+            let Some(error) = failed.get(&staging.number) else {
+                self.lines.push(&Record::Made { n: copy.logged.intent.n, inode: copy.inode });
+                safe.push(copy);
+                continue;
+            };
+            copy.names(staging).remove_temp();
+            self.refuse(
+                copy.logged,
+                Reason::Failed { op: Op::Sync, source: clone_io_error(error) },
+            );
+        }
+        if !safe.is_empty() {
+            self.flush_lines(true)?;
+        }
+        Ok(safe)
+    }
+}
