@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use walk::{DirId, FileId, Remembered, Tree};
 
-use super::stored::{Orphans, Outside, Stored};
+use super::stored::{NamedRow, Orphans, Stored};
 use super::{RowMap, TreeMatch};
 use crate::error::Error;
 use crate::open::Catalog;
@@ -19,7 +19,7 @@ impl TreeMatch {
         catalog: &Catalog,
         tree: &Tree,
         orphans: &mut Orphans,
-        outside: &mut Vec<Outside>,
+        outside: &mut Vec<NamedRow>,
     ) -> Result<(), Error> {
         let mut dirs: Vec<(i64, DirId)> = (0u32..)
             .zip(&self.rows.dir_rows)
@@ -47,7 +47,9 @@ impl TreeMatch {
                 _ if self.is_gone(tree, here, name, &stored) => {
                     self.remove_row(row, name, stored, orphans);
                 }
-                _ if sizes.contains(&stored.size) => outside.push((row, name.into(), stored)),
+                _ if sizes.contains(&stored.size) => {
+                    outside.push(NamedRow { dir: row, name: name.into(), row: stored });
+                }
                 _ => {}
             }
         })

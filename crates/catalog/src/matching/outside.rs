@@ -8,7 +8,7 @@ use std::time::Duration;
 use walk::{FileId, Tree};
 
 use super::TreeMatch;
-use super::stored::{Orphans, Outside, Stored};
+use super::stored::{NamedRow, Orphans, Stored};
 use crate::error::Error;
 use crate::open::Catalog;
 use crate::placer::Placer;
@@ -29,7 +29,7 @@ impl TreeMatch {
         &mut self,
         catalog: &Catalog,
         tree: &mut Tree,
-        partly: Vec<Outside>,
+        partly: Vec<NamedRow>,
         orphans: &mut Orphans,
     ) -> Result<(), Error> {
         let TreeMatch { fingerprints, rows } = self;
@@ -43,29 +43,29 @@ impl TreeMatch {
         // A file that was found bad is read again when its own directory is scanned.
         let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
         let mut wanted = partly;
-        wanted.retain(|(_, _, row)| is_wanted(row));
+        wanted.retain(|found| is_wanted(&found.row));
         let mut statement = catalog.files_in_statement()?;
         for dir in rest {
             catalog.each_file_in(&mut statement, dir, |name, row| {
                 if is_wanted(&row) {
-                    wanted.push((dir, name.into(), row));
+                    wanted.push(NamedRow { dir, name: name.into(), row });
                 }
             })?;
         }
         let unreachable = &mut rows.unreachable;
         let silent = silent_volumes(&rows.dirs, &wanted);
-        for (dir, name, row) in wanted.extract_if(.., |(.., row)| silent.contains(&row.volume)) {
-            unreachable.add(dir, &name, &row);
+        for found in wanted.extract_if(.., |found| silent.contains(&found.row.volume)) {
+            unreachable.add(found.dir, &found.name, &found.row);
         }
         let changed = changed_inodes(tree, &mut rows.volumes, &wanted);
         let is_changed = |row: &FileRow| changed.contains(&(row.volume, row.inode));
-        for (dir, name, row) in wanted.extract_if(.., |(.., row)| is_changed(row)) {
-            unreachable.add(dir, &name, &row);
+        for found in wanted.extract_if(.., |found| is_changed(&found.row)) {
+            unreachable.add(found.dir, &found.name, &found.row);
         }
         let mut placer = Placer::new(tree, &rows.dirs, &rows.volumes);
-        for same in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let dir = same[0].0;
-            let files = same.iter().map(|(_, name, row)| (name.as_ref(), row));
+        for same in wanted.chunk_by(|a, b| a.dir == b.dir) {
+            let dir = same[0].dir;
+            let files = same.iter().map(|found| (found.name.as_ref(), &found.row));
             placer.add_files(dir, files, true, |name, file, row| {
                 let Some(file) = file else {
                     if row.head.is_some() {
@@ -93,9 +93,9 @@ impl TreeMatch {
 /// Returns the inodes, by volume and number, of which the tree has another version than a row. The
 /// name in that row was not inspected since the inode changed, so the row does not describe the
 /// tree's names of it.
-fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[Outside]) -> HashSet<(i64, u64)> {
+fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[NamedRow]) -> HashSet<(i64, u64)> {
     let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
-    for (.., row) in rows {
+    for NamedRow { row, .. } in rows {
         seen.entry(row.inode).or_default().push(row);
     }
     let mut changed = HashSet::new();
@@ -112,10 +112,10 @@ fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[Outside]) -> HashS
 
 /// Returns the volumes that do not answer. A mount whose server is gone would block a scan that
 /// does not even visit it.
-fn silent_volumes(dirs: &Dirs, wanted: &[Outside]) -> HashSet<i64> {
+fn silent_volumes(dirs: &Dirs, wanted: &[NamedRow]) -> HashSet<i64> {
     let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
-    for (dir, _, row) in wanted {
-        dir_of.entry(row.volume).or_insert(*dir);
+    for found in wanted {
+        dir_of.entry(found.row.volume).or_insert(found.dir);
     }
     let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
     let silent = walk::silent(&paths, SPIN_UP_TIMEOUT);

@@ -77,6 +77,13 @@ impl Stored {
 /// Rows of inodes, by volume and number, that may have other names now.
 pub(crate) type Orphans = HashMap<(i64, u64), FileRow>;
 
-/// A row that was not found in the tree although its directory is there: its directory, name and
-/// other columns.
-pub(crate) type Outside = (i64, Box<[u8]>, FileRow);
+/// A row of `file` with its key.
+#[derive(Debug)]
+pub(crate) struct NamedRow {
+    /// The row of its directory.
+    pub(crate) dir: i64,
+    /// Its name in that directory.
+    pub(crate) name: Box<[u8]>,
+    /// The other columns.
+    pub(crate) row: FileRow,
+}

@@ -10,31 +10,32 @@ use std::collections::{HashMap, HashSet};
 use content::{ContentId, Digest, Facts, Head};
 use walk::Tree;
 
+use super::stored::NamedRow;
 use crate::tables::rows::{Contents, FileRow};
 
 /// Unreachable rows that have a content.
 #[derive(Debug, Default)]
 pub(crate) struct UnreachableRows {
-    rows: Vec<(i64, Box<[u8]>, FileRow)>,
+    rows: Vec<NamedRow>,
 }
 
 impl UnreachableRows {
     /// Adds a row, given by its directory and name.
     pub(crate) fn add(&mut self, dir: i64, name: &[u8], row: &FileRow) {
         if row.content.is_some() {
-            self.rows.push((dir, name.into(), *row));
+            self.rows.push(NamedRow { dir, name: name.into(), row: *row });
         }
     }
 
     /// Removes rows that lost their content, given by directory and name.
     pub(crate) fn forget(&mut self, unproven: &[(i64, Box<[u8]>)]) {
         let unproven: HashSet<(i64, &[u8])> = unproven.iter().map(|(d, n)| (*d, &**n)).collect();
-        self.rows.retain(|(dir, name, _)| !unproven.contains(&(*dir, &**name)));
+        self.rows.retain(|row| !unproven.contains(&(row.dir, &*row.name)));
     }
 
     /// Returns the contents of these files by digest.
     pub(crate) fn digests(&self, contents: &Contents) -> HashMap<Digest, i64> {
-        let rows = self.rows.iter().filter_map(|(_, _, row)| row.content);
+        let rows = self.rows.iter().filter_map(|found| found.row.content);
         rows.filter_map(|content| Some((contents.row(content)?.digest?, content))).collect()
     }
 
@@ -67,6 +68,6 @@ impl UnreachableRows {
             (!proven).then_some(content)
         };
         let rows = self.rows.iter();
-        rows.filter_map(|(dir, name, row)| Some((*dir, name.as_ref(), unproven(row)?))).collect()
+        rows.filter_map(|row| Some((row.dir, row.name.as_ref(), unproven(&row.row)?))).collect()
     }
 }
