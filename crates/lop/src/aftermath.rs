@@ -98,7 +98,6 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<LiveFile>
 fn status(stat: &Stat, statuses: &Statuses) -> CtimeCause {
     match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
         Some(action::statuses::Status { before_ns: Some(before_ns), .. }) => {
-            {
             CtimeCause::LopChanged { before_ns }
         }
         Some(action::statuses::Status { before_ns: None, .. }) => CtimeCause::LopCreated,
