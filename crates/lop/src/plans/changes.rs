@@ -23,7 +23,6 @@ impl Planner {
     pub(crate) fn changes<'o>(
         &'o self,
         outcome: &'o ApplyOutcome,
-    ,
     ) -> impl Iterator<Item = FileChange> + 'o {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));

@@ -149,7 +149,8 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
-    let taken = TrashRun::claim(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
+    let taken =
+        TrashRun::claim(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
     output::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
     let Claim::Claimed(discard) = taken else { return Ok(Exit::Done) };
