@@ -22,50 +22,14 @@
 //! What cannot be mirrored is in [`Outcome::problems`], what the destination has of that name stays as it
 //! is, and the rest goes on. A name at the destination is always a whole file: the old or the new one.
 
-mod arrive;
-mod asked;
-mod attributes;
-mod buffer;
-mod bytes;
-mod claimed;
-mod compare;
-mod contents;
-mod copy;
-mod directory;
-mod empty;
-mod far;
-mod hear;
-mod held;
-mod job;
-mod keeps;
-mod link;
-mod links;
-mod lookalike;
-mod make;
-mod name;
-mod node;
-mod offer;
-mod origin;
+mod engine;
+mod hardlinks;
+mod model;
 mod outcome;
-mod part;
-mod place;
-mod present;
-mod probe;
-mod put;
-mod report;
-mod resume;
+mod reconcile;
+mod remote;
 mod reuse;
-mod rights;
 mod roots;
-mod send;
-mod serve;
-mod site;
-mod surplus;
-mod survey;
-mod table;
-mod views;
-mod window;
-mod worker;
 
 use std::sync::Arc;
 
@@ -73,13 +37,13 @@ use device::{Disks, Threads};
 use runtime::Throttle;
 use walk::{Globs, Own};
 
-pub use contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
-pub use job::{mirror, receive};
+pub use engine::estimate::survey;
+pub use engine::job::{mirror, receive};
 pub use outcome::{Change, Differs, Outcome, Problem, Reason, Removal, What};
-pub use report::{Reports, push, receive_and_report};
+pub use remote::report::{Reports, push, receive_and_report};
+pub use remote::sender::send;
+pub use reuse::contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
 pub use roots::{Refusal, Roots, Source};
-pub use send::send;
-pub use survey::survey;
 pub use wire::{Cause, LeftOut, Spared};
 
 /// How to mirror.

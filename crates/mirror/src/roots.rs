@@ -1,5 +1,9 @@
 //! The two directories at the top, opened and looked at before anything is changed.
 
+pub(crate) mod aliases;
+pub(crate) mod empty;
+pub(crate) mod lookalike;
+
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +12,7 @@ use std::path::{Path, PathBuf};
 use fsops::{Dir, FileKey, Kind, Mark, Mounts, Place, Stat, Unopened};
 use walk::STORE_PREFIX;
 
-use crate::views::Marker;
+use crate::roots::aliases::Marker;
 
 impl Refusal {
     /// Returns whether it could be done, but will not be.
@@ -302,7 +306,7 @@ impl Roots {
     /// Keeps other runs from mirroring to the destination, to a directory that it is in, and to one in it.
     ///
     /// Who cannot read a directory cannot mark it. Then a run that mirrors to that one begins all the same, and
-    /// leaves alone what is not ready below this one ([`crate::put`]).
+    /// leaves alone what is not ready below this one ([`crate::reconcile::put_in_place`]).
     fn reserve(&mut self) -> Result<(), Refusal> {
         let Some(top) = &self.destination else { return Ok(()) };
         if !top.dir.lock().unwrap_or(true) {

@@ -1,0 +1,11 @@
+//! TODO head.
+
+pub(crate) mod batch;
+pub(crate) mod deferred;
+pub(crate) mod dest_listing;
+pub(crate) mod dir_cache;
+pub(crate) mod dir_state;
+pub(crate) mod disk_probe;
+pub(crate) mod estimate;
+pub(crate) mod job;
+pub(crate) mod worker;

@@ -1,0 +1,166 @@
+//! How much there is to mirror, for who wants to know how long it will take.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use fsops::{Dir, DirBuffer, DirItem, Kind};
+use runtime::Progress;
+
+use wire::Loss;
+
+use crate::Options;
+use crate::engine::job::takes;
+use crate::model::temp_name::is_part;
+use crate::remote::receiver::pending::reason_of;
+use crate::remote::receiver::session::Said;
+use crate::roots::Source;
+
+/// How long it goes on at a disk with an arm.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Counts what is to be mirrored, beside a mirroring with the same watch: names, the top directory's not included, and
+/// bytes of regular files, each once, as the totals of the watch, which grow until all is counted.
+///
+/// Gives up, without totals, when it is to stop, or takes long at a disk with an arm, which it would send to and fro.
+/// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
+pub fn survey(source: &Source, options: &Options, progress: &Progress, stop: &dyn Fn() -> bool) {
+    progress.totals_grow.store(true, Relaxed);
+    let (start, disk) = (Instant::now(), options.disks.of(source.top.stat.device));
+    let is_in_the_way =
+        || start.elapsed() > PATIENCE && disk.is_classified() && disk.is_seek_bound();
+    let stop = || stop() || progress.poll_stop() || is_in_the_way();
+    let mut linked = HashSet::new();
+    let is_whole = walk(source, b"", options, &stop, &mut 0, |dir, item| {
+        progress.files_total.fetch_add(1, Relaxed);
+        if item.kind != Kind::Dir && !linked.contains(&item.inode) {
+            progress.bytes_total.fetch_add(size(dir, item, &mut linked), Relaxed);
+        }
+    });
+    if !is_whole {
+        progress.files_total.store(0, Relaxed);
+        progress.bytes_total.store(0, Relaxed);
+    }
+    progress.totals_grow.store(false, Relaxed);
+}
+
+/// The number of entries to mirror below a directory of the source.
+#[derive(Debug, Default)]
+pub(crate) struct Below {
+    pub(crate) names: u64,
+    /// At least one of them is not a directory.
+    pub(crate) has_files: bool,
+    /// Directories that could not be read.
+    pub(crate) unread: u64,
+    /// Something could not be read.
+    pub(crate) source_failed: bool,
+}
+
+impl Below {
+    /// Counts what a sender said of a directory.
+    pub(crate) fn of(said: &Said) -> Below {
+        let failed = |loss: Loss| reason_of(loss).is_some();
+        match said {
+            Said::Names(window) => Below {
+                names: window.len() as u64,
+                has_files: window.len() > window.dirs().count(),
+                ..Below::default()
+            },
+            Said::Failed(_, Loss::LeftOut(_), _) | Said::Entered(_) | Said::Left { .. } => {
+                Below::default()
+            }
+            Said::Failed(name, loss, _) if !name.is_empty() => Below {
+                names: 1,
+                has_files: true,
+                source_failed: failed(*loss),
+                ..Below::default()
+            },
+            Said::Closed(loss, _) | Said::Failed(_, loss, _) => Below {
+                unread: u64::from(failed(*loss)),
+                source_failed: failed(*loss),
+                ..Below::default()
+            },
+        }
+    }
+}
+
+/// Counts the entries to mirror below a directory of the source, and the directories that it cannot read.
+pub(crate) fn names_below(
+    source: &Source,
+    path: &[u8],
+    options: &Options,
+    stop: &dyn Fn() -> bool,
+) -> Below {
+    let (mut below, mut unread) = (Below::default(), 0);
+    walk(source, path, options, stop, &mut unread, |_, item| {
+        below.names += 1;
+        below.has_files |= item.kind != Kind::Dir;
+    });
+    Below { unread, source_failed: unread > 0, ..below }
+}
+
+/// Calls `each` for every entry to be mirrored below a directory, and counts the directories that cannot be read.
+/// Returns false if `stop` ended it early.
+fn walk(
+    source: &Source,
+    path: &[u8],
+    options: &Options,
+    stop: &dyn Fn() -> bool,
+    unread: &mut u64,
+    mut each: impl FnMut(&Dir, &DirItem<'_>),
+) -> bool {
+    let (mut dirs, mut buffer) = (vec![path.to_vec()], DirBuffer::default());
+    while let Some(path) = dirs.pop() {
+        let opened = if path.is_empty() {
+            source.top.dir.open_child(c".")
+        } else {
+            source.top.dir.open_below(&path)
+        };
+        let dir = match opened {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened,
+        };
+        let opened = dir.and_then(|dir| Ok((dir.stat()?, dir.volume()?, dir)));
+        let Ok((stat, volume, dir)) = opened else {
+            *unread += 1;
+            continue;
+        };
+        let is_outside = options.one_file_system && stat.device != source.top.stat.device;
+        if is_outside || volume.is_synthetic() && !source.is_synthetic {
+            continue;
+        }
+        dir.list_quietly();
+        let (mut seen, mut stopped) = (0u32, false);
+        let listed = dir.for_each(&mut buffer, |item| {
+            let name = item.name.to_bytes();
+            let path =
+                || if path.is_empty() { name.to_vec() } else { [&path[..], name].join(&b'/') };
+            let is_dir = item.kind == Kind::Dir;
+            if stopped || is_part(name) || !takes(options, name, path, is_dir) {
+                return;
+            }
+            each(&dir, &item);
+            if is_dir {
+                dirs.push(path());
+            }
+            seen += 1;
+            stopped = seen.is_multiple_of(256) && stop();
+        });
+        *unread += u64::from(listed.is_err());
+        if stopped || stop() {
+            return false;
+        }
+    }
+    true
+}
+
+/// Returns the size of a file, and notes it if it has several names. Where another device has the same
+/// number the sum is too small: it is an estimate.
+fn size(dir: &Dir, item: &DirItem<'_>, linked: &mut HashSet<u64>) -> u64 {
+    let Ok(stat) = dir.stat_child(item.name) else { return 0 };
+    if stat.links > 1 {
+        linked.insert(stat.inode);
+    }
+    if stat.kind == Kind::File { stat.size } else { 0 }
+}

@@ -1,0 +1,154 @@
+//! What this process may set on files, and what it therefore has to leave alone.
+
+use fsops::{Stat, Xattr, is_acl};
+
+use crate::reconcile::metadata_support::Keeps;
+
+/// What the process may do.
+#[derive(Clone, Debug)]
+pub(crate) struct Rights {
+    user: u32,
+    groups: Vec<u32>,
+    umask: u32,
+}
+
+/// The owner and group that a file is to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) user: Option<u32>,
+    pub(crate) group: u32,
+}
+
+impl Rights {
+    pub(crate) fn of_process() -> Rights {
+        Rights { user: fsops::effective_user(), groups: fsops::groups(), umask: fsops::umask() }
+    }
+
+    pub(crate) fn user(&self) -> u32 {
+        self.user
+    }
+
+    pub(crate) fn is_root(&self) -> bool {
+        self.user == 0
+    }
+
+    /// Returns which owner a file that has the owner `now`, where `keeps` is kept, is to get to be like
+    /// `wanted`, if another.
+    ///
+    /// Only root gives files away; everybody else can choose among their groups.
+    pub(crate) fn owner(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<Owner> {
+        if !keeps.owners {
+            return None;
+        }
+        let user = Some(wanted.uid).filter(|&uid| self.is_root() && uid != now.0);
+        let may = self.is_root() || self.groups.contains(&wanted.gid);
+        let group = if may { wanted.gid } else { now.1 };
+        (user.is_some() || group != now.1).then_some(Owner { user, group })
+    }
+
+    /// Returns an owner that a file of the owner `now` can be given.
+    pub(crate) fn another(&self, now: (u32, u32)) -> Option<Owner> {
+        let other = |id| if id == 1 { 2 } else { 1 };
+        if self.is_root() {
+            return Some(Owner { user: Some(other(now.0)), group: other(now.1) });
+        }
+        let group = self.groups.iter().copied().find(|&group| group != now.1)?;
+        Some(Owner { user: None, group })
+    }
+
+    /// Returns the permissions that a file of the owner `now` may have to be like `wanted`: the rights of
+    /// another owner are not for this one, and where none are kept whose it is nobody knows. Nothing where
+    /// permissions are not kept.
+    pub(crate) fn mode(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<u32> {
+        if !keeps.modes {
+            return None;
+        }
+        let mode = wanted.mode & 0o7777;
+        if !keeps.owners {
+            return Some(mode & !SET_ID);
+        }
+        let owner = self.owner(keeps, now, wanted);
+        let user = owner.and_then(|owner| owner.user).unwrap_or(now.0);
+        let group = owner.map_or(now.1, |owner| owner.group);
+        let user_bits = if user == wanted.uid { 0 } else { 0o4000 };
+        let group_bits = if group == wanted.gid { 0 } else { 0o2000 };
+        Some(mode & !user_bits & !group_bits)
+    }
+
+    /// Returns the permissions that a new file gets when it is made with `mode`.
+    pub(crate) fn of_new(&self, mode: u32) -> u32 {
+        mode & 0o777 & !self.umask
+    }
+
+    /// Keeps those attributes that can be set where `keeps` is kept: ACLs are permissions.
+    pub(crate) fn settable(&self, keeps: Keeps, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
+        if !keeps.modes {
+            xattrs.retain(|(name, _)| !is_acl(name));
+        }
+        if !self.is_root() {
+            let is_own = |name: &[u8]| name.starts_with(b"user.") || name.starts_with(b"system.");
+            xattrs.retain(|(name, _)| is_own(name));
+        }
+        xattrs
+    }
+
+    /// Returns the permissions that a file may have that was given to whom it can be, and has the owner `now`.
+    pub(crate) fn final_mode(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<u32> {
+        let failed = self.owner(keeps, now, wanted).is_some();
+        self.mode(keeps, now, wanted).map(allowed(failed))
+    }
+}
+
+/// Returns what permissions become of a file that was to be given to somebody: without set-id bits if that
+/// failed, as these were of another owner.
+pub(crate) fn allowed(failed: bool) -> impl Fn(u32) -> u32 {
+    move |mode| if failed { mode & !SET_ID } else { mode }
+}
+
+const SET_ID: u32 = 0o6000;
+
+#[cfg(test)]
+mod tests {
+    use fsops::Stat;
+
+    use super::{Owner, Rights, allowed};
+    use crate::reconcile::metadata_support::Keeps;
+
+    fn like(uid: u32, gid: u32, mode: u32) -> Stat {
+        let stat = Stat::of_path(std::path::Path::new("/")).expect("there is a root");
+        Stat { uid, gid, mode, ..stat }
+    }
+
+    #[test]
+    fn root_gives_files_away_and_others_do_not() {
+        let root = Rights { user: 0, groups: vec![0], umask: 0o022 };
+        let wanted = like(7, 8, 0o6755);
+        assert_eq!(
+            root.owner(Keeps::ALL, (0, 0), &wanted),
+            Some(Owner { user: Some(7), group: 8 })
+        );
+        assert_eq!(root.owner(Keeps::ALL, (7, 8), &wanted), None);
+        assert_eq!(root.mode(Keeps::ALL, (0, 0), &wanted), Some(0o6755));
+        let user = Rights { user: 5, groups: vec![5, 8], umask: 0o022 };
+        assert_eq!(user.owner(Keeps::ALL, (5, 5), &wanted), Some(Owner { user: None, group: 8 }));
+        assert_eq!(user.mode(Keeps::ALL, (5, 5), &wanted), Some(0o2755));
+        assert_eq!(user.owner(Keeps::ALL, (5, 5), &like(7, 9, 0o6755)), None);
+        assert_eq!(user.mode(Keeps::ALL, (5, 5), &like(7, 9, 0o6755)), Some(0o755));
+    }
+
+    #[test]
+    fn what_is_not_kept_is_not_set() {
+        let root = Rights { user: 0, groups: vec![0], umask: 0o022 };
+        let wanted = like(7, 8, 0o6755);
+        let no_owners = Keeps { owners: false, ..Keeps::ALL };
+        assert_eq!(root.owner(no_owners, (0, 0), &wanted), None);
+        // Set-id bits would be those of somebody else.
+        assert_eq!(root.mode(no_owners, (0, 0), &wanted), Some(0o755));
+        assert_eq!(root.mode(Keeps { modes: false, ..Keeps::ALL }, (0, 0), &wanted), None);
+        // Nor if they are its by what the mount says.
+        assert_eq!(root.mode(no_owners, (7, 8), &wanted), Some(0o755));
+        assert_eq!((allowed(true)(0o6755), allowed(false)(0o6755)), (0o755, 0o6755));
+        assert_eq!(root.final_mode(Keeps::ALL, (0, 8), &wanted), Some(0o755));
+        assert_eq!(root.final_mode(Keeps::ALL, (7, 8), &wanted), Some(0o6755));
+    }
+}

@@ -1,0 +1,13 @@
+//! TODO head.
+
+pub(crate) mod buffer;
+pub(crate) mod compare;
+pub(crate) mod copy;
+pub(crate) mod copy_bytes;
+pub(crate) mod create;
+pub(crate) mod decide;
+pub(crate) mod delete;
+pub(crate) mod directory;
+pub(crate) mod metadata_support;
+pub(crate) mod put_in_place;
+pub(crate) mod source_metadata;

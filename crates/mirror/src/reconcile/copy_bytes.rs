@@ -1,0 +1,181 @@
+//! The bytes of a file on their way into its copy: stretches without holes, in the kernel where that can do it, within
+//! a limit if there is one; and read back.
+
+use std::io::{self, ErrorKind};
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{File, NewFile, Op, Stat};
+
+use crate::engine::dir_state::Site;
+use crate::engine::worker::Worker;
+use crate::outcome::Reason;
+use crate::reconcile::compare::destination;
+use crate::reconcile::copy::Proof;
+use crate::reconcile::decide::Failure;
+
+/// Files up to this size are read and written by one call each.
+const SMALL: u64 = 192 << 10;
+
+/// Bytes copied by one call within the kernel: a stop is heard between two.
+const STEP: u64 = 8 << 20;
+
+/// How bytes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Read and written.
+    Buffered,
+    /// By the kernel, if it can.
+    InKernel,
+    /// By the kernel, from a file of the destination: what bandwidth there is to the source does not matter.
+    Within,
+}
+
+impl Worker<'_> {
+    /// Copies the bytes.
+    pub(crate) fn copy_bytes(
+        &mut self,
+        site: &Site,
+        source: &File,
+        new: &NewFile,
+        stat: &Stat,
+    ) -> io::Result<()> {
+        if stat.size == 0 {
+            return Ok(());
+        }
+        let is_limited = self.job.options.bandwidth.rate().is_some();
+        if site.manner.clones && !is_limited && new.clone_from(source)? {
+            return Ok(());
+        }
+        let has_holes = stat.allocated < stat.size;
+        if stat.size <= SMALL && !has_holes {
+            return self.copy_stretch((source, new), (0, stat.size), How::Buffered);
+        }
+        let mut at = 0;
+        while let Some((from, to)) = next_stretch(source, stat, at)? {
+            self.copy_stretch((source, new), (from, to), How::InKernel)?;
+            at = to;
+        }
+        if at < stat.size { new.set_size(stat.size) } else { Ok(()) }
+    }
+
+    /// Copies the bytes from one place to another.
+    pub(crate) fn copy_stretch(
+        &mut self,
+        (source, new): (&File, &NewFile),
+        (mut at, end): (u64, u64),
+        how: How,
+    ) -> io::Result<()> {
+        let mut in_kernel = how != How::Buffered;
+        while at < end {
+            if self.stopped() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            self.call_for_help();
+            let step = if how == How::Within { STEP } else { self.step() }.min(end - at);
+            let copied = if in_kernel { new.copy_range(source, at, step)? } else { None };
+            in_kernel = copied.is_some();
+            let copied = match copied {
+                Some(copied) => copied,
+                None => self.copy_buffered((source, new), at, step)?,
+            };
+            if copied == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            at += copied;
+            if how != How::Within {
+                self.pass(copied)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies some bytes by reading and writing them.
+    fn copy_buffered(
+        &mut self,
+        (source, new): (&File, &NewFile),
+        at: u64,
+        most: u64,
+    ) -> io::Result<u64> {
+        let buffer = self.buffer.get(&self.job.buffers);
+        let length = usize::try_from(most).unwrap_or(usize::MAX).min(buffer.len());
+        let read = source.read_at(&mut buffer[..length], at)?;
+        new.write_at(&buffer[..read], at)?;
+        Ok(read as u64)
+    }
+
+    /// Counts bytes that were copied, and waits until more may be, if there is a limit.
+    fn pass(&mut self, copied: u64) -> io::Result<()> {
+        self.ahead += copied;
+        self.job.progress.bytes_done.fetch_add(copied, Relaxed);
+        let passes = self.job.options.bandwidth.pass_some(copied, self.job.progress);
+        if passes { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
+    }
+
+    /// Returns how many bytes to copy at once: a fraction of a second's, if there is a limit.
+    fn step(&self) -> u64 {
+        self.job
+            .options
+            .bandwidth
+            .rate()
+            .map_or(STEP, |rate| (rate.get() / 16).clamp(1 << 12, STEP))
+    }
+
+    /// Reads the copy back, from the disk, and compares it.
+    pub(crate) fn verify(
+        &mut self,
+        new: &NewFile,
+        proof: &Proof<'_>,
+        stat: &Stat,
+    ) -> Result<(), Failure> {
+        new.sync_and_forget().map_err(destination(Op::Sync))?;
+        let copy = new.reader().map_err(destination(Op::Open))?;
+        let is_alike = match proof {
+            Proof::Original(source) => stat.size == 0 || !self.unlike(source, &copy, stat.size)?,
+            Proof::Digest(digest) => Some(self.digest(&copy, stat.size)?) == *digest,
+        };
+        if is_alike { Ok(()) } else { Err(Some(Reason::Unlike)) }
+    }
+
+    /// Returns BLAKE3 of the first `size` bytes of a file of the destination.
+    pub(crate) fn digest(&mut self, file: &File, size: u64) -> Result<[u8; 32], Failure> {
+        let mut hasher = blake3::Hasher::new();
+        let mut at = 0;
+        while at < size {
+            if self.stopped() {
+                return Err(None);
+            }
+            let buffer = self.buffer.get(&self.job.buffers);
+            let length = buffer.len().min(usize::try_from(size - at).unwrap_or(usize::MAX));
+            let read = file.read_at(&mut buffer[..length], at).map_err(destination(Op::Read))?;
+            if read == 0 {
+                break;
+            }
+            hasher.update(&buffer[..read]);
+            at += read as u64;
+        }
+        Ok(hasher.finalize().into())
+    }
+}
+
+/// Returns from where to where there are data, from `at` on.
+pub(crate) fn next_stretch(source: &File, stat: &Stat, at: u64) -> io::Result<Option<(u64, u64)>> {
+    if at >= stat.size {
+        return Ok(None);
+    }
+    let Some(from) = source.next_data(at)?.filter(|&from| from < stat.size) else {
+        return Ok(None);
+    };
+    Ok(Some((from, source.next_hole(from)?.min(stat.size))))
+}
+
+/// Returns how copying bytes failed; who asked to stop need not be told.
+pub(crate) fn copy_failure(error: io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Interrupted => None,
+        ErrorKind::UnexpectedEof => Some(Reason::Changed),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            destination(Op::Write)(error)
+        }
+        _ => Some(Reason::Source { op: Op::Read, source: error }),
+    }
+}

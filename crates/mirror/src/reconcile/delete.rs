@@ -1,0 +1,388 @@
+//! What is to go from the destination when everything else is done.
+
+use std::ffi::{CStr, CString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Dir, Kind, Op};
+use purge::{Deed, Guard, Refusal, Selection, Target, Why};
+use runtime::Stage;
+use wire::Spared;
+
+use crate::engine::job::Job;
+use crate::engine::worker::joined;
+use crate::model::dir_node::Node;
+use crate::outcome::{Change, Differs, Made, Outcome, Problem, Reason, What};
+use crate::roots::lookalike::Lookalike;
+use crate::{Consent, Options};
+
+/// Names that who is asked sees.
+const SOME: usize = 5;
+
+/// Names that are to go.
+#[derive(Debug, Default)]
+pub(crate) struct Surplus {
+    /// What the source has not, by directory; each name ends in a NUL.
+    names: Vec<(Arc<Node>, Vec<u8>)>,
+    /// Directories that are in the way of what is none, and what that is.
+    obstacles: Vec<(Arc<Node>, CString, Made)>,
+    /// What runs left that were killed.
+    parts: Vec<(Arc<Node>, CString)>,
+}
+
+impl Surplus {
+    pub(crate) fn add(&mut self, node: &Arc<Node>, names: &[&CStr]) {
+        let bytes = names.iter().flat_map(|name| name.to_bytes_with_nul()).copied().collect();
+        self.names.push((Arc::clone(node), bytes));
+    }
+
+    pub(crate) fn obstruct(&mut self, node: &Arc<Node>, name: &CStr, made: Made) {
+        self.obstacles.push((Arc::clone(node), name.to_owned(), made));
+    }
+
+    pub(crate) fn leave_behind(&mut self, node: &Arc<Node>, name: &CStr) {
+        self.parts.push((Arc::clone(node), name.to_owned()));
+    }
+
+    /// Removes it, if all of the source was read, it is not too much, and who is asked agrees.
+    pub(crate) fn settle(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
+        if self.names.is_empty() && self.obstacles.is_empty() && self.parts.is_empty() {
+            return;
+        }
+        let mut guard = Guard::new(None, &[]);
+        for path in job.options.own.paths() {
+            guard.keep(path, Why::Catalog);
+        }
+        if let Some(source) = &job.roots.source {
+            // It may be in the destination by another mount.
+            guard.keep(&source.top.absolute, Why::Source);
+            // So may what is mounted in it.
+            guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
+        }
+        job.progress.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
+        let mut removal = Removal { job, guard, outcome, lookalike: job.roots.lookalike() };
+        for (node, name) in &self.parts {
+            if !job.options.dry_run {
+                removal.in_dir(node, |removal, dir| removal.remove_part(node, dir, name));
+            }
+        }
+        if let Some(why) = removal.objection(&self, ask) {
+            return removal.spare(&self, why);
+        }
+        for (node, names) in &self.names {
+            removal.in_dir(node, |removal, dir| {
+                for name in split(names) {
+                    removal.remove(node, dir, name);
+                }
+            });
+        }
+        for (node, name, made) in self.obstacles {
+            removal.in_dir(&node, |removal, dir| {
+                if let Some(reason) = removal.remove(&node, dir, &name) {
+                    removal.outcome.fail(|| joined(&node, name.to_bytes()), reason);
+                    removal.give_up(&node, dir, &name);
+                } else {
+                    removal.put_in_place(&node, dir, &name, made);
+                }
+            });
+        }
+    }
+}
+
+impl Surplus {
+    /// Returns all that may go but for what runs left.
+    fn all(&self) -> impl Iterator<Item = (&Arc<Node>, &CStr)> {
+        let names =
+            self.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
+        names.chain(self.obstacles.iter().map(|(node, name, _)| (node, name.as_c_str())))
+    }
+}
+
+fn split(names: &[u8]) -> impl Iterator<Item = &CStr> {
+    names.split_inclusive(|&b| b == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+}
+
+/// Removes names from directories of the destination.
+struct Removal<'r, 'j> {
+    job: &'r Job<'j>,
+    guard: Guard,
+    outcome: &'r mut Outcome,
+    /// The source, if a directory here may be it.
+    lookalike: Option<Lookalike<'r>>,
+}
+
+impl Removal<'_, '_> {
+    /// Does something in a directory, and gives it the times it is to have.
+    fn in_dir(&mut self, node: &Node, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
+        if self.job.progress.poll_stop() {
+            return;
+        }
+        let dir = match self.open(node) {
+            Ok(dir) => Arc::new(dir),
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Open, source };
+                return self.outcome.fail(|| node.path(), reason);
+            }
+        };
+        if let Err(Some(reason)) = self.job.open_up(&dir) {
+            self.outcome.fail(|| node.path(), reason);
+        }
+        act(self, &dir);
+        if self.job.options.dry_run {
+            return;
+        }
+        let dressed = node.facts().map_or(Ok(()), |facts| self.job.dress_finally(&dir, facts));
+        if let Err(Some(reason)) = dressed {
+            self.outcome.fail(|| node.path(), reason);
+        }
+    }
+
+    fn open(&self, node: &Node) -> std::io::Result<Dir> {
+        let top = self.job.roots.destination.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
+        match node.parent() {
+            None => top.dir.open_child(c"."),
+            Some(_) => top.dir.open_below(&node.path_there(&self.job.parts)),
+        }
+    }
+
+    /// Returns why nothing is to be removed, if so.
+    fn objection(&mut self, surplus: &Surplus, ask: Option<Consent<'_>>) -> Option<Spared> {
+        surplus.all().next()?;
+        let Options { max_delete, allow_empty, dry_run, .. } = *self.job.options;
+        if self.outcome.source_failed {
+            return Some(Spared::SourceFailed);
+        }
+        if !self.outcome.has_files && !allow_empty {
+            return Some(Spared::SourceEmpty);
+        }
+        let is_incomplete = self.outcome.failed > self.outcome.unremoved;
+        if self.job.roots.may_show_source(is_incomplete) {
+            return Some(Spared::NotCopied);
+        }
+        let ask = ask.filter(|_| !dry_run);
+        if max_delete.is_none() && ask.is_none() {
+            return None;
+        }
+        let entries = self.count(surplus);
+        if max_delete.is_some_and(|most| entries > most) {
+            self.outcome.spared_entries = entries;
+            return Some(Spared::TooMany);
+        }
+        let some = surplus.all().take(SOME);
+        let removal = crate::Removal {
+            entries,
+            names: surplus.all().count() as u64,
+            some: some.map(|(node, name)| joined(node, name.to_bytes())).collect(),
+            source: self.outcome.names,
+            unchanged: self.outcome.unchanged(),
+        };
+        ask.filter(|_| !self.job.progress.poll_stop())
+            .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))
+    }
+
+    /// Returns how many entries would go, at least.
+    fn count(&mut self, surplus: &Surplus) -> u64 {
+        let mut entries = 0;
+        for (node, name) in surplus.all() {
+            let Ok(dir) = self.open(node) else { continue };
+            let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
+            entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
+                Some(target) => {
+                    let counted = self.purge(&target, Deed::Count, self.selection(&target), None);
+                    counted.files + counted.dirs
+                }
+                None => 1,
+            };
+        }
+        entries
+    }
+
+    fn spare(&mut self, surplus: &Surplus, why: Spared) {
+        self.outcome.spared += surplus.all().count() as u64;
+        self.outcome.spared_why = why;
+        for (node, name, _) in &surplus.obstacles {
+            self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Kept);
+            if !self.job.options.dry_run {
+                self.in_dir(node, |removal, dir| removal.give_up(node, dir, name));
+            }
+        }
+    }
+
+    /// Gives what was made under a temporary name the one that a directory had.
+    fn put_in_place(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr, made: Made) {
+        if self.job.progress.poll_stop() {
+            return;
+        }
+        if !self.job.options.dry_run
+            && let Err(source) = dir.replace(&self.job.parts.of(name), name)
+        {
+            let reason = Reason::Destination { op: Op::Rename, source };
+            self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+            return self.give_up(node, dir, name);
+        }
+        self.outcome.count(&made);
+        self.job.tell(|| made.change(joined(node, name.to_bytes())));
+    }
+
+    /// Removes what was made for a name that it cannot get.
+    fn give_up(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr) {
+        if self.job.options.dry_run {
+            return;
+        }
+        let part = self.job.parts.of(name);
+        self.remove_part(node, dir, &part);
+    }
+
+    /// Removes a temporary name, and all in it if it is a directory.
+    fn remove_part(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) {
+        match dir.remove_name(name) {
+            Err(e) if e.kind() == ErrorKind::IsADirectory => {
+                let removed = self
+                    .check(dir, node, name)
+                    .map(|target| self.purge(&target, Deed::Remove, Selection::default(), None));
+                self.note_removal(node, name, removed);
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Remove, source };
+                self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
+            }
+            Ok(()) => {}
+        }
+    }
+
+    /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror; returns why a
+    /// directory stays.
+    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+        if self.job.progress.poll_stop() {
+            return None;
+        }
+        let path = || joined(node, name.to_bytes());
+        let removed = match dir.stat_child(name) {
+            Ok(stat) if stat.kind == Kind::Dir => return self.remove_dir(node, dir, name),
+            Ok(stat) if self.job.options.dry_run => Ok(stat.kind),
+            Ok(stat) => {
+                let removed = dir.remove_name(name).map_err(|source| (Op::Remove, source));
+                removed.map(|()| stat.kind)
+            }
+            Err(source) => Err((Op::Stat, source)),
+        };
+        match removed {
+            // Somebody else removed it: FUSE, too, hides a removed file under another name while it is open.
+            Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
+            Ok(kind) => {
+                self.outcome.removed += 1;
+                self.job.progress.removed_done.fetch_add(1, Relaxed);
+                self.job.tell(|| removal_of(&path(), kind));
+            }
+            Err((op, source)) => {
+                self.outcome.fail_to_remove(path, Reason::Destination { op, source });
+            }
+        }
+        None
+    }
+
+    fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+        let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.progress);
+        if let Some(path) = self.lookalike.as_ref().and_then(find) {
+            self.outcome.fail_to_remove(|| joined(node, &path), Reason::MayBeSource);
+            return Some(Reason::Remains);
+        }
+        let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
+        let removed = self.check(dir, node, name).map(|target| {
+            let tell = |path: &[u8], is_dir| {
+                let kind = if is_dir { Kind::Dir } else { Kind::Unknown };
+                self.job.tell(|| removal_of(path, kind));
+            };
+            let tell: Option<purge::Tell<'_>> = self.job.tell.map(|_| &tell as _);
+            self.purge(&target, deed, self.selection(&target), tell)
+        });
+        let stays = match &removed {
+            Ok(outcome) if outcome.unselected > 0 => Some(Reason::HoldsExcluded),
+            Ok(outcome) if outcome.failed == 0 => None,
+            Ok(_) | Err(_) => Some(Reason::Remains),
+        };
+        self.outcome.removed += self.note_removal(node, name, removed);
+        stays
+    }
+
+    /// Notes what could not be removed of a directory; returns how many entries are gone.
+    fn note_removal(
+        &mut self,
+        node: &Node,
+        name: &CStr,
+        removed: Result<purge::Outcome, Refusal>,
+    ) -> u64 {
+        let outcome = match removed {
+            Ok(outcome) => outcome,
+            Err(refusal) => {
+                let reason = Reason::from(purge::Reason::from(refusal));
+                self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
+                return 0;
+            }
+        };
+        self.outcome.failed += outcome.failed;
+        self.outcome.unremoved += outcome.failed;
+        for problem in outcome.problems {
+            self.outcome.keep(|| Problem { path: problem.path, reason: problem.reason.into() });
+        }
+        outcome.files + outcome.dirs
+    }
+
+    fn target(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Option<Target> {
+        self.check(dir, node, name).ok()
+    }
+
+    fn check(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Result<Target, Refusal> {
+        let path = self.absolute(node, name);
+        self.guard.check_in(Arc::clone(dir), &path, &joined(node, name.to_bytes()))
+    }
+
+    fn absolute(&self, node: &Node, name: &CStr) -> Vec<u8> {
+        let top = self.job.roots.destination.as_ref();
+        let top = top.map_or(&b""[..], |top| top.absolute.as_os_str().as_bytes());
+        [top, b"/", &joined(node, name.to_bytes())].concat()
+    }
+
+    /// Returns what is to go of a directory that the source does not have.
+    fn selection(&self, target: &Target) -> Selection {
+        let Options { include, exclude, .. } = self.job.options;
+        Selection {
+            include: include.clone(),
+            exclude: exclude.clone(),
+            above: target.given().to_vec(),
+            by_files: true,
+            ..Selection::default()
+        }
+    }
+
+    fn purge(
+        &self,
+        target: &Target,
+        deed: Deed,
+        selection: Selection,
+        tell: Option<purge::Tell<'_>>,
+    ) -> purge::Outcome {
+        let options = purge::Options {
+            deed,
+            selection,
+            keep_root: false,
+            opens_up: true,
+            cross_mounts: false,
+            guarded: self.guard.keys(),
+            threads: self.job.options.threads,
+            disks: Arc::clone(&self.job.options.disks),
+            open_dirs: self.job.options.open_dirs,
+            throttle: Arc::default(),
+        };
+        // Whether it was stopped the caller sees too.
+        purge::purge(std::slice::from_ref(target), &options, self.job.progress, tell).0
+    }
+}
+
+fn removal_of(path: &[u8], kind: Kind) -> Change {
+    let (what, path, differs) = (What::Removed, path.into(), Differs::default());
+    Change { what, path, kind, size: None, to: None, differs }
+}

@@ -1,0 +1,6 @@
+//! TODO head.
+
+pub(crate) mod dispatch;
+pub(crate) mod pending;
+pub(crate) mod receive_loop;
+pub(crate) mod session;

@@ -1,0 +1,225 @@
+//! Detects a tree that can be seen under two paths, because a FUSE or network file system or overlayfs shows files of
+//! another file system. Device and inode numbers do not reveal there that two directories are the same.
+//!
+//! The certain test is a marker: a directory in the destination with a name that nobody else can have. If the marker
+//! shows up in a directory of the source, or in a directory above the source, that directory is the destination. It is
+//! made only if the source or the destination is on such a file system, or if something is mounted in the source. The
+//! end of the run removes it. If it cannot be made, nothing may be removed from the destination.
+//!
+//! A pool of several directories (mergerfs) may make the marker in another branch than the source's. So the source is
+//! also compared with what the destination has in its place, by times that nobody can set. A dry run makes no marker and
+//! has only this comparison.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use fsops::{Ctimes, Dir, DirBuffer, Kind, Stat, Time, Volume};
+
+use crate::model::temp_name::Parts;
+use crate::roots::{Refusal, Roots, Source, Top};
+
+/// How many entries of two directories are compared to find out whether the directories are the same.
+const SOME: usize = 16;
+
+/// A directory in the destination whose name identifies the destination under other paths.
+#[derive(Debug)]
+pub(crate) struct Marker {
+    name: CString,
+    /// Whether any file system can show the destination, and not only one that shows files of others.
+    anywhere: bool,
+}
+
+impl Roots {
+    /// Refuses a source that is inside the destination under a second path. Makes the marker that identifies the
+    /// destination inside the source.
+    pub(crate) fn see_through(&mut self, dry_run: bool) -> Result<(), Refusal> {
+        let (Some(source), Some(there)) = (&self.source, &self.destination) else { return Ok(()) };
+        let is_one_shown = source.is_shown_or(there);
+        if !is_one_shown && (dry_run || !source.mounts_below) {
+            return Ok(());
+        }
+        let marker = if dry_run { None } else { Some(there.mark_by_name()) };
+        let (marker, unmarked) = match marker {
+            Some(Err(error)) => (None, Some(error)),
+            marker => (marker.and_then(Result::ok), None),
+        };
+        let is_seen = marker.as_ref().is_some_and(|name| source.is_in_marked(name));
+        let has_ctimes = || there.has_ctimes(marker.as_deref());
+        let is_inside = is_seen || is_one_shown && source.is_shown_in(there, has_ctimes());
+        let refused = is_inside.then(|| source.seen_inside(there));
+        self.marker = marker.map(|name| Marker { name, anywhere: there.is_shown() });
+        self.unmarked = unmarked.filter(|_| is_one_shown);
+        match refused {
+            Some(refusal) => {
+                self.unmark();
+                Err(refusal)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to remove anything from the destination if it may contain the source and the marker that would reveal
+    /// that cannot be made. Removes the destination if it was made.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Unmarked`]. Nothing has been changed.
+    pub fn suit_deletion(&self) -> Result<(), Refusal> {
+        let (Some(error), Some(source), Some(there)) =
+            (&self.unmarked, &self.source, &self.destination)
+        else {
+            return Ok(());
+        };
+        self.undo();
+        let (path, destination) = (source.top.absolute.clone(), there.absolute.clone());
+        let source = error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error);
+        Err(Refusal::Unmarked { path, destination, source })
+    }
+
+    /// Returns whether what is to be removed from the destination may be the only copy of something in the source: if not
+    /// all of the source could be copied, and another path may lead from the source into the destination.
+    pub(crate) fn may_show_source(&self, is_incomplete: bool) -> bool {
+        let (Some(source), Some(there)) = (&self.source, &self.destination) else { return false };
+        let is_shown = || source.mounts_below || source.is_shown_or(there);
+        self.unmarked.is_some() || is_incomplete && is_shown()
+    }
+
+    /// Returns whether the source or the destination is on a file system that can show files of another one.
+    pub(crate) fn is_one_shown(&self) -> bool {
+        let both = self.source.as_ref().zip(self.destination.as_ref());
+        both.is_some_and(|(source, there)| source.is_shown_or(there))
+    }
+
+    /// Returns whether a directory of the source is the destination.
+    pub(crate) fn is_destination(&self, dir: &Dir, stat: &Stat, volume: &Volume) -> bool {
+        let Some(there) = &self.destination else { return false };
+        let has_marker = |marker: &Marker| {
+            // On one device the inode numbers tell, unless the file system makes them up.
+            (stat.device != there.stat.device || !volume.keeps_numbers())
+                && (marker.anywhere || volume.shows_others(stat.device))
+                && dir.stat_child(&marker.name).is_ok()
+        };
+        stat.key() == there.stat.key() || self.marker.as_ref().is_some_and(has_marker)
+    }
+
+    /// Removes the marker and restores the times that the destination had before.
+    fn unmark(&mut self) {
+        let Some((marker, there)) = self.marker.take().zip(self.destination.as_ref()) else {
+            return;
+        };
+        if there.dir.remove_empty_dir(&marker.name).is_ok() {
+            // A failure to set times is ignored: nothing else was changed.
+            let _refused = there.dir.set_times(there.stat.atime, there.stat.mtime);
+        }
+    }
+
+    /// Removes the marker, if it is still there, and keeps the times that the run gave to the destination.
+    pub(crate) fn clear_marker(&mut self) {
+        let Some((marker, there)) = self.marker.take().zip(self.destination.as_ref()) else {
+            return;
+        };
+        let Ok(now) = there.dir.stat() else { return };
+        // The run may have removed it with all other temporary names.
+        if there.dir.remove_empty_dir(&marker.name).is_ok() {
+            let _refused = there.dir.set_times(now.atime, now.mtime);
+        }
+    }
+}
+
+impl Top {
+    /// Returns whether it is on a file system that can show files of another one.
+    fn is_shown(&self) -> bool {
+        self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
+    }
+
+    /// Makes the marker and returns its name.
+    fn mark_by_name(&self) -> io::Result<CString> {
+        let name = Parts::new().of(c"");
+        self.dir.make_private_dir(&name).map(|()| name)
+    }
+
+    /// Returns whether status change times here are real. Some file systems report the modification time instead; the
+    /// marker, if there is one, shows whether this one does.
+    fn has_ctimes(&self, marker: Option<&CStr>) -> bool {
+        let volume = self.dir.volume();
+        if volume.is_ok_and(|volume| Ctimes::read().are_likely(&volume, self.stat.device)) {
+            return true;
+        }
+        let long_ago = Time::from_ns(1_000_000_000);
+        marker.is_some_and(|marker| {
+            self.dir.set_child_times(marker, long_ago, long_ago).is_ok()
+                && self.dir.stat_child_now(marker).is_ok_and(|now| now.ctime_ns > long_ago.as_ns())
+        })
+    }
+}
+
+impl Source {
+    /// Returns the refusal of a source that is inside the destination `there`.
+    pub(crate) fn seen_inside(&self, there: &Top) -> Refusal {
+        let (path, destination) = (self.top.absolute.clone(), there.absolute.clone());
+        Refusal::SourceSeenInside { path, destination }
+    }
+
+    /// Returns whether this or the destination `there` is on a file system that can show files of another one.
+    fn is_shown_or(&self, there: &Top) -> bool {
+        self.top.is_shown() || there.is_shown()
+    }
+
+    /// Returns whether the source, or a directory above it, contains the marker.
+    fn is_in_marked(&self, marker: &CStr) -> bool {
+        let marker = std::ffi::OsStr::from_bytes(marker.to_bytes());
+        let is_marked = |dir: &Path| Stat::of_path(&dir.join(marker)).is_ok();
+        self.top.absolute.ancestors().any(is_marked)
+    }
+
+    /// Returns whether the destination contains the source itself where it would if the destination were one of the
+    /// directories above the source.
+    fn is_shown_in(&self, there: &Top, has_ctimes: bool) -> bool {
+        let path = &self.top.absolute;
+        path.ancestors().filter_map(|above| path.strip_prefix(above).ok()).any(|rest| {
+            let other = match rest.as_os_str().as_bytes() {
+                b"" => there.dir.open_child(c"."),
+                rest => there.dir.open_below(rest),
+            };
+            other.is_ok_and(|other| is_same(&self.top.dir, &other, has_ctimes))
+        })
+    }
+}
+
+/// Returns whether two directories are the same, judged by some of the files in them. Directories without files are
+/// judged by subdirectories, and empty ones by themselves: of a directory that is in several branches a pool shows one.
+fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
+    let (mut files, mut dirs): (Vec<CString>, Vec<CString>) = (Vec::new(), Vec::new());
+    let listed = one.open_child(c".").and_then(|list| {
+        list.list_quietly();
+        list.list_some(&mut DirBuffer::default(), |item| {
+            let some = if item.kind == Kind::Dir { &mut dirs } else { &mut files };
+            if some.len() < SOME {
+                some.push(item.name.to_owned());
+            }
+        })
+    });
+    let some = if files.is_empty() { dirs } else { files };
+    let is_same = |one: &Stat, other: &Stat| is_same_inode(one, other, has_ctimes);
+    let is_one = |name: &CString| {
+        let both = one.stat_child(name).and_then(|one| Ok((one, other.stat_child(name)?)));
+        both.is_ok_and(|(one, other)| is_same(&one, &other))
+    };
+    let are_one = || Ok::<_, io::Error>(is_same(&one.stat()?, &other.stat()?));
+    listed.is_ok()
+        && if some.is_empty() { are_one().unwrap_or(false) } else { some.iter().all(is_one) }
+}
+
+/// Returns whether two inodes are the same, judged by what nobody can set: the status change time, to the nanosecond.
+fn is_same_inode(one: &Stat, other: &Stat, has_ctimes: bool) -> bool {
+    let size = |stat: &Stat| if stat.kind == Kind::Dir { 0 } else { stat.size };
+    let known = |stat: &Stat| (stat.kind, size(stat), stat.mtime, stat.ctime_ns);
+    // On one device the inode numbers tell them apart.
+    one.device != other.device
+        && known(one) == known(other)
+        // Whole seconds are too coarse: many files share them.
+        && one.ctime_ns % 1_000_000_000 != 0
+        && (has_ctimes || one.ctime_ns != one.mtime_ns())
+}
