@@ -30,6 +30,7 @@ mod reconcile;
 mod remote;
 mod reuse;
 mod roots;
+mod run;
 
 use std::sync::Arc;
 
@@ -38,12 +39,14 @@ use runtime::Throttle;
 use walk::{Globs, Own};
 
 pub use engine::estimate::survey;
-pub use engine::job::{mirror, receive};
-pub use outcome::{Change, Differs, Outcome, Problem, Reason, Removal, What};
+pub use model::change::{Change, Differs, What};
+pub use model::content::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
+pub use model::reason::{Problem, Reason};
+pub use outcome::{Outcome, Removal};
 pub use remote::report::{Reports, push, receive_and_report};
 pub use remote::sender::send;
-pub use reuse::contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
 pub use roots::{Refusal, Roots, Source};
+pub use run::{mirror, receive};
 pub use wire::{Cause, LeftOut, Spared};
 
 /// How to mirror.

@@ -13,13 +13,13 @@ use fsops::{Dir, DirBuffer, DirItem, Kind, Stat};
 use wire::LeftOut;
 
 use crate::Options;
-use crate::engine::job::{is_store, takes};
-use crate::engine::worker::joined;
 use crate::model::attributes::Attributes;
+use crate::model::content::Hint;
 use crate::model::dir_node::Node;
+use crate::model::selection::is_store;
+use crate::model::selection::takes;
 use crate::model::temp_name::is_part;
-use crate::remote::receiver::session::Credit;
-use crate::reuse::contents::Hint;
+use crate::remote::receiver::connection::Credit;
 
 /// Bytes of names in a window: 2,000 names or so, a call or two of the listing. With four times as much, sixteen
 /// threads took 21 MB instead of 16 for the tree of 3.2 million links, and one directory of 200,000 files took as long.
@@ -106,7 +106,7 @@ impl Window {
                 let name = item.name.to_bytes();
                 if let Some(why) = is_own(name, kind) {
                     leave_out(why, name);
-                } else if takes(options, name, || joined(node, name), kind == Kind::Dir) {
+                } else if takes(options, name, || node.child_path(name), kind == Kind::Dir) {
                     window.push(&item, kind);
                 }
             });

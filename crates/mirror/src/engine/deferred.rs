@@ -11,12 +11,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use device::WaitMeter;
 use fsops::{File, Stat};
 
-use crate::engine::dir_state::Waiter;
 use crate::engine::disk_probe as probe;
-use crate::engine::job::Task;
+use crate::engine::entry::Name;
+use crate::engine::task::PutOff;
+use crate::engine::task::Task;
 use crate::engine::worker::Worker;
-use crate::outcome::Differs;
-use crate::reconcile::decide::{Failure, Name, Settled};
+use crate::model::change::Differs;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
 
 /// Files that are put off, and names that wait for one of them to have another, before no more directories are
 /// listed; each takes some 400 bytes at most, and holds its directory.
@@ -29,22 +31,6 @@ const FETCHED: u64 = 1 << 20;
 /// Bytes that take longer to read than to get at. A file of more that has other names is not put off, as all who
 /// come to these meanwhile leave them with it: 16 threads took 28 MB instead of 13 for files of 32,766 names each.
 const LONG: u64 = 1 << 20;
-
-/// A file that is to be copied when it is its turn.
-#[derive(Debug)]
-pub(crate) struct PutOff {
-    waiter: Waiter,
-    stat: Stat,
-    instead: Option<Differs>,
-    /// Where it begins on the device, in bytes.
-    pub(crate) place: u64,
-}
-
-impl PutOff {
-    pub(crate) fn name(&self) -> Name<'_> {
-        Name::of(&self.waiter.shared, self.waiter.index)
-    }
-}
 
 impl Worker<'_> {
     /// Returns whether a file was put off, as its content lies on a disk with an arm.
@@ -67,7 +53,7 @@ impl Worker<'_> {
         let number = self.job.put_off.fetch_add(1, Relaxed) + 1;
         self.job.queue.enqueue_sorted(&mut vec![Task::Copy(Arc::new(put_off))]);
         if number == probe::FILES {
-            self.job.try_disk();
+            self.try_disk();
         }
         true
     }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fsops::{Dir, DirBuffer, Kind};
 use hashbrown::HashTable;
 
-use crate::model::temp_name::{is_part, start_of};
+use crate::model::temp_name::is_part;
+use crate::model::temp_name::start_of;
 
 /// The names of a directory.
 #[derive(Debug, Default)]

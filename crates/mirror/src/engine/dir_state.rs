@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsops::{Kind, Stat};
 
-use crate::engine::batch::{Turn, Window};
-use crate::engine::dest_listing::{Present, There};
+use crate::engine::batch::Turn;
+use crate::engine::batch::Window;
+use crate::engine::dest_listing::Present;
+use crate::engine::dest_listing::There;
 use crate::model::dir_node::Node;
-use crate::remote::receiver::dispatch::Arrived;
 
 /// A directory whose names are being dealt with.
 #[derive(Debug)]
@@ -36,7 +37,26 @@ pub(crate) struct Site {
 #[derive(Debug, Default)]
 struct InTurn {
     is_busy: bool,
-    rest: VecDeque<Arc<Arrived>>,
+    rest: VecDeque<NameWork>,
+}
+
+/// Names of a directory that one worker deals with after the other.
+#[derive(Clone, Debug)]
+pub(crate) enum NameWork {
+    /// Names that were listed.
+    Batch(Arc<Shared>),
+    /// Names whose file is at the destination now, or failed to get there; all of one directory or none.
+    Waiters(Arc<[Waiter]>),
+}
+
+impl NameWork {
+    /// Returns the directory that the first name is in.
+    pub(crate) fn site(&self) -> Option<&Arc<Site>> {
+        match self {
+            NameWork::Batch(shared) => Some(&shared.site),
+            NameWork::Waiters(waiters) => waiters.first().map(|first| &first.shared.site),
+        }
+    }
 }
 
 /// A directory in a directory.
@@ -155,11 +175,11 @@ impl Site {
     }
 
     /// Does some work, and what comes meanwhile; leaves it to another worker if one is at it.
-    pub(crate) fn in_turn(&self, first: &Arc<Arrived>, mut work: impl FnMut(&Arrived)) {
+    pub(crate) fn in_turn(&self, first: &NameWork, mut work: impl FnMut(&NameWork)) {
         let in_turn = || self.in_turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut turn = in_turn();
         if turn.is_busy {
-            return turn.rest.push_back(Arc::clone(first));
+            return turn.rest.push_back(first.clone());
         }
         turn.is_busy = true;
         drop(turn);

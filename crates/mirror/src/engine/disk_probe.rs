@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use device::{Probe, spread};
 use runtime::ThreadUsage;
 
-use crate::engine::deferred::PutOff;
-use crate::engine::job::{Job, Task};
+use crate::engine::task::PutOff;
+use crate::engine::task::Task;
 use crate::engine::worker::Worker;
 
 /// Files that are put off before there is a trial: twice what it needs, as some are cached.
@@ -21,37 +21,30 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Bytes of a read: the smallest there is, so that time is the way to it.
 const LENGTH: usize = 4096;
 
-impl Job<'_> {
+impl Worker<'_> {
     /// Holds the trial, if there was none and nobody knows.
     pub(crate) fn try_disk(&self) {
-        if !self.disk.is_auto() || self.disk.is_classified() || self.is_tried.swap(true, Relaxed) {
+        let job = self.job;
+        if !job.disk.is_auto() || job.disk.is_classified() || job.is_tried.swap(true, Relaxed) {
             return;
         }
         // Nobody else may fetch them meanwhile, nor anything else.
         let mut files: Vec<Arc<PutOff>> = Vec::new();
-        while let Some(Task::Copy(put_off)) = self.queue.take_if(Task::is_copy) {
+        while let Some(Task::Copy(put_off)) = job.queue.take_if(Task::is_copy) {
             files.push(put_off);
         }
-        self.queue.limit(1);
+        job.queue.limit(1);
         let end = Instant::now() + PATIENCE;
-        while !self.queue.is_one_at_work() && Instant::now() < end {
+        while !job.queue.is_one_at_work() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }
         let numbers: Vec<usize> = spread(files.len()).collect();
         let fetch = |worker: &mut Worker<'_>, n: usize| fetch(worker, &files[n]);
-        if let Some(probe) = Probe::run(&numbers, || Worker::new(self), fetch) {
-            self.disk.classify(probe);
+        if let Some(probe) = Probe::run(&numbers, || Worker::new(job), fetch) {
+            job.disk.classify(probe);
         }
-        self.limit_pool();
-        self.queue.enqueue_sorted(&mut files.into_iter().map(Task::Copy).collect());
-    }
-
-    /// Leaves an arm to one worker: it goes where that sends it. Two take a third longer, and sixteen twice as
-    /// long, for 30,000 files on the simulated disk.
-    pub(crate) fn limit_pool(&self) {
-        let is_one =
-            self.options.threads.grows && self.disk.is_classified() && self.goes_by_place();
-        self.queue.limit(if is_one { 1 } else { usize::MAX });
+        job.limit_pool();
+        job.queue.enqueue_sorted(&mut files.into_iter().map(Task::Copy).collect());
     }
 }
 

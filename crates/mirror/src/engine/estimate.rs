@@ -11,7 +11,7 @@ use runtime::Progress;
 use wire::Loss;
 
 use crate::Options;
-use crate::engine::job::takes;
+use crate::model::selection::takes;
 use crate::model::temp_name::is_part;
 use crate::remote::receiver::pending::reason_of;
 use crate::remote::receiver::session::Said;

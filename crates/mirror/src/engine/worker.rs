@@ -13,13 +13,20 @@ use wire::Summary;
 
 use crate::engine::batch::Window;
 use crate::engine::dest_listing::Present;
-use crate::engine::dir_cache::{Held, Side};
-use crate::engine::dir_state::{Shared, Site, Waiter};
-use crate::engine::estimate::{Below, names_below};
-use crate::engine::job::{Job, Task};
+use crate::engine::dir_cache::Held;
+use crate::engine::dir_cache::Side;
+use crate::engine::dir_state::Shared;
+use crate::engine::dir_state::Site;
+use crate::engine::dir_state::Waiter;
+use crate::engine::estimate::Below;
+use crate::engine::estimate::names_below;
+use crate::engine::job::Job;
+use crate::engine::task::Task;
 use crate::hardlinks::table::Key;
-use crate::model::dir_node::{GONE, Node};
-use crate::outcome::{Outcome, Reason};
+use crate::model::dir_node::GONE;
+use crate::model::dir_node::Node;
+use crate::model::reason::Reason;
+use crate::outcome::Outcome;
 use crate::reconcile::buffer::Buffer;
 
 /// How long a directory that was just renamed may be without a name that is known: far longer than it takes
@@ -121,7 +128,7 @@ impl<'a> Worker<'a> {
     /// Sends what was said to the other host, if there is one, and has others know what there is to do.
     fn flush(&mut self) {
         if let Some(far) = &self.job.far {
-            far.flush();
+            far.connection.flush();
             self.pass_on();
         }
     }
@@ -139,7 +146,7 @@ impl<'a> Worker<'a> {
 
     pub(crate) fn stopped(&self) -> bool {
         Progress::poll_stop(self.job.progress)
-            || self.job.far.as_ref().is_some_and(|far| far.is_broken())
+            || self.job.far.as_ref().is_some_and(|far| far.connection.is_broken())
     }
 
     pub(crate) fn push(&mut self, inode: u64, node: Arc<Node>) {
@@ -199,7 +206,7 @@ impl<'a> Worker<'a> {
 
     /// Notes that something of a directory could not be mirrored.
     pub(crate) fn fail(&mut self, node: &Node, name: &[u8], reason: Reason) {
-        self.outcome.fail(|| joined(node, name), reason);
+        self.outcome.fail(|| node.child_path(name), reason);
     }
 
     /// Notes that a directory could not be mirrored, and counts what is in it and so is not there either.
@@ -258,7 +265,8 @@ impl<'a> Worker<'a> {
         };
         loop {
             let Worker { listing, outcome, .. } = self;
-            let leave_out = |why, name: &[u8]| outcome.leave_out(why, || joined(&site.node, name));
+            let leave_out =
+                |why, name: &[u8]| outcome.leave_out(why, || site.node.child_path(name));
             let (mut window, more) =
                 Window::fill(&dir, &site.node, self.job.options, listing, leave_out);
             site.put_in_order(&mut window);
@@ -338,14 +346,4 @@ impl<'a> Worker<'a> {
 fn is_elsewhere(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     [libc::ENOENT, libc::ENOTDIR, libc::ELOOP].map(Some).contains(&number)
-}
-
-/// Returns the path of something in a directory, below the top.
-pub(crate) fn joined(node: &Node, name: &[u8]) -> Vec<u8> {
-    let mut path = node.path();
-    if !name.is_empty() && !path.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name);
-    path
 }

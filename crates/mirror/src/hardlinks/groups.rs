@@ -18,7 +18,10 @@ use walk::Names;
 
 use crate::engine::dir_state::Waiter;
 use crate::hardlinks::inode_set::Claimed;
-use crate::hardlinks::table::{Group, Key, MANY, Table};
+use crate::hardlinks::table::Group;
+use crate::hardlinks::table::Key;
+use crate::hardlinks::table::MANY;
+use crate::hardlinks::table::Table;
 use crate::model::dir_node::Node;
 
 /// What names are linked to.

@@ -6,12 +6,19 @@ use std::sync::PoisonError;
 use fsops::{FileKey, Kind, Op, Stat};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::worker::{Worker, joined};
-use crate::hardlinks::groups::{Known, Leader, leader};
+use crate::engine::entry::Name;
+use crate::engine::worker::Worker;
+use crate::hardlinks::groups::Known;
+use crate::hardlinks::groups::Leader;
+use crate::hardlinks::groups::leader;
 use crate::hardlinks::table::Key;
-use crate::outcome::{Differs, Made, Outcome, What};
-use crate::reconcile::compare::destination;
-use crate::reconcile::decide::{Failure, Name, Settled};
+use crate::model::change::Differs;
+use crate::model::change::Made;
+use crate::model::change::What;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
+use crate::model::settled::destination;
+use crate::outcome::Outcome;
 use crate::reconcile::put_in_place::is_taken;
 
 impl Worker<'_> {
@@ -60,7 +67,7 @@ impl Worker<'_> {
     }
 
     fn was_linked(&mut self, name: Name<'_>, leader: &Leader) {
-        let to = self.job.tell.map(|_| joined(&leader.node, leader.name.as_bytes()));
+        let to = self.job.tell.map(|_| leader.node.child_path(leader.name.as_bytes()));
         let differs = Differs { links: name.there.is_some(), ..Differs::default() };
         self.note(name, Made { what: What::Linked, kind: Kind::File, size: 0, to, differs });
     }

@@ -7,8 +7,8 @@ use std::io;
 
 use fsops::{Xattr, is_acl, xattrs_differ};
 
+use crate::model::metadata_support::Keeps;
 use crate::model::ownership::Rights;
-use crate::reconcile::metadata_support::Keeps;
 
 /// What something is to have.
 #[derive(Clone, Debug, Default)]
@@ -72,8 +72,8 @@ impl Attributes {
 #[cfg(test)]
 mod tests {
     use super::Attributes;
+    use crate::model::metadata_support::Keeps;
     use crate::model::ownership::Rights;
-    use crate::reconcile::metadata_support::Keeps;
 
     const ACL: &str = "system.posix_acl_access";
 

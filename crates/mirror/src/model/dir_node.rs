@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 use fsops::{Stat, Xattr};
 
 use crate::model::attributes::Attributes;
+use crate::model::metadata_support::Keeps;
 use crate::model::temp_name::Parts;
-use crate::reconcile::metadata_support::Keeps;
 
 /// One directory of the tree, on both sides.
 #[derive(Debug)]
@@ -146,6 +146,16 @@ impl Node {
     /// Returns its name at the destination, as it is at the moment.
     pub(crate) fn name_there(&self, parts: &Parts) -> std::ffi::CString {
         if self.is(ASIDE) { parts.of(&self.name) } else { (*self.name).to_owned() }
+    }
+
+    /// Returns the path of something in the directory, below the top.
+    pub(crate) fn child_path(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = self.path();
+        if !name.is_empty() && !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        path
     }
 
     fn joined(&self, name: impl Fn(&Node) -> Vec<u8>) -> Vec<u8> {

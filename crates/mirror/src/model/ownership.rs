@@ -2,7 +2,7 @@
 
 use fsops::{Stat, Xattr, is_acl};
 
-use crate::reconcile::metadata_support::Keeps;
+use crate::model::metadata_support::Keeps;
 
 /// What the process may do.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ mod tests {
     use fsops::Stat;
 
     use super::{Owner, Rights, allowed};
-    use crate::reconcile::metadata_support::Keeps;
+    use crate::model::metadata_support::Keeps;
 
     fn like(uid: u32, gid: u32, mode: u32) -> Stat {
         let stat = Stat::of_path(std::path::Path::new("/")).expect("there is a root");

@@ -4,10 +4,12 @@ use content::{Manner, partition};
 use fsops::{Dir, Kind, Op, Stat};
 
 use crate::engine::dir_cache::Side;
+use crate::engine::entry::Name;
 use crate::engine::worker::Worker;
-use crate::outcome::{Differs, Reason};
-use crate::reconcile::decide::{Failure, Name};
-use crate::reconcile::metadata_support::Keeps;
+use crate::model::change::Differs;
+use crate::model::metadata_support::Keeps;
+use crate::model::settled::Failure;
+use crate::model::settled::destination;
 
 impl Worker<'_> {
     /// Compares what has a name on both sides.
@@ -93,9 +95,4 @@ impl Worker<'_> {
                 .map_err(|_| None)?;
         Ok(!failures.is_empty() || !parts.iter().any(|part| part.members.len() == 2))
     }
-}
-
-/// Returns how a call on the destination failed.
-pub(crate) fn destination(op: Op) -> impl Fn(std::io::Error) -> Failure {
-    move |source| Some(Reason::Destination { op, source })
 }

@@ -8,14 +8,18 @@ use fsops::{Dir, File, Kind, NewFile, Op, Stat, Time, Xattr, xattrs_differ};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::Site;
+use crate::engine::entry::Name;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::dir_node::{Node, TOUCHED};
-use crate::model::ownership::{Owner, allowed};
-use crate::outcome::Reason;
-use crate::reconcile::compare::destination;
+use crate::model::dir_node::Node;
+use crate::model::dir_node::TOUCHED;
+use crate::model::ownership::Owner;
+use crate::model::ownership::allowed;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::destination;
+use crate::reconcile::copy_bytes::Proof;
 use crate::reconcile::copy_bytes::copy_failure;
-use crate::reconcile::decide::{Failure, Name};
 
 /// A file that keeps changing is copied as it was the last time.
 const ATTEMPTS: usize = 2;
@@ -46,13 +50,6 @@ pub(crate) struct Filled<'f> {
     pub(crate) attributes: Attributes,
     /// What is to be on the disk, if that is to be looked at.
     pub(crate) proof: Proof<'f>,
-}
-
-#[derive(Debug)]
-pub(crate) enum Proof<'f> {
-    Original(&'f File),
-    /// BLAKE3.
-    Digest(Option<[u8; 32]>),
 }
 
 impl Worker<'_> {

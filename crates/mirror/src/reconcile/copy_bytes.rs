@@ -8,10 +8,9 @@ use fsops::{File, NewFile, Op, Stat};
 
 use crate::engine::dir_state::Site;
 use crate::engine::worker::Worker;
-use crate::outcome::Reason;
-use crate::reconcile::compare::destination;
-use crate::reconcile::copy::Proof;
-use crate::reconcile::decide::Failure;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::destination;
 
 /// Files up to this size are read and written by one call each.
 const SMALL: u64 = 192 << 10;
@@ -28,6 +27,13 @@ pub(crate) enum How {
     InKernel,
     /// By the kernel, from a file of the destination: what bandwidth there is to the source does not matter.
     Within,
+}
+
+#[derive(Debug)]
+pub(crate) enum Proof<'f> {
+    Original(&'f File),
+    /// BLAKE3.
+    Digest(Option<[u8; 32]>),
 }
 
 impl Worker<'_> {

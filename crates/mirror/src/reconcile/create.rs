@@ -6,13 +6,20 @@ use std::io;
 use fsops::{Dir, Kind, Op, Stat, xattrs_differ};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::worker::{Worker, joined};
+use crate::engine::entry::Name;
+use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
+use crate::model::change::Change;
+use crate::model::change::Differs;
+use crate::model::change::Made;
+use crate::model::change::What;
 use crate::model::dir_node::TOUCHED;
-use crate::model::ownership::{Owner, allowed};
-use crate::outcome::{Change, Differs, Made, Reason, What};
-use crate::reconcile::compare::destination;
-use crate::reconcile::decide::{Failure, Name, Settled};
+use crate::model::ownership::Owner;
+use crate::model::ownership::allowed;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
+use crate::model::settled::destination;
 use crate::reconcile::put_in_place::is_taken;
 use crate::remote::receiver::pending::Basis;
 
@@ -163,7 +170,7 @@ impl Worker<'_> {
             self.dress_as(name, (&to, name.name), stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
-        let (what, path) = (What::Adjusted, || joined(&name.site.node, name.name.to_bytes()));
+        let (what, path) = (What::Adjusted, || name.site.node.child_path(name.name.to_bytes()));
         let kind = stat.kind;
         self.job.tell(|| Change { what, path: path(), kind, size: None, to: None, differs });
         Ok(())

@@ -1,6 +1,6 @@
 //! What becomes of one name: it stays, is linked, is adjusted, or is made anew.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,75 +8,30 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{Dir, Kind, Op, Stat};
 use wire::{Broken, LeftOut};
 
-use crate::engine::batch::{Listed, Record};
-use crate::engine::dest_listing::There;
+use crate::engine::batch::Listed;
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::{Shared, Site, Waiter};
-use crate::engine::job::{is_store, takes};
-use crate::engine::worker::{Worker, joined};
-use crate::hardlinks::groups::{Known, born, leader};
+use crate::engine::dir_state::Shared;
+use crate::engine::dir_state::Site;
+use crate::engine::dir_state::Waiter;
+use crate::engine::entry::Name;
+use crate::engine::worker::Worker;
+use crate::hardlinks::groups::Known;
+use crate::hardlinks::groups::born;
+use crate::hardlinks::groups::leader;
 use crate::hardlinks::table::Key;
-use crate::model::dir_node::{IMAGINED, Node, TOUCHED};
-use crate::model::temp_name::Parts;
-use crate::outcome::{Differs, Made, Reason};
-use crate::reconcile::compare::destination;
+use crate::model::change::Differs;
+use crate::model::change::Made;
+use crate::model::dir_node::IMAGINED;
+use crate::model::dir_node::Node;
+use crate::model::dir_node::TOUCHED;
+use crate::model::reason::Reason;
+use crate::model::selection::is_store;
+use crate::model::selection::takes;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
+use crate::model::settled::destination;
 use crate::remote::receiver::pending::Basis;
 use crate::remote::receiver::session::Lost;
-
-/// A name that is dealt with.
-#[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "it is the name's name")]
-pub(crate) struct Name<'s> {
-    shared: &'s Arc<Shared>,
-    index: usize,
-    pub(crate) site: &'s Arc<Site>,
-    pub(crate) name: &'s CStr,
-    /// What the destination has of that name.
-    pub(crate) there: Option<There>,
-    /// What the source said of it, if it is on another host.
-    pub(crate) record: Option<&'s Record>,
-}
-
-impl<'s> Name<'s> {
-    pub(crate) fn of(shared: &'s Arc<Shared>, index: usize) -> Name<'s> {
-        let Shared { site, window, .. } = &**shared;
-        let Listed { name, record, .. } = window.get(index);
-        Name { shared, index, site, name, there: site.present.find(name), record }
-    }
-
-    /// Returns what is kept of it while it has to wait; its site is not done before that.
-    pub(crate) fn waiter(self) -> Waiter {
-        self.site.hold();
-        Waiter { shared: Arc::clone(self.shared), index: self.index }
-    }
-
-    /// Returns what tells it from other names as long as there is work to do in its directory.
-    pub(crate) fn id(self) -> (usize, usize) {
-        (Arc::as_ptr(self.shared).addr(), self.index)
-    }
-
-    /// Returns whether a directory has the name, which goes when everything else is done, if it may.
-    pub(crate) fn is_obstructed(self) -> bool {
-        self.there.is_some_and(|there| there.kind == Kind::Dir)
-    }
-
-    /// Returns the name that it has at the destination until the end.
-    pub(crate) fn called_there(self, parts: &Parts) -> CString {
-        if self.is_obstructed() { parts.of(self.name) } else { self.name.to_owned() }
-    }
-}
-
-/// What came of a name for now.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Settled {
-    /// The destination has it, with this inode; 0 if nobody needs to know.
-    Is(u64),
-    /// Its content was asked for, or is read later.
-    Asked,
-}
-
-/// A failure that was not noted yet; nothing if there is nothing to note.
-pub(crate) type Failure = Option<Reason>;
 
 impl Worker<'_> {
     /// Deals with a name that was listed.
@@ -86,7 +41,7 @@ impl Worker<'_> {
         if let Some(far) = &self.job.far
             && !self.is_taken(name, is_dir)
         {
-            return far.break_off(Broken::Nonsense("a name that is to be left out"));
+            return far.connection.break_off(Broken::Nonsense("a name that is to be left out"));
         }
         if self.is_own(&name.site.node, name.name) {
             return self.leave_own(name, (inode, is_dir));
@@ -111,14 +66,14 @@ impl Worker<'_> {
             self.lose(&far, inode, &Lost::LeftOut);
         }
         self.outcome.names += 1;
-        let path = || joined(&name.site.node, name.name.to_bytes());
+        let path = || name.site.node.child_path(name.name.to_bytes());
         self.outcome.leave_out(LeftOut::Catalog, path);
     }
 
     /// Returns whether something of this name is to be mirrored, or to be removed.
     fn is_taken(&self, name: Name<'_>, is_dir: bool) -> bool {
         let bytes = name.name.to_bytes();
-        takes(self.job.options, bytes, || joined(&name.site.node, bytes), is_dir)
+        takes(self.job.options, bytes, || name.site.node.child_path(bytes), is_dir)
     }
 
     /// Notes a directory in a directory.
@@ -129,7 +84,7 @@ impl Worker<'_> {
         if let Err(failure) = is_free {
             match &far {
                 Some(far) => self.lose(far, inode, &Lost::Failed(Arc::clone(&name.site.node))),
-                None => self.count_missing(&joined(&name.site.node, name.name.to_bytes())),
+                None => self.count_missing(&name.site.node.child_path(name.name.to_bytes())),
             }
             return self.done(name, failure);
         }
@@ -354,7 +309,7 @@ impl Worker<'_> {
             return self.job.surplus().obstruct(node, name.name, made);
         }
         self.outcome.count(&made);
-        self.job.tell(|| made.change(joined(node, name.name.to_bytes())));
+        self.job.tell(|| made.change(node.child_path(name.name.to_bytes())));
     }
 
     /// Returns whether nothing is to be changed in this directory, which may not even be there.

@@ -1,6 +1,6 @@
 //! What is to go from the destination when everything else is done.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -11,41 +11,24 @@ use purge::{Deed, Guard, Refusal, Selection, Target, Why};
 use runtime::Stage;
 use wire::Spared;
 
+use crate::engine::extraneous::Surplus;
+use crate::engine::extraneous::split;
 use crate::engine::job::Job;
-use crate::engine::worker::joined;
+use crate::model::change::Change;
+use crate::model::change::Differs;
+use crate::model::change::Made;
+use crate::model::change::What;
 use crate::model::dir_node::Node;
-use crate::outcome::{Change, Differs, Made, Outcome, Problem, Reason, What};
+use crate::model::reason::Problem;
+use crate::model::reason::Reason;
+use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
 use crate::{Consent, Options};
 
 /// Names that who is asked sees.
 const SOME: usize = 5;
 
-/// Names that are to go.
-#[derive(Debug, Default)]
-pub(crate) struct Surplus {
-    /// What the source has not, by directory; each name ends in a NUL.
-    names: Vec<(Arc<Node>, Vec<u8>)>,
-    /// Directories that are in the way of what is none, and what that is.
-    obstacles: Vec<(Arc<Node>, CString, Made)>,
-    /// What runs left that were killed.
-    parts: Vec<(Arc<Node>, CString)>,
-}
-
 impl Surplus {
-    pub(crate) fn add(&mut self, node: &Arc<Node>, names: &[&CStr]) {
-        let bytes = names.iter().flat_map(|name| name.to_bytes_with_nul()).copied().collect();
-        self.names.push((Arc::clone(node), bytes));
-    }
-
-    pub(crate) fn obstruct(&mut self, node: &Arc<Node>, name: &CStr, made: Made) {
-        self.obstacles.push((Arc::clone(node), name.to_owned(), made));
-    }
-
-    pub(crate) fn leave_behind(&mut self, node: &Arc<Node>, name: &CStr) {
-        self.parts.push((Arc::clone(node), name.to_owned()));
-    }
-
     /// Removes it, if all of the source was read, it is not too much, and who is asked agrees.
     pub(crate) fn settle(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
         if self.names.is_empty() && self.obstacles.is_empty() && self.parts.is_empty() {
@@ -81,7 +64,7 @@ impl Surplus {
         for (node, name, made) in self.obstacles {
             removal.in_dir(&node, |removal, dir| {
                 if let Some(reason) = removal.remove(&node, dir, &name) {
-                    removal.outcome.fail(|| joined(&node, name.to_bytes()), reason);
+                    removal.outcome.fail(|| node.child_path(name.to_bytes()), reason);
                     removal.give_up(&node, dir, &name);
                 } else {
                     removal.put_in_place(&node, dir, &name, made);
@@ -89,19 +72,6 @@ impl Surplus {
             });
         }
     }
-}
-
-impl Surplus {
-    /// Returns all that may go but for what runs left.
-    fn all(&self) -> impl Iterator<Item = (&Arc<Node>, &CStr)> {
-        let names =
-            self.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
-        names.chain(self.obstacles.iter().map(|(node, name, _)| (node, name.as_c_str())))
-    }
-}
-
-fn split(names: &[u8]) -> impl Iterator<Item = &CStr> {
-    names.split_inclusive(|&b| b == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
 }
 
 /// Removes names from directories of the destination.
@@ -174,7 +144,7 @@ impl Removal<'_, '_> {
         let removal = crate::Removal {
             entries,
             names: surplus.all().count() as u64,
-            some: some.map(|(node, name)| joined(node, name.to_bytes())).collect(),
+            some: some.map(|(node, name)| node.child_path(name.to_bytes())).collect(),
             source: self.outcome.names,
             unchanged: self.outcome.unchanged(),
         };
@@ -203,7 +173,7 @@ impl Removal<'_, '_> {
         self.outcome.spared += surplus.all().count() as u64;
         self.outcome.spared_why = why;
         for (node, name, _) in &surplus.obstacles {
-            self.outcome.fail(|| joined(node, name.to_bytes()), Reason::Kept);
+            self.outcome.fail(|| node.child_path(name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
                 self.in_dir(node, |removal, dir| removal.give_up(node, dir, name));
             }
@@ -219,11 +189,11 @@ impl Removal<'_, '_> {
             && let Err(source) = dir.replace(&self.job.parts.of(name), name)
         {
             let reason = Reason::Destination { op: Op::Rename, source };
-            self.outcome.fail(|| joined(node, name.to_bytes()), reason);
+            self.outcome.fail(|| node.child_path(name.to_bytes()), reason);
             return self.give_up(node, dir, name);
         }
         self.outcome.count(&made);
-        self.job.tell(|| made.change(joined(node, name.to_bytes())));
+        self.job.tell(|| made.change(node.child_path(name.to_bytes())));
     }
 
     /// Removes what was made for a name that it cannot get.
@@ -247,7 +217,7 @@ impl Removal<'_, '_> {
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(source) => {
                 let reason = Reason::Destination { op: Op::Remove, source };
-                self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
+                self.outcome.fail_to_remove(|| node.child_path(name.to_bytes()), reason);
             }
             Ok(()) => {}
         }
@@ -259,7 +229,7 @@ impl Removal<'_, '_> {
         if self.job.progress.poll_stop() {
             return None;
         }
-        let path = || joined(node, name.to_bytes());
+        let path = || node.child_path(name.to_bytes());
         let removed = match dir.stat_child(name) {
             Ok(stat) if stat.kind == Kind::Dir => return self.remove_dir(node, dir, name),
             Ok(stat) if self.job.options.dry_run => Ok(stat.kind),
@@ -287,7 +257,7 @@ impl Removal<'_, '_> {
     fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.progress);
         if let Some(path) = self.lookalike.as_ref().and_then(find) {
-            self.outcome.fail_to_remove(|| joined(node, &path), Reason::MayBeSource);
+            self.outcome.fail_to_remove(|| node.child_path(&path), Reason::MayBeSource);
             return Some(Reason::Remains);
         }
         let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
@@ -319,7 +289,7 @@ impl Removal<'_, '_> {
             Ok(outcome) => outcome,
             Err(refusal) => {
                 let reason = Reason::from(purge::Reason::from(refusal));
-                self.outcome.fail_to_remove(|| joined(node, name.to_bytes()), reason);
+                self.outcome.fail_to_remove(|| node.child_path(name.to_bytes()), reason);
                 return 0;
             }
         };
@@ -337,13 +307,13 @@ impl Removal<'_, '_> {
 
     fn check(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Result<Target, Refusal> {
         let path = self.absolute(node, name);
-        self.guard.check_in(Arc::clone(dir), &path, &joined(node, name.to_bytes()))
+        self.guard.check_in(Arc::clone(dir), &path, &node.child_path(name.to_bytes()))
     }
 
     fn absolute(&self, node: &Node, name: &CStr) -> Vec<u8> {
         let top = self.job.roots.destination.as_ref();
         let top = top.map_or(&b""[..], |top| top.absolute.as_os_str().as_bytes());
-        [top, b"/", &joined(node, name.to_bytes())].concat()
+        [top, b"/", &node.child_path(name.to_bytes())].concat()
     }
 
     /// Returns what is to go of a directory that the source does not have.

@@ -9,22 +9,37 @@ use std::sync::atomic::Ordering::Release;
 use fsops::{Dir, Kind, Op, Stat, Volume, Xattr};
 use wire::LeftOut;
 
-use crate::engine::dest_listing::{Present, There};
+use crate::engine::dest_listing::Present;
+use crate::engine::dest_listing::There;
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::{Manner, Site};
+use crate::engine::dir_state::Manner;
+use crate::engine::dir_state::Site;
 use crate::engine::estimate::names_below;
-use crate::engine::job::{Job, takes};
-use crate::engine::worker::{Worker, joined};
+use crate::engine::job::Job;
+use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::dir_node::{ASIDE, Facts, IMAGINED, INSTEAD, Node, THERE, TOUCHED};
-use crate::model::ownership::{Owner, allowed};
+use crate::model::change::Change;
+use crate::model::change::Differs;
+use crate::model::change::What;
+use crate::model::dir_node::ASIDE;
+use crate::model::dir_node::Facts;
+use crate::model::dir_node::IMAGINED;
+use crate::model::dir_node::INSTEAD;
+use crate::model::dir_node::Node;
+use crate::model::dir_node::THERE;
+use crate::model::dir_node::TOUCHED;
+use crate::model::metadata_support::Keeps;
+use crate::model::ownership::Owner;
+use crate::model::ownership::allowed;
+use crate::model::reason::Reason;
+use crate::model::selection::takes;
+use crate::model::settled::Failure;
+use crate::model::settled::destination;
 use crate::model::temp_name::is_part;
-use crate::outcome::{Change, Differs, Reason, What};
-use crate::reconcile::compare::destination;
-use crate::reconcile::decide::Failure;
-use crate::reconcile::metadata_support::Keeps;
-use crate::reconcile::put_in_place::{is_still, is_taken};
-use crate::remote::receiver::session::{Entered, Room};
+use crate::reconcile::put_in_place::is_still;
+use crate::reconcile::put_in_place::is_taken;
+use crate::remote::receiver::connection::Room;
+use crate::remote::receiver::session::Entered;
 
 /// Rights of the owner, without which nothing can be put into a directory.
 const OWNER: u32 = 0o700;
@@ -412,10 +427,10 @@ impl Worker<'_> {
                     self.job.surplus().leave_behind(node, name);
                 }
             } else if self.job.options.delete
-                && takes(self.job.options, bytes, || joined(node, bytes), kind == Kind::Dir)
+                && takes(self.job.options, bytes, || node.child_path(bytes), kind == Kind::Dir)
             {
                 if self.is_own(node, name) {
-                    self.outcome.leave_out(LeftOut::Catalog, || joined(node, bytes));
+                    self.outcome.leave_out(LeftOut::Catalog, || node.child_path(bytes));
                 } else {
                     surplus.push(name);
                 }

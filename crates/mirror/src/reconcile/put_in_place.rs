@@ -12,11 +12,13 @@ use fsops::{Dir, FileKey, Kind, Mark, Op};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::Site;
+use crate::engine::entry::Name;
 use crate::engine::worker::Worker;
-use crate::model::dir_node::{IMAGINED, Node};
-use crate::outcome::Reason;
-use crate::reconcile::compare::destination;
-use crate::reconcile::decide::{Failure, Name};
+use crate::model::dir_node::IMAGINED;
+use crate::model::dir_node::Node;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::destination;
 
 impl Worker<'_> {
     /// Renames `part` to its own name, unless it has to wait for that until a directory is gone which is in its way.

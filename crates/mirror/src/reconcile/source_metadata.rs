@@ -6,10 +6,11 @@ use std::io::{Error, ErrorKind};
 use fsops::{File, Op, Stat};
 
 use crate::engine::dir_cache::Side;
+use crate::engine::entry::Name;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::outcome::Reason;
-use crate::reconcile::decide::{Failure, Name};
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
 
 impl Worker<'_> {
     /// Returns the metadata of a name in the source.

@@ -1,5 +1,6 @@
 //! TODO head.
 
+pub(crate) mod connection;
 pub(crate) mod dispatch;
 pub(crate) mod pending;
 pub(crate) mod receive_loop;

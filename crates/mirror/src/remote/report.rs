@@ -10,10 +10,16 @@ use fsops::{FileKey, Kind};
 use runtime::{Progress, Stage};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
-use crate::engine::job::receive_for;
-use crate::outcome::{Change, Differs, Outcome, Problem, Reason, What};
+use crate::model::change::Change;
+use crate::model::change::Differs;
+use crate::model::change::What;
+use crate::model::reason::Problem;
+use crate::model::reason::Reason;
+use crate::outcome::Outcome;
 use crate::remote::sender::send_to;
-use crate::roots::{Roots, Source};
+use crate::roots::Roots;
+use crate::roots::Source;
+use crate::run::receive_for;
 use crate::{Options, User};
 
 /// How often the other side is told how far it is.
@@ -198,7 +204,9 @@ impl Differs {
 mod tests {
     use fsops::Kind;
 
-    use crate::outcome::{Change, Differs, What};
+    use crate::model::change::Change;
+    use crate::model::change::Differs;
+    use crate::model::change::What;
 
     #[test]
     fn what_is_heard_of_a_change_is_what_was_said() {

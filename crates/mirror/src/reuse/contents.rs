@@ -2,49 +2,14 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::CString;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use fsops::Stat;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::engine::dir_state::Waiter;
-use crate::model::dir_node::Node;
-use crate::reconcile::decide::Name;
-
-/// Bytes of the smallest files that are looked for: less is copied in the time that the search takes.
-pub const SMALLEST: u64 = 16 << 10;
+use crate::engine::entry::Name;
+use crate::model::content::Holder;
 
 /// Contents of which it is remembered where they are.
 const KNOWN: usize = 1 << 16;
-
-/// What is remembered of contents from earlier.
-pub trait Memory: Send + Sync + fmt::Debug {
-    /// Returns what is known of the content of a file of the source, by the directory's path below the top.
-    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<Hint>;
-
-    /// Returns paths below the destination's top where a file with this content may be, or one that had
-    /// this size and time of modification, perhaps with this name.
-    fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>>;
-}
-
-/// What is known of a file of the source, if it has not changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hint {
-    /// BLAKE3 of it.
-    pub digest: [u8; 32],
-    /// Another file with that content, as a path below the top; empty if there is none.
-    pub also: Vec<u8>,
-}
-
-/// Where a content may be.
-#[derive(Clone, Debug)]
-pub(crate) enum Holder {
-    /// At a path below the destination's top.
-    Below(Vec<u8>),
-    /// In a file that was mirrored before.
-    Mirrored(Arc<Node>, CString),
-}
 
 /// Contents of the source that it has said the digests of.
 #[derive(Debug, Default)]

@@ -14,26 +14,29 @@ use fsops::{Dir, File, Kind, Op, Stat};
 use wire::Have;
 
 use crate::engine::dir_cache::Side;
-use crate::engine::job::takes;
-use crate::engine::worker::{Worker, joined};
+use crate::engine::entry::Name;
+use crate::engine::task::Arrived;
+use crate::engine::worker::Worker;
+use crate::model::change::Differs;
+use crate::model::change::Made;
+use crate::model::change::What;
+use crate::model::content::Elsewhere;
+use crate::model::content::Holder;
+use crate::model::content::SMALLEST;
+use crate::model::selection::takes;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
+use crate::model::settled::destination;
 use crate::model::temp_name::is_part;
-use crate::outcome::{Differs, Made, What};
-use crate::reconcile::compare::destination;
-use crate::reconcile::copy::{Filled, Making, Proof};
-use crate::reconcile::decide::{Failure, Name, Settled};
-use crate::remote::receiver::dispatch::Arrived;
-use crate::remote::receiver::pending::{Asked, Basis};
-use crate::reuse::contents::{Holder, Needed, SMALLEST};
+use crate::reconcile::copy::Filled;
+use crate::reconcile::copy::Making;
+use crate::reconcile::copy_bytes::Proof;
+use crate::remote::receiver::pending::Asked;
+use crate::remote::receiver::pending::Basis;
+use crate::reuse::contents::Needed;
 
 /// Files that are looked at in search of one content.
 const TRIED: usize = 4;
-
-/// A file of the destination that a digest was sent of.
-#[derive(Clone, Debug)]
-pub(crate) struct Elsewhere {
-    holder: Holder,
-    stat: Stat,
-}
 
 /// A file that was found where a content may be.
 struct Found {
@@ -79,7 +82,7 @@ impl Worker<'_> {
         let also = hint.map(|hint| hint.also).filter(|also| !also.is_empty());
         let known = memory.in_destination(name.name.to_bytes(), stat, digest.as_ref());
         let mut paths: Vec<Vec<u8>> = known.into_iter().chain(also).collect();
-        let path = joined(&name.site.node, name.name.to_bytes());
+        let path = name.site.node.child_path(name.name.to_bytes());
         // Of a directory that was renamed, files are what they were.
         paths.sort_by_cached_key(|other| std::cmp::Reverse(common_end(&path, other)));
         holders.extend(paths.into_iter().map(Holder::Below));
@@ -357,7 +360,7 @@ impl Worker<'_> {
     fn note_reused(&mut self, name: Name<'_>, stat: &Stat, holder: &Holder) {
         let to = Some(match holder {
             Holder::Below(path) => path.clone(),
-            Holder::Mirrored(node, name) => joined(node, name.as_bytes()),
+            Holder::Mirrored(node, name) => node.child_path(name.as_bytes()),
         });
         let (kind, size, differs) = (Kind::File, stat.size, Differs::default());
         self.note(name, Made { what: What::Reused, kind, size, to, differs });

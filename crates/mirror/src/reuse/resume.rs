@@ -11,13 +11,17 @@ use wire::Have;
 
 use crate::engine::dest_listing::There;
 use crate::engine::dir_cache::Side;
+use crate::engine::entry::Name;
 use crate::engine::worker::Worker;
+use crate::model::change::Differs;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
+use crate::model::settled::destination;
 use crate::model::temp_name::is_part;
-use crate::outcome::{Differs, Reason};
-use crate::reconcile::compare::destination;
 use crate::reconcile::copy::Making;
-use crate::reconcile::copy_bytes::{How, next_stretch};
-use crate::reconcile::decide::{Failure, Name, Settled};
+use crate::reconcile::copy_bytes::How;
+use crate::reconcile::copy_bytes::next_stretch;
 use crate::remote::receiver::pending::Basis;
 
 /// Bytes for which it pays to read them here, and there, and to wait for the answer.

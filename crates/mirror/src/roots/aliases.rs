@@ -18,7 +18,10 @@ use std::path::Path;
 use fsops::{Ctimes, Dir, DirBuffer, Kind, Stat, Time, Volume};
 
 use crate::model::temp_name::Parts;
-use crate::roots::{Refusal, Roots, Source, Top};
+use crate::roots::Refusal;
+use crate::roots::Roots;
+use crate::roots::Source;
+use crate::roots::Top;
 
 /// How many entries of two directories are compared to find out whether the directories are the same.
 const SOME: usize = 16;

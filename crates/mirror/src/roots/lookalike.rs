@@ -14,7 +14,8 @@ use std::io;
 use fsops::{Dir, DirBuffer, DirItem, Kind, Stat, Time};
 use runtime::Progress;
 
-use crate::roots::{Roots, Top};
+use crate::roots::Roots;
+use crate::roots::Top;
 
 /// How much two modification times of one directory differ at most, in seconds: some file systems keep whole or even
 /// seconds.

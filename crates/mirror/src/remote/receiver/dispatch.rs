@@ -9,50 +9,36 @@ use fsops::{Kind, Op, Stat};
 use wire::{Have, Loss};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::{Shared, Site, Waiter};
+use crate::engine::dir_state::NameWork;
+use crate::engine::dir_state::Shared;
+use crate::engine::dir_state::Site;
+use crate::engine::entry::Name;
 use crate::engine::estimate::Below;
-use crate::engine::job::Task;
-use crate::engine::worker::{Worker, joined};
+use crate::engine::task::Arrived;
+use crate::engine::task::SmallFile;
+use crate::engine::task::Task;
+use crate::engine::worker::Worker;
 use crate::hardlinks::groups::Leader;
+use crate::model::change::Differs;
 use crate::model::dir_node::Node;
-use crate::outcome::{Differs, Reason};
-use crate::reconcile::compare::destination;
-use crate::reconcile::copy::{Filled, Making, Proof};
-use crate::reconcile::decide::{Failure, Name, Settled};
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::Settled;
+use crate::model::settled::destination;
+use crate::reconcile::copy::Filled;
+use crate::reconcile::copy::Making;
+use crate::reconcile::copy_bytes::Proof;
 use crate::reconcile::directory::child_state;
-use crate::remote::receiver::pending::{Asked, Basis, reason_of};
-use crate::remote::receiver::session::{Far, Lost, Next, Room, Said};
+use crate::remote::receiver::pending::Asked;
+use crate::remote::receiver::pending::Basis;
+use crate::remote::receiver::pending::reason_of;
+use crate::remote::receiver::session::Far;
+use crate::remote::receiver::session::Lost;
+use crate::remote::receiver::session::Next;
+use crate::remote::receiver::session::Said;
 
 /// Names that a worker takes at once of those that have waited.
 const MANY: usize = 128;
-
-/// Something that came, in its turn.
-#[derive(Debug)]
-pub(crate) enum Arrived {
-    /// A directory, with the number that the sender has it by.
-    Dir(u64, Arc<Node>),
-    /// Names.
-    Names(Arc<Shared>),
-    /// The end of a directory's names.
-    Left(Arc<Site>),
-    /// A small file.
-    File(Box<SmallFile>),
-    /// A file that is like one that was found, and whether it was at rest.
-    Like(Box<(Asked, Stat, bool)>),
-    /// Names whose file is at the destination now, or failed to get there.
-    Later(Vec<Waiter>),
-}
-
-/// A file that came as a whole.
-#[derive(Debug)]
-pub(crate) struct SmallFile {
-    pub(crate) asked: Asked,
-    pub(crate) stat: Stat,
-    pub(crate) is_stable: bool,
-    pub(crate) digest: Option<[u8; 32]>,
-    pub(crate) bytes: Box<[u8]>,
-    pub(crate) _room: Room,
-}
 
 impl Worker<'_> {
     /// Has something put in line, before this worker waits for anything.
@@ -74,37 +60,32 @@ impl Worker<'_> {
     ) {
         match &**what {
             Arrived::Dir(number, node) => self.enter_far(far, *number, node),
-            Arrived::Names(shared) => {
-                shared.site.in_turn(what, |what| self.deal_with_names(far, what, meter));
+            Arrived::Names(work) => {
+                if let Some(site) = work.site() {
+                    site.in_turn(work, |work| self.deal_with_names(far, work, meter));
+                }
             }
             Arrived::Left(site) => self.leave(site),
             Arrived::File(file) => {
                 self.write_small(file);
             }
             Arrived::Like(like) => self.reuse_asked(&like.0, &like.1, like.2),
-            Arrived::Later(waiters) => {
-                if let Some(first) = waiters.first() {
-                    let site = &first.shared.site;
-                    site.in_turn(what, |what| self.deal_with_names(far, what, meter));
-                }
-            }
         }
         self.share_later(far);
         self.deal_with_later();
     }
 
-    fn deal_with_names(&mut self, far: &Far, what: &Arrived, meter: &mut WaitMeter<'_>) {
-        match what {
-            Arrived::Names(shared) => {
+    fn deal_with_names(&mut self, far: &Far, work: &NameWork, meter: &mut WaitMeter<'_>) {
+        match work {
+            NameWork::Batch(shared) => {
                 self.take_part(shared, meter);
                 self.leave(&shared.site);
             }
-            Arrived::Later(waiters) => {
-                for waiter in waiters {
+            NameWork::Waiters(waiters) => {
+                for waiter in &**waiters {
                     self.deal_with_waiter(waiter);
                 }
             }
-            _ => {}
         }
         self.share_later(far);
     }
@@ -113,7 +94,7 @@ impl Worker<'_> {
     fn share_later(&mut self, far: &Far) {
         while self.later.len() > MANY {
             let waiters = self.later.split_off(self.later.len() - MANY);
-            self.line_up(far, Arrived::Later(waiters));
+            self.line_up(far, Arrived::Names(NameWork::Waiters(waiters.into())));
         }
     }
 
@@ -122,7 +103,7 @@ impl Worker<'_> {
         self.share_later(far);
         if !self.later.is_empty() {
             let waiters = std::mem::take(&mut self.later);
-            self.line_up(far, Arrived::Later(waiters));
+            self.line_up(far, Arrived::Names(NameWork::Waiters(waiters.into())));
         }
     }
 
@@ -146,7 +127,7 @@ impl Worker<'_> {
             Said::Names(mut window) => {
                 site.put_in_order(&mut window);
                 site.hold();
-                self.line_up(far, Arrived::Names(Shared::new(&site, window)));
+                self.line_up(far, Arrived::Names(NameWork::Batch(Shared::new(&site, window))));
             }
             Said::Failed(name, loss, _room) => {
                 let is_left_out = matches!(loss, Loss::LeftOut(_));
@@ -167,7 +148,7 @@ impl Worker<'_> {
     fn note_loss(&mut self, node: &Node, name: &[u8], loss: Loss) {
         match (reason_of(loss), loss) {
             (Some(reason), _) => self.fail(node, name, reason),
-            (None, Loss::LeftOut(why)) => self.outcome.leave_out(why, || joined(node, name)),
+            (None, Loss::LeftOut(why)) => self.outcome.leave_out(why, || node.child_path(name)),
             (None, _) => self.outcome.vanished += 1,
         }
     }

@@ -6,9 +6,10 @@ use fsops::{Kind, Stat, Time};
 use wire::{Have, Loss, Meta};
 
 use crate::engine::dir_state::Waiter;
-use crate::outcome::{Differs, Reason};
-use crate::reconcile::decide::Name;
-use crate::reuse::existing::Elsewhere;
+use crate::engine::entry::Name;
+use crate::model::change::Differs;
+use crate::model::content::Elsewhere;
+use crate::model::reason::Reason;
 
 /// A file whose content was asked for.
 #[derive(Debug)]

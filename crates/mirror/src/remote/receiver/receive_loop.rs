@@ -12,17 +12,27 @@ use device::WaitMeter;
 use fsops::{Kind, Op, Stat, Xattr};
 use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
 
-use crate::engine::batch::{Record, Window};
+use crate::engine::batch::Record;
+use crate::engine::batch::Window;
+use crate::engine::task::Arrived;
+use crate::engine::task::SmallFile;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::outcome::{Outcome, Reason};
-use crate::reconcile::compare::destination;
+use crate::model::content::Hint;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::model::settled::destination;
+use crate::outcome::Outcome;
 use crate::reconcile::copy::Making;
-use crate::reconcile::decide::Failure;
-use crate::remote::receiver::dispatch::{Arrived, SmallFile};
-use crate::remote::receiver::pending::{Asked, Basis, reason_of, stat_of};
-use crate::remote::receiver::session::{Credit, Entered, Far, Room, Said};
-use crate::reuse::contents::Hint;
+use crate::remote::receiver::connection::Credit;
+use crate::remote::receiver::connection::Room;
+use crate::remote::receiver::pending::Asked;
+use crate::remote::receiver::pending::Basis;
+use crate::remote::receiver::pending::reason_of;
+use crate::remote::receiver::pending::stat_of;
+use crate::remote::receiver::session::Entered;
+use crate::remote::receiver::session::Far;
+use crate::remote::receiver::session::Said;
 use crate::reuse::resume::ENOUGH;
 
 /// Bytes that a directory takes besides what was said of it.
@@ -59,7 +69,9 @@ impl Worker<'_> {
         let mut coming = AllComing::new();
         let progress = self.job.progress;
         let ended = self.hear_all(far, incoming, &mut coming).map_err(|why| match why {
-            Broken::Stopped if !progress.poll_stop() => far.why().unwrap_or(Broken::Lost),
+            Broken::Stopped if !progress.poll_stop() => {
+                far.connection.why().unwrap_or(Broken::Lost)
+            }
             why => why,
         });
         self.pass_on();
@@ -70,7 +82,7 @@ impl Worker<'_> {
             }
         }
         if ended.is_err() {
-            far.set_broken();
+            far.connection.set_broken();
             self.job.queue.close();
         }
         // Whoever is at work still is not the last one now.
@@ -92,17 +104,18 @@ impl Worker<'_> {
         loop {
             if !incoming.has_more() || self.arrived.len() >= AT_ONCE {
                 self.pass_on();
-                far.flush();
+                far.connection.flush();
             }
             // Who need not wait for what comes does not look up meanwhile.
             if job.progress.poll_stop() {
                 return Err(Broken::Stopped);
             }
-            let message = incoming.next(&|| job.progress.poll_stop() || far.is_broken())?;
+            let message =
+                incoming.next(&|| job.progress.poll_stop() || far.connection.is_broken())?;
             let length = message.len();
             let (said, bytes) = decode::<FromSender<'_>>(message)?;
             match said {
-                FromSender::Bye { matched } if far.is_done() => {
+                FromSender::Bye { matched } if far.connection.is_done() => {
                     job.options.note_matched(matched);
                     return Ok(());
                 }
@@ -125,7 +138,8 @@ impl Worker<'_> {
                     }
                     windows += 1;
                     let all = names.records.iter().map(|record| record.names.len()).sum();
-                    let credit = far.credit(names.window, wire::credit_of(length, all))?;
+                    let credit =
+                        far.connection.credit(names.window, wire::credit_of(length, all))?;
                     let window = window_of(&names, credit, job.options.memory.is_some())?;
                     self.tell_of_dir(far, names.dir, Said::Names(window))?;
                 }
@@ -179,13 +193,13 @@ impl Worker<'_> {
 
     /// Waits until there is room for more that is to be dealt with.
     fn make_room(&mut self, far: &Arc<Far>, bytes: usize) -> Result<Room, Broken> {
-        if !far.has_room() {
+        if !far.connection.has_room() {
             // Those that are to make room may wait for this.
             self.pass_on();
-            far.flush();
+            far.connection.flush();
         }
         let (progress, queue) = (self.job.progress, &self.job.queue);
-        far.make_room(bytes, &|| progress.poll_stop(), &|| queue.others_wait())
+        far.connection.make_room(bytes, &|| progress.poll_stop(), &|| queue.others_wait())
     }
 
     fn tell_of_dir(&mut self, far: &Far, dir: u64, said: Said) -> Result<(), Broken> {

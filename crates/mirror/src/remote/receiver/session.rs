@@ -6,9 +6,8 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fsops::Stat;
 use wire::{Broken, FromReceiver, Loss, Outgoing};
@@ -17,10 +16,9 @@ use crate::engine::batch::Window;
 use crate::engine::dir_state::Site;
 use crate::model::attributes::Attributes;
 use crate::model::dir_node::Node;
+use crate::remote::receiver::connection::Connection;
+use crate::remote::receiver::connection::Room;
 use crate::remote::receiver::pending::Asked;
-
-/// Bytes that came and were not dealt with yet, but for listings: small files, metadata of directories.
-const UNWRITTEN: usize = 2 << 20;
 
 /// Directories that were listed and not begun: what a sender may have us remember.
 const MOST_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
@@ -31,25 +29,15 @@ const MOST_UNLISTED: usize = 1 << 16;
 
 const TOO_MANY: Broken = Broken::Nonsense("more directories than can be");
 
-/// How long to wait before looking again whether to stop.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// The other host, as a receiver sees it.
 #[derive(Debug)]
 pub(crate) struct Far {
-    pub(crate) out: Arc<Outgoing<File>>,
+    /// Dropped first: listings that are left in `dirs` then release nothing.
+    pub(crate) connection: Arc<Connection>,
     dirs: Mutex<Dirs>,
     asked: Mutex<HashMap<u64, Asked>>,
     requests: AtomicU64,
     turns: AtomicU64,
-    /// Bytes of listings that were not dealt with to their end.
-    listed: AtomicUsize,
-    unwritten: Mutex<usize>,
-    written: Condvar,
-    is_broken: AtomicBool,
-    /// Why, if that was found out here.
-    why: Mutex<Option<Broken>>,
-    is_done: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -122,126 +110,20 @@ pub(crate) enum Next {
     Close(Arc<Node>, Loss),
 }
 
-/// Tells the sender, when it is dropped, that a listing is dealt with.
-#[derive(Debug)]
-pub(crate) struct Credit {
-    /// What is kept there keeps listings.
-    far: Weak<Far>,
-    window: u64,
-    cost: usize,
-}
-
-/// Gives back, when it is dropped, what something took of the room for what is not dealt with.
-#[derive(Debug, Default)]
-pub(crate) struct Room {
-    far: Weak<Far>,
-    bytes: usize,
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        if let Some(far) = self.far.upgrade() {
-            let mut unwritten = far.unwritten();
-            *unwritten = unwritten.saturating_sub(self.bytes);
-            if *unwritten <= UNWRITTEN {
-                far.written.notify_one();
-            }
-        }
-    }
-}
-
-impl Drop for Credit {
-    fn drop(&mut self) {
-        if let Some(far) = self.far.upgrade() {
-            far.listed.fetch_sub(self.cost, Relaxed);
-            far.say(&FromReceiver::Release { window: self.window });
-        }
-    }
-}
-
 impl Far {
     pub(crate) fn new(out: Arc<Outgoing<File>>) -> Arc<Far> {
         Arc::new(Far {
-            out,
+            connection: Connection::new(out),
             dirs: Mutex::default(),
             asked: Mutex::default(),
             requests: AtomicU64::new(0),
             turns: AtomicU64::new(0),
-            listed: AtomicUsize::new(0),
-            unwritten: Mutex::default(),
-            written: Condvar::new(),
-            is_broken: AtomicBool::new(false),
-            why: Mutex::default(),
-            is_done: AtomicBool::new(false),
         })
-    }
-
-    /// Says something; that nobody listens any more shows soon where messages are read.
-    pub(crate) fn say(&self, message: &FromReceiver<'_>) {
-        if let Err(why) = self.out.say(message, &[]) {
-            self.break_off(why);
-        }
-    }
-
-    /// Sends what was said.
-    pub(crate) fn flush(&self) {
-        if let Err(why) = self.out.flush() {
-            self.break_off(why);
-        }
-    }
-
-    /// Says that nothing more is needed, unless names were left out as there is nobody to talk to.
-    pub(crate) fn finish(&self) {
-        if self.is_broken() {
-            return;
-        }
-        self.is_done.store(true, Relaxed);
-        self.say(&FromReceiver::Done);
-        self.flush();
-    }
-
-    /// Returns whether that was said.
-    pub(crate) fn is_done(&self) -> bool {
-        self.is_done.load(Relaxed)
-    }
-
-    /// Returns whether there is nobody to talk to.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.is_broken.load(Relaxed)
-    }
-
-    /// Ends the conversation.
-    pub(crate) fn break_off(&self, why: Broken) {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
-        self.set_broken();
-    }
-
-    /// Returns why it was ended here.
-    pub(crate) fn why(&self) -> Option<Broken> {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    pub(crate) fn set_broken(&self) {
-        self.is_broken.store(true, Relaxed);
-        self.written.notify_all();
     }
 
     /// Returns the next number of what is to be done in turn.
     pub(crate) fn turn(&self) -> u64 {
         self.turns.fetch_add(1, Relaxed)
-    }
-
-    /// Returns what a listing takes of what the sender may send ahead.
-    ///
-    /// # Errors
-    ///
-    /// That it sent more.
-    pub(crate) fn credit(self: &Arc<Far>, window: u64, cost: usize) -> Result<Credit, Broken> {
-        let before = self.listed.fetch_add(cost, Relaxed);
-        if before >= wire::CREDIT {
-            return Err(Broken::Nonsense("listings that nobody has room for"));
-        }
-        Ok(Credit { far: Arc::downgrade(self), window, cost })
     }
 
     /// Notes that a directory was listed.
@@ -250,7 +132,7 @@ impl Far {
         let Dirs { expected: dirs, unlisted } = &mut *all;
         let was_said = dirs.contains_key(&number);
         if !was_said && dirs.len() >= MOST_DIRS {
-            self.break_off(TOO_MANY);
+            self.connection.break_off(TOO_MANY);
             return Next::Close(node, Loss::Changed);
         }
         let expected = dirs.entry(number).or_default();
@@ -277,7 +159,7 @@ impl Far {
         let Dirs { expected: dirs, unlisted } = &mut *all;
         let was_said = dirs.contains_key(&number);
         if !was_said && dirs.len() >= MOST_DIRS {
-            self.break_off(TOO_MANY);
+            self.connection.break_off(TOO_MANY);
             return Vec::new();
         }
         let expected = dirs.entry(number).or_default();
@@ -372,7 +254,7 @@ impl Far {
         let have = asked.have;
         let request = self.requests.fetch_add(1, Relaxed);
         self.asked().insert(request, asked);
-        self.say(&FromReceiver::Fetch { request, window, item, have });
+        self.connection.say(&FromReceiver::Fetch { request, window, item, have });
     }
 
     /// Returns what was asked for with this number, which is free then.
@@ -383,40 +265,6 @@ impl Far {
     pub(crate) fn answered(&self, request: u64) -> Result<Asked, Broken> {
         let asked = self.asked().remove(&request);
         asked.ok_or(Broken::Nonsense("an answer that nobody asked for"))
-    }
-
-    /// Returns whether there is room for more bytes that are to be dealt with.
-    pub(crate) fn has_room(&self) -> bool {
-        *self.unwritten() <= UNWRITTEN
-    }
-
-    /// Waits until there is room for more bytes that are to be dealt with, unless it is time to stop; `stuck` says
-    /// whether nobody will make any.
-    ///
-    /// # Errors
-    ///
-    /// That nobody will: there is only what no honest sender says.
-    pub(crate) fn make_room(
-        self: &Arc<Far>,
-        bytes: usize,
-        stopped: &dyn Fn() -> bool,
-        stuck: &dyn Fn() -> bool,
-    ) -> Result<Room, Broken> {
-        let mut unwritten = self.unwritten();
-        while *unwritten > UNWRITTEN && !stopped() && !self.is_broken() {
-            let waited = self.written.wait_timeout(unwritten, LOOK);
-            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            if timeout.timed_out() && stuck() && *now > UNWRITTEN {
-                return Err(Broken::Nonsense("more than can be dealt with"));
-            }
-            unwritten = now;
-        }
-        *unwritten += bytes;
-        Ok(Room { far: Arc::downgrade(self), bytes })
-    }
-
-    fn unwritten(&self) -> MutexGuard<'_, usize> {
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn dirs(&self) -> MutexGuard<'_, Dirs> {

@@ -11,11 +11,16 @@ use wire::{
 };
 
 use crate::engine::batch::Window;
-use crate::engine::dir_cache::{Held, Side};
+use crate::engine::dir_cache::Held;
+use crate::engine::dir_cache::Side;
 use crate::model::attributes::Attributes;
+use crate::model::content::Hint;
+use crate::model::content::SMALLEST;
 use crate::model::dir_node::Node;
-use crate::remote::sender::{Listing, Sending, loss_of, meta_of};
-use crate::reuse::contents::{Hint, SMALLEST};
+use crate::remote::sender::Listing;
+use crate::remote::sender::Sending;
+use crate::remote::sender::loss_of;
+use crate::remote::sender::meta_of;
 
 /// Bytes of names and attributes after which a listing is sent: so many that messages cost nothing, so few that
 /// the receiver soon has something to do.

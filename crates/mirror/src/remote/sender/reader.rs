@@ -11,8 +11,11 @@ use wire::{Broken, FromSender, Have, Loss, Op, PIECE};
 use crate::engine::dir_cache::Held;
 use crate::reconcile::copy::is_gone;
 use crate::reconcile::copy_bytes::next_stretch;
+use crate::remote::sender::Request;
+use crate::remote::sender::Sending;
 use crate::remote::sender::lister::open;
-use crate::remote::sender::{Request, Sending, loss_of, meta_of};
+use crate::remote::sender::loss_of;
+use crate::remote::sender::meta_of;
 
 /// A file that keeps changing is sent as it was the last time.
 const ATTEMPTS: usize = 2;

@@ -25,7 +25,9 @@ fn there_are_only_so_many_directories() {
             }
         }
         assert_eq!(far.dirs().expected.len(), MOST_DIRS);
-        assert!(far.is_broken() && matches!(far.why(), Some(Broken::Nonsense(_))));
+        assert!(
+            far.connection.is_broken() && matches!(far.connection.why(), Some(Broken::Nonsense(_)))
+        );
     }
 }
 

@@ -1,0 +1,166 @@
+//! One mirroring from its beginning to its end.
+
+use std::fs::File;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use device::{Threads, WorkerPool};
+use fsops::Stat;
+use runtime::{Interrupted, Progress, Stage};
+use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
+
+use crate::engine::job::Job;
+use crate::engine::task::Arrived;
+use crate::engine::task::Task;
+use crate::engine::worker::Worker;
+use crate::model::dir_node::IMAGINED;
+use crate::model::dir_node::Node;
+use crate::model::dir_node::TOUCHED;
+use crate::model::metadata_support::Beyond;
+use crate::outcome::Outcome;
+use crate::outcome::Removal;
+use crate::remote::receiver::session::Far;
+use crate::roots::Roots;
+use crate::{Consent, Options, User};
+
+/// Makes the destination like the source. Returns what came of it, and whether it went to its end: `progress` may
+/// have asked to stop.
+///
+/// `progress.files_done` counts names that are dealt with, `progress.bytes_done` bytes of files, also of those that
+/// need not be copied.
+pub fn mirror(
+    roots: &Roots,
+    options: &Options,
+    progress: &Progress,
+    user: User<'_>,
+) -> (Outcome, Result<(), Interrupted>) {
+    progress.enter(Stage::Mirror);
+    let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
+    let Stat { inode, device, .. } = source.top.stat;
+    let start = Task::Enter { inode, node: roots.top() };
+    let job = Job::new(roots, options, progress, user.tell, (start, device), None);
+    job.limit_pool();
+    let mut outcome = Outcome::default();
+    let pool = WorkerPool { disk: &job.disk, threads: options.threads, pieces: None };
+    for other in pool.run(|meter| Worker::new(&job).run(meter)) {
+        outcome.add(other);
+    }
+    end(&job, &mut outcome, user.consent);
+    (outcome, progress.check())
+}
+
+/// Makes the destination like what a sender on another host has, as [`mirror`] does.
+///
+/// # Errors
+///
+/// That the conversation ended before its time: what was done stays, and the next run goes on.
+pub fn receive(
+    roots: &Roots,
+    options: &Options,
+    progress: &Progress,
+    user: User<'_>,
+    talk: (&mut Incoming<File>, &Arc<Outgoing<File>>),
+) -> (Outcome, Result<(), Broken>) {
+    receive_for(roots, options, progress, user, (false, None), talk)
+}
+
+/// Does the same for a user here, or if `asks_sender` for one on the sender's side, and keeps `so_far` what has come
+/// of it.
+pub(crate) fn receive_for(
+    roots: &Roots,
+    options: &Options,
+    progress: &Progress,
+    user: User<'_>,
+    (asks_sender, so_far): (bool, Option<&Mutex<Summary>>),
+    (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
+) -> (Outcome, Result<(), Broken>) {
+    progress.enter(Stage::Mirror);
+    let far = Far::new(Arc::clone(out));
+    let top = roots.top();
+    let device = roots.destination.as_ref().map_or(0, |top| top.stat.device);
+    let _waits_to_be_entered = far.listed(0, Arc::clone(&top));
+    let start = Task::Arrived { turn: far.turn(), what: Arc::new(Arrived::Dir(0, top)) };
+    let far = Some(far);
+    let mut job = Job::new(roots, options, progress, user.tell, (start, device), far.clone());
+    job.so_far = so_far;
+    let mut outcome = Outcome::default();
+    let Threads { first, grows } = options.threads;
+    // One more: who listens does nothing else.
+    let threads = Threads { first: first + 1, grows };
+    let pool = WorkerPool { disk: &job.disk, threads, pieces: None };
+    let this = std::thread::current().id();
+    let ears = Mutex::new(Some(&mut *incoming));
+    // Before the others, who would leave if nobody else were there.
+    job.queue.join();
+    let results = pool.run(|meter| {
+        let worker = Worker::new(&job);
+        let ears = || ears.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if std::thread::current().id() == this
+            && let (Some(far), Some(incoming)) = (&far, ears())
+        {
+            worker.hear(far, incoming, meter)
+        } else {
+            (worker.run(meter), Ok(()))
+        }
+    });
+    let mut ended = Ok(());
+    for (other, end) in results {
+        outcome.add(other);
+        ended = ended.and(end);
+    }
+    if ended.is_ok() && asks_sender {
+        let incoming = Mutex::new((incoming, &mut ended));
+        let ask = |removal: &Removal| {
+            let (incoming, ended) = &mut *incoming.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = ask_sender(removal, progress, (incoming, out));
+            answer.unwrap_or_else(|broken| {
+                **ended = Err(broken);
+                false
+            })
+        };
+        end(&job, &mut outcome, Some(&ask));
+    } else if ended.is_ok() {
+        end(&job, &mut outcome, user.consent);
+    }
+    (outcome, if progress.poll_stop() { Err(Broken::Stopped) } else { ended })
+}
+
+/// Asks the user of the sender whether something may be removed.
+fn ask_sender(
+    removal: &Removal,
+    progress: &Progress,
+    (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
+) -> Result<bool, Broken> {
+    let Removal { entries, names, ref some, source, unchanged } = *removal;
+    let some = some.iter().map(Vec::as_slice).collect();
+    out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
+    out.flush()?;
+    match decode::<FromSender<'_>>(incoming.next(&|| progress.poll_stop())?)?.0 {
+        FromSender::Consent { given } => Ok(given),
+        _ => Err(Broken::Nonsense("no answer to a question")),
+    }
+}
+
+impl Roots {
+    /// Returns the top directory as it is to be mirrored.
+    fn top(&self) -> Arc<Node> {
+        let top = Node::top();
+        if self.destination.is_none() {
+            top.set(IMAGINED);
+        }
+        if self.made {
+            top.set(TOUCHED);
+        }
+        top
+    }
+}
+
+/// Does what is to be done when everything else is.
+fn end(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
+    (outcome.no_owners, outcome.no_modes) = job.kept.lacking();
+    let Beyond { first, last } = job.kept.beyond();
+    (outcome.first_time, outcome.last_time) = (first, last);
+    if !job.progress.poll_stop() {
+        let surplus = std::mem::take(&mut *job.surplus());
+        surplus.settle(job, outcome, consent);
+    }
+}
