@@ -1,18 +1,18 @@
 //! What came of a mirroring, and what changes on the way.
 
-use crate::model::change::Made;
-use crate::model::change::What;
+use crate::model::change::Action;
+use crate::model::change::CreatedEntry;
 use crate::model::reason::Problem;
 use crate::model::reason::Reason;
 use fsops::Kind;
 use wire::{LeftOut, Spared, Summary};
 
 /// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
-const KEPT: usize = 10_000;
-const KEPT_BYTES: usize = 2 << 20;
+const MAX_PROBLEMS: usize = 10_000;
+const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
 /// Entries left out of which the paths are kept.
-const LEFT: usize = 100;
+const MAX_LEFT_OUT_PATHS: usize = 100;
 
 /// What was done, or in a dry run would be, and what could not be.
 #[derive(Debug, Default)]
@@ -42,19 +42,19 @@ pub struct Outcome {
     pub removed: u64,
     /// Names that the destination has and the source has not, which stay as the source could not be read as
     /// a whole, or as there are too many of them.
-    pub spared: u64,
+    pub kept: u64,
     /// Why.
-    pub spared_why: Spared,
+    pub kept_why: Spared,
     /// Entries that would have been removed, if they stay as they are too many.
-    pub spared_entries: u64,
+    pub kept_entries: u64,
     /// Times that a file was copied again as no more names can be linked to the copy before.
-    pub split: u64,
+    pub link_limit_copies: u64,
     /// Names that were gone when they were to be copied.
     pub vanished: u64,
     /// Entries left out, though no pattern says so.
     pub left_out: u64,
     /// The first of them: why, and their paths below the top directories.
-    pub left: Vec<(LeftOut, Vec<u8>)>,
+    pub left_out_paths: Vec<(LeftOut, Vec<u8>)>,
     /// Entries that are not what they are to be.
     pub failed: u64,
     /// Of these, entries that could not be removed.
@@ -62,11 +62,11 @@ pub struct Outcome {
     /// Of these, entries that the destination could not take, whatever they are: by [`Cause`].
     pub blocked: [u64; 3],
     /// Whether it may be more in all: a receiver on another host could not say any more what it has done.
-    pub is_least: bool,
+    pub is_lower_bound: bool,
     /// Names below directories that could not be made, which are not there either.
     pub missing: u64,
     /// Directories of the source that could not be read: nobody knows how many names are below them.
-    pub unread: u64,
+    pub unread_dirs: u64,
     /// The first of them.
     pub problems: Vec<Problem>,
     /// Whether anything of the source could not be read.
@@ -81,7 +81,7 @@ pub struct Outcome {
     pub last_time: Option<i64>,
     /// Whether the source has anything to mirror besides directories.
     pub(crate) has_files: bool,
-    kept_bytes: usize,
+    problem_bytes: usize,
 }
 
 /// What is about to be removed: what the destination has and the source has not.
@@ -114,7 +114,7 @@ impl Outcome {
         if let Some(cause) = reason.cause() {
             self.blocked[cause as usize] += 1;
         }
-        self.keep(|| Problem { path: path(), reason });
+        self.add_problem(|| Problem { path: path(), reason });
     }
 
     /// Notes that something could not be removed.
@@ -126,20 +126,20 @@ impl Outcome {
     /// Notes that something is left out.
     pub(crate) fn leave_out(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
         self.left_out = self.left_out.saturating_add(1);
-        self.keep_left(why, path);
+        self.add_left_out_path(why, path);
     }
 
-    pub(crate) fn keep_left(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
-        if self.left.len() < LEFT {
-            self.left.push((why, path()));
+    pub(crate) fn add_left_out_path(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
+        if self.left_out_paths.len() < MAX_LEFT_OUT_PATHS {
+            self.left_out_paths.push((why, path()));
         }
     }
 
     /// Counts a name that was made.
-    pub(crate) fn count(&mut self, made: &Made) {
-        match (made.what, made.kind) {
-            (What::Linked, _) => self.linked += 1,
-            (What::Reused, _) => {
+    pub(crate) fn count(&mut self, made: &CreatedEntry) {
+        match (made.action, made.kind) {
+            (Action::Linked, _) => self.linked += 1,
+            (Action::Reused, _) => {
                 self.reused += 1;
                 self.reused_bytes = self.reused_bytes.saturating_add(made.size);
             }
@@ -154,11 +154,12 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn keep(&mut self, problem: impl FnOnce() -> Problem) {
-        if self.problems.len() < KEPT && self.kept_bytes < KEPT_BYTES {
+    pub(crate) fn add_problem(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.problems.len() < MAX_PROBLEMS && self.problem_bytes < MAX_PROBLEM_BYTES {
             let problem = problem();
-            let said = if let Reason::Said { text, .. } = &problem.reason { text.len() } else { 0 };
-            self.kept_bytes += problem.path.len() + said;
+            let said =
+                if let Reason::Remote { text, .. } = &problem.reason { text.len() } else { 0 };
+            self.problem_bytes += problem.path.len() + said;
             self.problems.push(problem);
         }
     }
@@ -177,13 +178,13 @@ impl Outcome {
         if said.spared > 0 {
             sum.spared_why = said.spared_why;
         }
-        self.take(&sum);
+        self.set_counts(&sum);
         self.has_files |= other.has_files;
         for problem in other.problems {
-            self.keep(|| problem);
+            self.add_problem(|| problem);
         }
-        for (why, path) in other.left {
-            self.keep_left(why, || path);
+        for (why, path) in other.left_out_paths {
+            self.add_left_out_path(why, || path);
         }
     }
 
@@ -201,17 +202,17 @@ impl Outcome {
             reused_bytes: self.reused_bytes,
             adjusted: self.adjusted,
             removed: self.removed,
-            spared: self.spared,
-            spared_entries: self.spared_entries,
-            split: self.split,
+            spared: self.kept,
+            spared_entries: self.kept_entries,
+            split: self.link_limit_copies,
             vanished: self.vanished,
             left_out: self.left_out,
             failed: self.failed,
             unremoved: self.unremoved,
             blocked: self.blocked,
             missing: self.missing,
-            unread: self.unread,
-            spared_why: self.spared_why,
+            unread: self.unread_dirs,
+            spared_why: self.kept_why,
             source_failed: self.source_failed,
             no_owners: self.no_owners,
             no_modes: self.no_modes,
@@ -223,7 +224,7 @@ impl Outcome {
     }
 
     /// Takes counts instead of its own.
-    pub(crate) fn take(&mut self, said: &Summary) {
+    pub(crate) fn set_counts(&mut self, said: &Summary) {
         self.names = said.names;
         self.files = said.files;
         self.bytes = said.bytes;
@@ -235,17 +236,17 @@ impl Outcome {
         self.reused_bytes = said.reused_bytes;
         self.adjusted = said.adjusted;
         self.removed = said.removed;
-        self.spared = said.spared;
-        self.spared_entries = said.spared_entries;
-        self.split = said.split;
+        self.kept = said.spared;
+        self.kept_entries = said.spared_entries;
+        self.link_limit_copies = said.split;
         self.vanished = said.vanished;
         self.left_out = said.left_out;
         self.failed = said.failed;
         self.unremoved = said.unremoved;
         self.blocked = said.blocked;
         self.missing = said.missing;
-        self.unread = said.unread;
-        self.spared_why = said.spared_why;
+        self.unread_dirs = said.unread;
+        self.kept_why = said.spared_why;
         self.source_failed = said.source_failed;
         self.no_owners = said.no_owners;
         self.no_modes = said.no_modes;
@@ -256,16 +257,16 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT_BYTES, Outcome, Problem, Reason};
+    use super::{MAX_PROBLEM_BYTES, Outcome, Problem, Reason};
 
     #[test]
     fn what_is_kept_of_problems_is_bounded_whatever_they_say() {
         let mut outcome = Outcome::default();
         for _ in 0..1000 {
             let text = "x".repeat(100_000);
-            let reason = Reason::Said { text, of_source: false, cause: None };
-            outcome.keep(|| Problem { path: vec![b'p'; 1000], reason });
+            let reason = Reason::Remote { text, of_source: false, cause: None };
+            outcome.add_problem(|| Problem { path: vec![b'p'; 1000], reason });
         }
-        assert_eq!(outcome.problems.len(), KEPT_BYTES.div_ceil(101_000));
+        assert_eq!(outcome.problems.len(), MAX_PROBLEM_BYTES.div_ceil(101_000));
     }
 }

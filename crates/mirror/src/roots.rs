@@ -27,25 +27,25 @@ pub struct Roots {
     /// Nothing if it is on another host.
     pub(crate) source: Option<Source>,
     /// Nothing in a dry run, if there is none.
-    pub(crate) destination: Option<Top>,
+    pub(crate) destination: Option<TopDir>,
     /// The device that it is on, or will be.
     pub(crate) device: Option<u64>,
     /// A tree whose files may be linked to.
     pub(crate) base: Option<Dir>,
     /// The destination was made.
-    pub(crate) made: bool,
+    pub(crate) was_created: bool,
     /// The directories that the destination is in, each marked as such.
-    above: Vec<Dir>,
+    parent_dirs: Vec<Dir>,
     /// The marker that identifies the destination where another file system shows it.
     pub(crate) marker: Option<Marker>,
     /// Why there is no marker, if the destination may contain the source.
-    pub(crate) unmarked: Option<io::Error>,
+    pub(crate) marker_error: Option<io::Error>,
 }
 
 /// A tree to mirror from.
 #[derive(Debug)]
 pub struct Source {
-    pub(crate) top: Top,
+    pub(crate) top: TopDir,
     /// Something is mounted inside.
     pub(crate) mounts_below: bool,
     /// It is on a file system that the kernel makes up.
@@ -54,7 +54,7 @@ pub struct Source {
 
 /// A top directory.
 #[derive(Debug)]
-pub(crate) struct Top {
+pub(crate) struct TopDir {
     pub(crate) dir: Dir,
     pub(crate) stat: Stat,
     pub(crate) absolute: PathBuf,
@@ -137,7 +137,7 @@ pub enum Refusal {
     },
     /// The source may be inside the destination under a second path, and the test for that failed.
     #[error(
-        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
+        "cannot tell whether {} is inside {} by another_owner path, as no directory can be created dest",
         path.display(),
         destination.display()
     )]
@@ -150,16 +150,16 @@ pub enum Refusal {
         source: io::Error,
     },
     /// The destination is where lop keeps files that can be brought back.
-    #[error("the destination is where lop keeps files that can be brought back")]
-    Store,
+    #[error("the destination is where lop support files that can be brought back")]
+    Quarantine,
     /// Another process mirrors to the same destination.
-    #[error("another lop is at work on the destination")]
+    #[error("another_owner lop is at work on the destination")]
     Locked,
     /// Another process mirrors to a directory that the destination is in.
-    #[error("another lop is at work on {}, which the destination is in", .0.display())]
+    #[error("another_owner lop is at work on {}, which the destination is in", .0.display())]
     LockedAbove(PathBuf),
     /// Another process mirrors to a directory that is in the destination.
-    #[error("another lop is at work on a directory in the destination")]
+    #[error("another_owner lop is at work on a directory in the destination")]
     LockedBelow,
 }
 
@@ -170,7 +170,7 @@ impl Source {
     ///
     /// [`Refusal::Open`].
     pub fn open(path: &Path) -> Result<Source, Refusal> {
-        let top = opened(path)?;
+        let top = open_source(path)?;
         let absolute = top.absolute.as_os_str().as_bytes();
         let mounts_below = Mounts::read().any_below(absolute);
         let is_synthetic = top.dir.volume().is_ok_and(|volume| volume.is_synthetic());
@@ -183,12 +183,12 @@ impl Source {
     }
 
     /// Refuses a destination that would have the source changed.
-    pub(crate) fn suits(&self, there: FileKey) -> Result<(), Refusal> {
-        if self.top.stat.key() == there {
+    pub(crate) fn check_not_source(&self, dest: FileKey) -> Result<(), Refusal> {
+        if self.top.stat.key() == dest {
             return Err(Refusal::Same);
         }
         let is_it = |path: &Path| {
-            Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == there)
+            Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == dest)
         };
         if self.top.absolute.ancestors().skip(1).any(is_it) {
             return Err(Refusal::SourceInside);
@@ -197,16 +197,12 @@ impl Source {
     }
 
     /// Refuses a destination on this host that would have the source changed.
-    fn suits_top(&self, there: &Top) -> Result<(), Refusal> {
-        self.suits(there.stat.key())?;
+    fn check_destination(&self, dest: &TopDir) -> Result<(), Refusal> {
+        self.check_not_source(dest.stat.key())?;
         let mounts = Mounts::read();
-        let [source, there_path] =
-            [&self.top, there].map(|top| top.absolute.as_os_str().as_bytes());
-        let is_inside = |source: &Option<Place>, there: &Option<Place>| {
-            source
-                .as_ref()
-                .zip(there.as_ref())
-                .is_some_and(|(source, there)| source.is_below(there))
+        let [source, there_path] = [&self.top, dest].map(|top| top.absolute.as_os_str().as_bytes());
+        let is_inside = |source: &Option<Place>, dest: &Option<Place>| {
+            source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
         // Another mount may show the source inside the destination.
         let (mounted, mounted_there) = (mounts.place(source), mounts.place(there_path));
@@ -218,7 +214,7 @@ impl Source {
         let is_seen = is_inside(&shown, &mounted_there)
             || is_inside(&mounted, &shown_there)
             || is_inside(&shown, &shown_there);
-        if is_seen { Err(self.seen_inside(there)) } else { Ok(()) }
+        if is_seen { Err(self.aliased_inside(dest)) } else { Ok(()) }
     }
 
     /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.
@@ -227,12 +223,12 @@ impl Source {
     /// # Errors
     ///
     /// Why.
-    pub fn suits_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
+    pub fn check_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
         let key = FileKey { device: place.device, inode: place.inode };
         if place.boot.is_empty() || place.boot != fsops::boot_id() {
             return Ok(None);
         }
-        self.suits(key).map(|()| Some(key))
+        self.check_not_source(key).map(|()| Some(key))
     }
 }
 
@@ -257,7 +253,7 @@ impl Roots {
     /// # Errors
     ///
     /// As for [`Roots::check`].
-    pub fn of_far(
+    pub fn for_remote_source(
         destination: &Path,
         base: Option<&Path>,
         dry_run: bool,
@@ -276,30 +272,30 @@ impl Roots {
         // Before anything is made.
         let base = base.map(|path| open_base(path, destination, missing)).transpose()?;
         if missing {
-            make(destination, dry_run)?;
+            create_destination(destination, dry_run)?;
         }
-        let there = if missing && dry_run { None } else { Some(Top::open_operand(destination)?) };
-        if let Some(there) = &there {
-            source.as_ref().map_or(Ok(()), |source| source.suits_top(there))?;
-            is_no_store(there)?;
+        let dest = if missing && dry_run { None } else { Some(TopDir::open_operand(destination)?) };
+        if let Some(dest) = &dest {
+            source.as_ref().map_or(Ok(()), |source| source.check_destination(dest))?;
+            check_not_quarantine(dest)?;
         }
-        let device = match &there {
-            Some(there) => Some(there.stat.device),
-            None => Stat::of_path(above(destination)).ok().map(|stat| stat.device),
+        let device = match &dest {
+            Some(dest) => Some(dest.stat.device),
+            None => Stat::of_path(parent_dirs(destination)).ok().map(|stat| stat.device),
         };
-        let made = missing;
+        let was_created = missing;
         let mut roots = Roots {
             source,
-            destination: there,
+            destination: dest,
             device,
             base,
-            made,
-            above: Vec::new(),
+            was_created,
+            parent_dirs: Vec::new(),
             marker: None,
-            unmarked: None,
+            marker_error: None,
         };
-        let begun = if dry_run { Ok(()) } else { roots.reserve() };
-        begun.and_then(|()| roots.see_through(dry_run)).inspect_err(|_| roots.undo())?;
+        let begun = if dry_run { Ok(()) } else { roots.lock_destination() };
+        begun.and_then(|()| roots.check_aliases(dry_run)).inspect_err(|_| roots.undo())?;
         Ok(roots)
     }
 
@@ -307,7 +303,7 @@ impl Roots {
     ///
     /// Who cannot read a directory cannot mark it. Then a run that mirrors to that one begins all the same, and
     /// leaves alone what is not ready below this one ([`crate::reconcile::put_in_place`]).
-    fn reserve(&mut self) -> Result<(), Refusal> {
+    fn lock_destination(&mut self) -> Result<(), Refusal> {
         let Some(top) = &self.destination else { return Ok(()) };
         if !top.dir.lock().unwrap_or(true) {
             return Err(Refusal::Locked);
@@ -320,7 +316,7 @@ impl Roots {
             if dir.is_marked(Mark::Destination) {
                 return Err(Refusal::LockedAbove(path.into()));
             }
-            self.above.push(dir);
+            self.parent_dirs.push(dir);
         }
         if top.dir.is_marked(Mark::AboveDestination) {
             return Err(Refusal::LockedBelow);
@@ -340,12 +336,14 @@ impl Roots {
 
     /// Removes the destination if it was made and nothing is in it, as nothing will be.
     pub fn undo(&self) {
-        if let (true, Some(top)) = (self.made, &self.destination)
-            && let (Some(above), Some(name)) = (top.absolute.parent(), top.absolute.file_name())
-            && let (Ok(above), Ok(name)) = (Dir::open(above), CString::new(name.as_bytes()))
+        if let (true, Some(top)) = (self.was_created, &self.destination)
+            && let (Some(parent_dirs), Some(name)) =
+                (top.absolute.parent(), top.absolute.file_name())
+            && let (Ok(parent_dirs), Ok(name)) =
+                (Dir::open(parent_dirs), CString::new(name.as_bytes()))
         {
             // What cannot be removed is no more than an empty directory.
-            let _left = above.remove_empty_dir(&name);
+            let _left = parent_dirs.remove_empty_dir(&name);
         }
     }
 
@@ -360,51 +358,53 @@ impl Roots {
 impl Drop for Roots {
     fn drop(&mut self) {
         self.clear_marker();
-        if let Some(there) = &self.destination {
-            there.dir.unlock();
-            there.dir.unmark(Mark::Destination);
+        if let Some(dest) = &self.destination {
+            dest.dir.unlock();
+            dest.dir.unmark(Mark::Destination);
         }
-        for dir in &self.above {
+        for dir in &self.parent_dirs {
             dir.unmark(Mark::AboveDestination);
         }
     }
 }
 
-impl Top {
-    fn open(path: &Path) -> io::Result<Top> {
-        Top::of(Dir::open(path)?, path)
+impl TopDir {
+    fn open(path: &Path) -> io::Result<TopDir> {
+        TopDir::of(Dir::open(path)?, path)
     }
 
     /// Opens a directory that is written to: whoever has a link on the way must not choose which.
-    fn open_operand(path: &Path) -> Result<Top, Refusal> {
+    fn open_operand(path: &Path) -> Result<TopDir, Refusal> {
         let failed = |source| Refusal::Open { path: path.into(), source };
         let dir = Dir::open_operand(path).map_err(|e| unopened(e, failed))?;
-        Top::of(dir, path).map_err(failed)
+        TopDir::of(dir, path).map_err(failed)
     }
 
-    fn of(dir: Dir, path: &Path) -> io::Result<Top> {
+    fn of(dir: Dir, path: &Path) -> io::Result<TopDir> {
         let (stat, absolute) = (dir.stat()?, path.canonicalize()?);
         // Somebody may have changed where the path leads.
         if Stat::of_path(&absolute)?.key() != stat.key() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Top { dir, stat, absolute })
+        Ok(TopDir { dir, stat, absolute })
     }
 }
 
 /// Makes the destination, or looks whether that can be done.
-fn make(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
+fn create_destination(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let above = Dir::open_operand_to_reach(above(destination));
-    let above = above.map_err(|e| unopened(e, failed))?;
+    let parent_dirs = Dir::open_operand_to_reach(parent_dirs(destination));
+    let parent_dirs = parent_dirs.map_err(|e| unopened(e, failed))?;
     let name = CString::new(name.as_bytes()).map_err(|e| failed(e.into()))?;
-    if dry_run { Ok(()) } else { above.make_dir(&name).map_err(failed) }
+    if dry_run { Ok(()) } else { parent_dirs.make_dir(&name).map_err(failed) }
 }
 
 /// Returns the directory that a path is in.
-fn above(path: &Path) -> &Path {
-    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn parent_dirs(path: &Path) -> &Path {
+    path.parent()
+        .filter(|parent_dirs| !parent_dirs.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// Opens a tree whose files may be linked to. As rsync has it, a path is relative to the destination.
@@ -413,7 +413,7 @@ fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refu
     let from = match plain.strip_prefix("..") {
         _ if path.is_absolute() => path.into(),
         // What is not there has no `..`.
-        Ok(rest) if missing => above(destination).join(rest),
+        Ok(rest) if missing => parent_dirs(destination).join(rest),
         _ => destination.join(path),
     };
     let failed = |source| Refusal::Base { path: from.clone(), source };
@@ -428,11 +428,12 @@ fn unopened(error: Unopened, failed: impl FnOnce(io::Error) -> Refusal) -> Refus
     }
 }
 
-fn is_no_store(there: &Top) -> Result<(), Refusal> {
-    let is_store = |name: &std::ffi::OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
-    if there.absolute.iter().any(is_store) { Err(Refusal::Store) } else { Ok(()) }
+fn check_not_quarantine(dest: &TopDir) -> Result<(), Refusal> {
+    let is_quarantine =
+        |name: &std::ffi::OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
+    if dest.absolute.iter().any(is_quarantine) { Err(Refusal::Quarantine) } else { Ok(()) }
 }
 
-fn opened(path: &Path) -> Result<Top, Refusal> {
-    Top::open(path).map_err(|source| Refusal::Open { path: path.into(), source })
+fn open_source(path: &Path) -> Result<TopDir, Refusal> {
+    TopDir::open(path).map_err(|source| Refusal::Open { path: path.into(), source })
 }

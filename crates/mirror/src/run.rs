@@ -9,16 +9,16 @@ use runtime::{Interrupted, Progress, Stage};
 use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
 
 use crate::engine::job::Job;
-use crate::engine::task::Arrived;
+use crate::engine::task::Arrival;
 use crate::engine::task::Task;
 use crate::engine::worker::Worker;
-use crate::model::dir_node::IMAGINED;
-use crate::model::dir_node::Node;
-use crate::model::dir_node::TOUCHED;
-use crate::model::metadata_support::Beyond;
+use crate::model::dir_node::CHANGED;
+use crate::model::dir_node::DRY_RUN_ONLY;
+use crate::model::dir_node::DirNode;
+use crate::model::metadata_support::ClampedTimes;
 use crate::outcome::Outcome;
 use crate::outcome::Removal;
-use crate::remote::receiver::session::Far;
+use crate::remote::receiver::session::Session;
 use crate::roots::Roots;
 use crate::{Consent, Options, User};
 
@@ -36,8 +36,8 @@ pub fn mirror(
     progress.enter(Stage::Mirror);
     let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
     let Stat { inode, device, .. } = source.top.stat;
-    let start = Task::Enter { inode, node: roots.top() };
-    let job = Job::new(roots, options, progress, user.tell, (start, device), None);
+    let start = Task::MirrorDir { inode, node: roots.top() };
+    let job = Job::new(roots, options, progress, user.on_change, (start, device), None);
     job.limit_pool();
     let mut outcome = Outcome::default();
     let pool = WorkerPool { disk: &job.disk, threads: options.threads, pieces: None };
@@ -58,9 +58,9 @@ pub fn receive(
     options: &Options,
     progress: &Progress,
     user: User<'_>,
-    talk: (&mut Incoming<File>, &Arc<Outgoing<File>>),
+    connection: (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
-    receive_for(roots, options, progress, user, (false, None), talk)
+    receive_for(roots, options, progress, user, (false, None), connection)
 }
 
 /// Does the same for a user here, or if `asks_sender` for one on the sender's side, and keeps `so_far` what has come
@@ -70,34 +70,36 @@ pub(crate) fn receive_for(
     options: &Options,
     progress: &Progress,
     user: User<'_>,
-    (asks_sender, so_far): (bool, Option<&Mutex<Summary>>),
+    (asks_sender, running_totals): (bool, Option<&Mutex<Summary>>),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> (Outcome, Result<(), Broken>) {
     progress.enter(Stage::Mirror);
-    let far = Far::new(Arc::clone(out));
+    let session = Session::new(Arc::clone(out));
     let top = roots.top();
     let device = roots.destination.as_ref().map_or(0, |top| top.stat.device);
-    let _waits_to_be_entered = far.listed(0, Arc::clone(&top));
-    let start = Task::Arrived { turn: far.turn(), what: Arc::new(Arrived::Dir(0, top)) };
-    let far = Some(far);
-    let mut job = Job::new(roots, options, progress, user.tell, (start, device), far.clone());
-    job.so_far = so_far;
+    let _waits_to_be_entered = session.dir_listed(0, Arc::clone(&top));
+    let start =
+        Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(Arrival::Dir(0, top)) };
+    let session = Some(session);
+    let mut job =
+        Job::new(roots, options, progress, user.on_change, (start, device), session.clone());
+    job.running_totals = running_totals;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
     // One more: who listens does nothing else.
     let threads = Threads { first: first + 1, grows };
     let pool = WorkerPool { disk: &job.disk, threads, pieces: None };
     let this = std::thread::current().id();
-    let ears = Mutex::new(Some(&mut *incoming));
+    let reader = Mutex::new(Some(&mut *incoming));
     // Before the others, who would leave if nobody else were there.
     job.queue.join();
     let results = pool.run(|meter| {
         let worker = Worker::new(&job);
-        let ears = || ears.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = || reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         if std::thread::current().id() == this
-            && let (Some(far), Some(incoming)) = (&far, ears())
+            && let (Some(session), Some(incoming)) = (&session, reader())
         {
-            worker.hear(far, incoming, meter)
+            worker.receive_loop(session, incoming, meter)
         } else {
             (worker.run(meter), Ok(()))
         }
@@ -142,13 +144,13 @@ fn ask_sender(
 
 impl Roots {
     /// Returns the top directory as it is to be mirrored.
-    fn top(&self) -> Arc<Node> {
-        let top = Node::top();
+    fn top(&self) -> Arc<DirNode> {
+        let top = DirNode::top();
         if self.destination.is_none() {
-            top.set(IMAGINED);
+            top.set(DRY_RUN_ONLY);
         }
-        if self.made {
-            top.set(TOUCHED);
+        if self.was_created {
+            top.set(CHANGED);
         }
         top
     }
@@ -156,11 +158,11 @@ impl Roots {
 
 /// Does what is to be done when everything else is.
 fn end(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
-    (outcome.no_owners, outcome.no_modes) = job.kept.lacking();
-    let Beyond { first, last } = job.kept.beyond();
+    (outcome.no_owners, outcome.no_modes) = job.support.lacking();
+    let ClampedTimes { first, last } = job.support.clamped();
     (outcome.first_time, outcome.last_time) = (first, last);
     if !job.progress.poll_stop() {
-        let surplus = std::mem::take(&mut *job.surplus());
-        surplus.settle(job, outcome, consent);
+        let extraneous = std::mem::take(&mut *job.extraneous());
+        extraneous.delete(job, outcome, consent);
     }
 }

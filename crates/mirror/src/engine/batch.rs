@@ -14,59 +14,59 @@ use wire::LeftOut;
 
 use crate::Options;
 use crate::model::attributes::Attributes;
-use crate::model::content::Hint;
-use crate::model::dir_node::Node;
-use crate::model::selection::is_store;
-use crate::model::selection::takes;
-use crate::model::temp_name::is_part;
-use crate::remote::receiver::connection::Credit;
+use crate::model::content::ContentHint;
+use crate::model::dir_node::DirNode;
+use crate::model::selection::is_quarantine;
+use crate::model::selection::selects;
+use crate::model::temp_name::is_temp_name;
+use crate::remote::receiver::connection::ListingCredit;
 
 /// Bytes of names in a window: 2,000 names or so, a call or two of the listing. With four times as much, sixteen
 /// threads took 21 MB instead of 16 for the tree of 3.2 million links, and one directory of 200,000 files took as long.
-const WINDOW: usize = 64 << 10;
+const BATCH_BYTES: usize = 64 << 10;
 
 /// Most names that a worker takes at once.
-const STEP: usize = 64;
+const MAX_TAKEN: usize = 64;
 
 /// Parts of what is left that a worker takes one of.
-const PARTS: usize = 8;
+const TAKE_FRACTION: usize = 8;
 
 /// Some names of one directory.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
-    items: Vec<Item>,
+pub(crate) struct Batch {
+    items: Vec<Row>,
     names: Vec<u8>,
     /// Of a source on another host, what the names are, the number that the sender has this by, and what it
     /// takes of what may be sent ahead.
-    records: Vec<Record>,
-    pub(crate) number: u64,
-    _credit: Option<Credit>,
+    remote_entries: Vec<RemoteEntry>,
+    pub(crate) listing: u64,
+    _credit: Option<ListingCredit>,
     next: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Item {
+struct Row {
     inode: u64,
-    at: u32,
+    name_offset: u32,
     is_dir: bool,
-    record: u32,
+    remote_index: u32,
     /// Where it was listed.
-    place: u32,
+    position: u32,
 }
 
 /// One name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Listed<'a> {
+pub(crate) struct BatchItem<'a> {
     pub(crate) name: &'a CStr,
     pub(crate) inode: u64,
     pub(crate) is_dir: bool,
     /// What the source said of it, if it is on another host.
-    pub(crate) record: Option<&'a Record>,
+    pub(crate) remote: Option<&'a RemoteEntry>,
 }
 
 /// When a name of a file is dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Precedence {
     /// The destination has it: what is there may be the file already, and nothing need be copied.
     First,
     /// The destination does not have it.
@@ -77,26 +77,26 @@ pub(crate) enum Turn {
 
 /// What a name is in the source.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct RemoteEntry {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
     /// What it is a symbolic link to.
     pub(crate) target: Vec<u8>,
     /// What was known of its content from earlier.
-    pub(crate) hint: Option<Box<Hint>>,
+    pub(crate) hint: Option<Box<ContentHint>>,
 }
 
-impl Window {
+impl Batch {
     /// Returns names of a directory of the source, and whether there are more; `leave_out` is told of those that are
     /// left out as they are lop's own.
     pub(crate) fn fill(
         dir: &Dir,
-        node: &Node,
+        node: &DirNode,
         options: &Options,
         buffer: &mut DirBuffer,
         mut leave_out: impl FnMut(LeftOut, &[u8]),
-    ) -> (Window, io::Result<bool>) {
-        let mut window = Window::default();
+    ) -> (Batch, io::Result<bool>) {
+        let mut batch = Batch::default();
         let more = loop {
             let more = dir.list_some(buffer, |item| {
                 let kind = match item.kind {
@@ -106,43 +106,43 @@ impl Window {
                 let name = item.name.to_bytes();
                 if let Some(why) = is_own(name, kind) {
                     leave_out(why, name);
-                } else if takes(options, name, || node.child_path(name), kind == Kind::Dir) {
-                    window.push(&item, kind);
+                } else if selects(options, name, || node.child_path(name), kind == Kind::Dir) {
+                    batch.push(&item, kind);
                 }
             });
             match more {
-                Ok(Some(_)) if window.bytes() < WINDOW => {}
+                Ok(Some(_)) if batch.bytes() < BATCH_BYTES => {}
                 Ok(more) => break Ok(more.is_some()),
                 Err(e) => break Err(e),
             }
         };
-        window.sort();
-        (window, more)
+        batch.sort();
+        (batch, more)
     }
 
     fn push(&mut self, item: &DirItem<'_>, kind: Kind) {
         self.add(item.name, item.inode, kind == Kind::Dir, u32::MAX);
     }
 
-    fn add(&mut self, name: &CStr, inode: u64, is_dir: bool, record: u32) {
-        let at = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        let place = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
-        self.items.push(Item { inode, at, is_dir, record, place });
+    fn add(&mut self, name: &CStr, inode: u64, is_dir: bool, remote_index: u32) {
+        let name_offset = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let position = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
+        self.items.push(Row { inode, name_offset, is_dir, remote_index, position });
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
 
     /// Returns one with the number that the sender has it by, and room for so many records, names, and bytes of these.
-    pub(crate) fn of_far(
-        (number, credit): (u64, Credit),
-        (records, names, bytes): (usize, usize, usize),
-    ) -> Window {
-        Window {
+    pub(crate) fn of_remote(
+        (listing, credit): (u64, ListingCredit),
+        (remote_entries, names, bytes): (usize, usize, usize),
+    ) -> Batch {
+        Batch {
             items: Vec::with_capacity(names),
             names: Vec::with_capacity(bytes),
-            records: Vec::with_capacity(records),
-            number,
+            remote_entries: Vec::with_capacity(remote_entries),
+            listing,
             _credit: Some(credit),
-            ..Window::default()
+            ..Batch::default()
         }
     }
 
@@ -152,17 +152,21 @@ impl Window {
     }
 
     /// Adds a directory that was listed on another host, by the number that it has there.
-    pub(crate) fn add_dir(&mut self, name: &CStr, number: u64) {
-        self.add(name, number, true, u32::MAX);
+    pub(crate) fn add_dir(&mut self, name: &CStr, listing: u64) {
+        self.add(name, listing, true, u32::MAX);
     }
 
     /// Adds what was listed on another host, under all of these names.
-    pub(crate) fn add_record<'n>(&mut self, record: Record, names: impl Iterator<Item = &'n CStr>) {
-        let index = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+    pub(crate) fn add_remote<'n>(
+        &mut self,
+        entry: RemoteEntry,
+        names: impl Iterator<Item = &'n CStr>,
+    ) {
+        let index = u32::try_from(self.remote_entries.len()).unwrap_or(u32::MAX);
         for name in names {
-            self.add(name, record.stat.inode, false, index);
+            self.add(name, entry.stat.inode, false, index);
         }
-        self.records.push(record);
+        self.remote_entries.push(entry);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -180,22 +184,22 @@ impl Window {
 
     /// Has each file that has several names here dealt with first under the one whose turn comes first: others are
     /// then linked to that.
-    pub(crate) fn begin_with(&mut self, turn: impl Fn(&CStr) -> Turn) {
-        let Window { items, names, .. } = self;
-        let turn_of = |item: &Item| turn(name_at(names, item.at));
+    pub(crate) fn order_links(&mut self, turn: impl Fn(&CStr) -> Precedence) {
+        let Batch { items, names, .. } = self;
+        let turn_of = |item: &Row| turn(name_at(names, item.name_offset));
         for group in items.chunk_by_mut(|one, next| one.inode == next.inode) {
             if group.len() < 2 || group[0].is_dir {
                 continue;
             }
-            let mut turns = [Turn::First, Turn::Next].into_iter();
+            let mut turns = [Precedence::First, Precedence::Next].into_iter();
             let first = turns.find_map(|turn| group.iter().position(|item| turn_of(item) == turn));
             group.swap(0, first.unwrap_or(0));
         }
     }
 
     /// Returns where the sender listed a name.
-    pub(crate) fn place(&self, index: usize) -> u32 {
-        self.items[index].place
+    pub(crate) fn position(&self, index: usize) -> u32 {
+        self.items[index].position
     }
 
     /// Returns the names that a worker takes next. All names of a file go to one worker, because the first decides what
@@ -203,7 +207,7 @@ impl Window {
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let step = |next: usize| {
             let left = self.items.len().saturating_sub(next);
-            (left > 0).then(|| self.end_of_file(next + (left / PARTS).clamp(1, STEP)))
+            (left > 0).then(|| self.end_of_file(next + (left / TAKE_FRACTION).clamp(1, MAX_TAKEN)))
         };
         let start = self.next.fetch_update(Relaxed, Relaxed, step).ok()?;
         Some(start..step(start)?)
@@ -212,63 +216,63 @@ impl Window {
     /// Moves `end` behind the last name of the file that the name before `end` belongs to.
     fn end_of_file(&self, end: usize) -> usize {
         let (taken, rest) = self.items.split_at(end);
-        let is_last = |last: &Item, item: &Item| !item.is_dir && item.inode == last.inode;
+        let is_last = |last: &Row, item: &Row| !item.is_dir && item.inode == last.inode;
         let last = taken.last();
         end + rest.iter().take_while(|item| last.is_some_and(|last| is_last(last, item))).count()
     }
 
     /// Returns whether there are names that nobody has taken.
-    pub(crate) fn is_more(&self) -> bool {
+    pub(crate) fn has_more(&self) -> bool {
         self.next.load(Relaxed) < self.items.len()
     }
 
-    pub(crate) fn get(&self, index: usize) -> Listed<'_> {
-        let Item { inode, at, is_dir, record, .. } = self.items[index];
-        let name = name_at(&self.names, at);
-        Listed { name, inode, is_dir, record: self.records.get(record as usize) }
+    pub(crate) fn get(&self, index: usize) -> BatchItem<'_> {
+        let Row { inode, name_offset, is_dir, remote_index, .. } = self.items[index];
+        let name = name_at(&self.names, name_offset);
+        BatchItem { name, inode, is_dir, remote: self.remote_entries.get(remote_index as usize) }
     }
 }
 
 /// Returns why a name of the source is left out as it is lop's own.
 fn is_own(name: &[u8], kind: Kind) -> Option<LeftOut> {
-    let is_quarantine = kind == Kind::Dir && is_store(name);
-    is_part(name)
+    let is_store = kind == Kind::Dir && is_quarantine(name);
+    is_temp_name(name)
         .then_some(LeftOut::Temporary)
-        .or_else(|| is_quarantine.then_some(LeftOut::Quarantine))
+        .or_else(|| is_store.then_some(LeftOut::Quarantine))
 }
 
-fn name_at(names: &[u8], at: u32) -> &CStr {
-    CStr::from_bytes_until_nul(&names[at as usize..]).unwrap_or_default()
+fn name_at(names: &[u8], name_offset: u32) -> &CStr {
+    CStr::from_bytes_until_nul(&names[name_offset as usize..]).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use fsops::{DirItem, Kind};
 
-    use super::{Turn, Window};
+    use super::{Batch, Precedence};
 
     #[test]
     fn every_name_is_taken_once_and_the_last_ones_singly() {
-        let mut window = Window::default();
+        let mut batch = Batch::default();
         for inode in (0..1000).rev() {
-            window.push(&DirItem { name: c"n", kind: Kind::File, inode }, Kind::File);
+            batch.push(&DirItem { name: c"n", kind: Kind::File, inode }, Kind::File);
         }
-        window.sort();
-        let taken: Vec<_> = std::iter::from_fn(|| window.take()).collect();
+        batch.sort();
+        let taken: Vec<_> = std::iter::from_fn(|| batch.take()).collect();
         let all: Vec<usize> = taken.iter().cloned().flatten().collect();
         assert_eq!(all, (0..1000).collect::<Vec<_>>());
         assert_eq!(taken.last().map(ExactSizeIterator::len), Some(1));
-        assert!(all.iter().all(|&index| window.get(index).inode == index as u64));
+        assert!(all.iter().all(|&index| batch.get(index).inode == index as u64));
     }
 
     #[test]
     fn names_of_a_file_are_taken_together() {
-        let mut window = Window::default();
+        let mut batch = Batch::default();
         for inode in (0..1000).map(|at| at / 7) {
-            window.push(&DirItem { name: c"n", kind: Kind::File, inode }, Kind::File);
+            batch.push(&DirItem { name: c"n", kind: Kind::File, inode }, Kind::File);
         }
-        window.sort();
-        let taken: Vec<_> = std::iter::from_fn(|| window.take()).collect();
+        batch.sort();
+        let taken: Vec<_> = std::iter::from_fn(|| batch.take()).collect();
         let ends: Vec<_> = taken.iter().map(|range| range.end).collect();
         assert!(ends.iter().all(|end| end % 7 == 0 || *end == 1000), "{ends:?}");
         assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), (0..1000).collect::<Vec<_>>());
@@ -276,13 +280,13 @@ mod tests {
 
     #[test]
     fn of_names_of_a_file_one_that_is_there_comes_first() {
-        let mut window = Window::default();
+        let mut batch = Batch::default();
         for (name, inode) in [(c"a", 1), (c"b", 2), (c"c", 2), (c"d", 2), (c"e", 3), (c"f", 3)] {
-            window.push(&DirItem { name, kind: Kind::File, inode }, Kind::File);
+            batch.push(&DirItem { name, kind: Kind::File, inode }, Kind::File);
         }
-        window.begin_with(|name| if name < c"d" { Turn::Next } else { Turn::First });
-        let names: Vec<_> = (0..6).map(|index| window.get(index).name).collect();
+        batch.order_links(|name| if name < c"d" { Precedence::Next } else { Precedence::First });
+        let names: Vec<_> = (0..6).map(|index| batch.get(index).name).collect();
         assert_eq!(names, [c"a", c"d", c"c", c"b", c"e", c"f"]);
-        assert_eq!((window.place(1), window.place(3)), (3, 1));
+        assert_eq!((batch.position(1), batch.position(3)), (3, 1));
     }
 }

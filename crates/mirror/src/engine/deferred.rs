@@ -12,98 +12,105 @@ use device::WaitMeter;
 use fsops::{File, Stat};
 
 use crate::engine::disk_probe as probe;
-use crate::engine::entry::Name;
-use crate::engine::task::PutOff;
+use crate::engine::entry::Entry;
+use crate::engine::task::DeferredCopy;
 use crate::engine::task::Task;
 use crate::engine::worker::Worker;
-use crate::model::change::Differs;
+use crate::model::change::Differences;
 use crate::model::settled::Failure;
 use crate::model::settled::Settled;
 
 /// Files that are put off, and names that wait for one of them to have another, before no more directories are
 /// listed; each takes some 400 bytes at most, and holds its directory.
-const MOST: usize = 16 << 10;
+const MAX_DEFERRED: usize = 16 << 10;
 
 /// Files that are fetched while one is copied, and bytes of each.
-const AHEAD: usize = 32;
-const FETCHED: u64 = 1 << 20;
+const PREFETCHED_FILES: usize = 32;
+const PREFETCHED_BYTES: u64 = 1 << 20;
 
 /// Bytes that take longer to read than to get at. A file of more that has other names is not put off, as all who
 /// come to these meanwhile leave them with it: 16 threads took 28 MB instead of 13 for files of 32,766 names each.
-const LONG: u64 = 1 << 20;
+const MAX_DEFERRED_LINKED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
     /// Returns whether a file was put off, as its content lies on a disk with an arm.
-    pub(crate) fn puts_off(
+    pub(crate) fn defer_copy(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         source: &File,
         stat: &Stat,
-        instead: Option<Differs>,
+        replaces: Option<Differences>,
     ) -> bool {
-        let is_read = stat.size > 0 && !name.site.manner.clones;
-        let is_waited_for = stat.links > 1 && stat.size > LONG;
-        if !is_read || is_waited_for || self.at_once || !self.job.goes_by_place() {
+        let is_read = stat.size > 0 && !entry.dir.traits.can_clone;
+        let is_waited_for = stat.links > 1 && stat.size > MAX_DEFERRED_LINKED_BYTES;
+        if !is_read || is_waited_for || self.copies_at_once || !self.job.uses_disk_order() {
             return false;
         }
         // What lies nowhere need not be waited for; many file systems that do not tell number their files in
         // about the order in which they lie.
-        let place = source.place(0).map_or(stat.inode, Option::unwrap_or_default);
-        let put_off = PutOff { waiter: name.waiter(), stat: *stat, instead, place };
-        let number = self.job.put_off.fetch_add(1, Relaxed) + 1;
-        self.job.queue.enqueue_sorted(&mut vec![Task::Copy(Arc::new(put_off))]);
-        if number == probe::FILES {
-            self.try_disk();
+        let disk_offset = source.place(0).map_or(stat.inode, Option::unwrap_or_default);
+        let deferred = DeferredCopy { waiter: entry.waiter(), stat: *stat, replaces, disk_offset };
+        let number = self.job.deferred_files.fetch_add(1, Relaxed) + 1;
+        self.job.queue.enqueue_sorted(&mut vec![Task::Copy(Arc::new(deferred))]);
+        if number == probe::PROBED_FILES {
+            self.probe_disk();
         }
         true
     }
 
     /// Copies a file that was put off, and those that lie behind it.
-    pub(crate) fn make_up(&mut self, first: &Arc<PutOff>, meter: &mut WaitMeter<'_>) {
-        let mut ahead = VecDeque::from([self.fetch(first)]);
-        while let Some((put_off, source)) = ahead.pop_front() {
-            while ahead.len() < AHEAD
+    pub(crate) fn copy_deferred(&mut self, first: &Arc<DeferredCopy>, meter: &mut WaitMeter<'_>) {
+        let mut prefetched = VecDeque::from([self.fetch(first)]);
+        while let Some((deferred, source)) = prefetched.pop_front() {
+            while prefetched.len() < PREFETCHED_FILES
                 && !self.job.queue.is_to_rest()
                 && let Some(Task::Copy(next)) = self.job.queue.take_if(Task::is_copy)
             {
-                ahead.push_back(self.fetch(&next));
+                prefetched.push_back(self.fetch(&next));
             }
-            self.make_up_one(&put_off, source);
-            self.count();
+            self.copy_one_deferred(&deferred, source);
+            self.report_progress();
             meter.tick();
         }
     }
 
     /// Has the disk fetch the beginning of a file.
-    fn fetch(&mut self, put_off: &Arc<PutOff>) -> (Arc<PutOff>, Result<File, Failure>) {
-        self.job.put_off.fetch_sub(1, Relaxed);
-        let source = if self.stopped() { Err(None) } else { self.source_file(put_off.name()) };
+    fn fetch(
+        &mut self,
+        deferred: &Arc<DeferredCopy>,
+    ) -> (Arc<DeferredCopy>, Result<File, Failure>) {
+        self.job.deferred_files.fetch_sub(1, Relaxed);
+        let source = if self.stopped() {
+            Err(Failure::Stopped)
+        } else {
+            self.open_source_file(deferred.entry())
+        };
         if let Ok(source) = &source {
-            source.fetch(0, put_off.stat.size.min(FETCHED));
+            source.fetch(0, deferred.stat.size.min(PREFETCHED_BYTES));
         }
-        (Arc::clone(put_off), source)
+        (Arc::clone(deferred), source)
     }
 
-    fn make_up_one(&mut self, put_off: &PutOff, source: Result<File, Failure>) {
-        let PutOff { waiter, stat, instead, .. } = put_off;
-        let name = put_off.name();
-        let copied = source.and_then(|source| self.copy(name, &source, stat, instead.is_some()));
+    fn copy_one_deferred(&mut self, deferred: &DeferredCopy, source: Result<File, Failure>) {
+        let DeferredCopy { waiter, stat, replaces, .. } = deferred;
+        let entry = deferred.entry();
+        let copied = source.and_then(|source| self.copy(entry, &source, stat, replaces.is_some()));
         if copied.is_ok() {
-            self.note_made(name, stat, *instead);
+            self.record_created(entry, stat, *replaces);
         }
-        self.conclude(name, stat, copied.map(Settled::Is));
-        self.deal_with_later();
-        self.leave(&waiter.shared.site);
+        self.conclude(entry, stat, copied.map(Settled::Done));
+        self.process_waiters();
+        self.release_dir(&waiter.shared.dir);
     }
 
     /// Copies what was put off, if that, and what waits for it, is as much as may be.
-    pub(crate) fn make_up_if_many(&mut self, meter: &mut WaitMeter<'_>) {
+    pub(crate) fn copy_deferred_if_many(&mut self, meter: &mut WaitMeter<'_>) {
         let job = self.job;
-        if job.put_off.load(Relaxed) + job.links.waiting() < MOST {
+        if job.deferred_files.load(Relaxed) + job.link_groups.waiting() < MAX_DEFERRED {
             return;
         }
         if let Some(Task::Copy(first)) = job.queue.take_if(Task::is_copy) {
-            self.make_up(&first, meter);
+            self.copy_deferred(&first, meter);
         }
     }
 }

@@ -7,35 +7,35 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsops::{Kind, Stat};
 
-use crate::engine::batch::Turn;
-use crate::engine::batch::Window;
-use crate::engine::dest_listing::Present;
-use crate::engine::dest_listing::There;
-use crate::model::dir_node::Node;
+use crate::engine::batch::Batch;
+use crate::engine::batch::Precedence;
+use crate::engine::dest_listing::DestEntry;
+use crate::engine::dest_listing::DestListing;
+use crate::model::dir_node::DirNode;
 
 /// A directory whose names are being dealt with.
 #[derive(Debug)]
-pub(crate) struct Site {
-    pub(crate) node: Arc<Node>,
+pub(crate) struct DirState {
+    pub(crate) node: Arc<DirNode>,
     /// What the destination has in it.
-    pub(crate) present: Present,
-    pub(crate) manner: Manner,
+    pub(crate) dest_listing: DestListing,
+    pub(crate) traits: DirTraits,
     /// The owner and group that new files have by themselves, once that is known.
-    pub(crate) new_owner: OnceLock<(u32, u32)>,
+    pub(crate) owner_of_new_files: OnceLock<(u32, u32)>,
     /// All of the source's names were listed.
-    pub(crate) whole: AtomicBool,
+    pub(crate) is_fully_listed: AtomicBool,
     /// Directories in it.
     children: Mutex<Vec<Child>>,
     /// Who has names of it to deal with.
-    open: AtomicU32,
+    pending_work: AtomicU32,
     /// What came of a directory of another host while a worker is at it.
-    in_turn: Mutex<InTurn>,
+    serial: Mutex<SerialQueue>,
 }
 
 /// Work in a directory that one worker does after the other: two would wait for each other in the kernel, which
 /// changes a directory for one at a time.
 #[derive(Debug, Default)]
-struct InTurn {
+struct SerialQueue {
     is_busy: bool,
     rest: VecDeque<NameWork>,
 }
@@ -44,17 +44,17 @@ struct InTurn {
 #[derive(Clone, Debug)]
 pub(crate) enum NameWork {
     /// Names that were listed.
-    Batch(Arc<Shared>),
+    Batch(Arc<SharedBatch>),
     /// Names whose file is at the destination now, or failed to get there; all of one directory or none.
     Waiters(Arc<[Waiter]>),
 }
 
 impl NameWork {
     /// Returns the directory that the first name is in.
-    pub(crate) fn site(&self) -> Option<&Arc<Site>> {
+    pub(crate) fn dir_state(&self) -> Option<&Arc<DirState>> {
         match self {
-            NameWork::Batch(shared) => Some(&shared.site),
-            NameWork::Waiters(waiters) => waiters.first().map(|first| &first.shared.site),
+            NameWork::Batch(shared) => Some(&shared.dir),
+            NameWork::Waiters(waiters) => waiters.first().map(|first| &first.shared.dir),
         }
     }
 }
@@ -64,119 +64,123 @@ impl NameWork {
 pub(crate) struct Child {
     pub(crate) inode: u64,
     pub(crate) name: CString,
-    pub(crate) there: Option<There>,
+    pub(crate) dest: Option<DestEntry>,
 }
 
 /// A name that has to wait: for a file that somebody else is copying, or for its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedBatch>,
     pub(crate) index: usize,
 }
 
 impl Waiter {
     /// Returns the number of the listing that the sender has it in, and its place there.
-    pub(crate) fn place(&self) -> (u64, u32) {
-        (self.shared.window.number, self.shared.window.place(self.index))
+    pub(crate) fn listing_position(&self) -> (u64, u32) {
+        (self.shared.batch.listing, self.shared.batch.position(self.index))
     }
 }
 
 /// Names of a site for whoever has time.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) site: Arc<Site>,
-    pub(crate) window: Window,
+pub(crate) struct SharedBatch {
+    pub(crate) dir: Arc<DirState>,
+    pub(crate) batch: Batch,
     /// Somebody was asked to help who has not begun yet.
-    is_help_due: AtomicBool,
+    help_requested: AtomicBool,
 }
 
-impl Shared {
-    pub(crate) fn new(site: &Arc<Site>, window: Window) -> Arc<Shared> {
-        let (site, is_help_due) = (Arc::clone(site), AtomicBool::new(false));
-        Arc::new(Shared { site, window, is_help_due })
+impl SharedBatch {
+    pub(crate) fn new(dir_state: &Arc<DirState>, batch: Batch) -> Arc<SharedBatch> {
+        let (dir, help_requested) = (Arc::clone(dir_state), AtomicBool::new(false));
+        Arc::new(SharedBatch { dir, batch, help_requested })
     }
 
     /// Returns whether to ask somebody to help, who then has to be asked; the site is not done before that.
-    pub(crate) fn asks_for_help(&self) -> bool {
-        let asks = self.window.is_more() && !self.is_help_due.swap(true, Relaxed);
+    pub(crate) fn request_help(&self) -> bool {
+        let asks = self.batch.has_more() && !self.help_requested.swap(true, Relaxed);
         if asks {
-            self.site.hold();
+            self.dir.hold();
         }
         asks
     }
 
     /// Notes that somebody has begun to help.
-    pub(crate) fn is_helped(&self) {
-        self.is_help_due.store(false, Relaxed);
+    pub(crate) fn help_started(&self) {
+        self.help_requested.store(false, Relaxed);
     }
 }
 
 /// What the two directories of a site are like.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is true of a directory or not")]
-pub(crate) struct Manner {
+pub(crate) struct DirTraits {
     /// New files get their names at once: the directory itself is not ready.
-    pub(crate) direct: bool,
+    pub(crate) is_unpublished: bool,
     /// The number of the source's device.
-    pub(crate) device: u16,
+    pub(crate) source_device: u16,
     /// The listing of the source tells inode numbers that can be relied on.
-    pub(crate) tells_inodes: bool,
+    pub(crate) lists_inodes: bool,
     /// That of the destination does.
-    pub(crate) there_tells_inodes: bool,
+    pub(crate) dest_lists_inodes: bool,
     /// How many names a file of the destination can have, if few.
-    pub(crate) most_links: u32,
+    pub(crate) max_links: u32,
     /// The kernel makes up what is in files of the source while they are read.
-    pub(crate) is_made_up: bool,
+    pub(crate) is_synthetic: bool,
     /// Files of the source and the destination can share extents.
-    pub(crate) clones: bool,
+    pub(crate) can_clone: bool,
     /// New files get an ACL from the directory.
-    pub(crate) hands_down_acl: bool,
+    pub(crate) inherits_acl: bool,
 }
 
-impl Default for Manner {
-    fn default() -> Manner {
-        Manner {
-            direct: false,
-            device: 0,
-            tells_inodes: false,
-            there_tells_inodes: true,
-            most_links: u32::MAX,
-            is_made_up: false,
-            clones: false,
-            hands_down_acl: false,
+impl Default for DirTraits {
+    fn default() -> DirTraits {
+        DirTraits {
+            is_unpublished: false,
+            source_device: 0,
+            lists_inodes: false,
+            dest_lists_inodes: true,
+            max_links: u32::MAX,
+            is_synthetic: false,
+            can_clone: false,
+            inherits_acl: false,
         }
     }
 }
 
-impl Site {
+impl DirState {
     /// Returns a site that its one owner has to release.
-    pub(crate) fn new(node: Arc<Node>, present: Present, manner: Manner) -> Arc<Site> {
-        Arc::new(Site {
+    pub(crate) fn new(
+        node: Arc<DirNode>,
+        dest_listing: DestListing,
+        traits: DirTraits,
+    ) -> Arc<DirState> {
+        Arc::new(DirState {
             node,
-            present,
-            manner,
-            new_owner: OnceLock::new(),
-            whole: AtomicBool::new(false),
+            dest_listing,
+            traits,
+            owner_of_new_files: OnceLock::new(),
+            is_fully_listed: AtomicBool::new(false),
             children: Mutex::default(),
-            open: AtomicU32::new(1),
-            in_turn: Mutex::default(),
+            pending_work: AtomicU32::new(1),
+            serial: Mutex::default(),
         })
     }
 
     /// Has names of it be dealt with in the order that is best with what is there.
-    pub(crate) fn put_in_order(&self, window: &mut Window) {
-        if !self.present.is_empty() {
-            window.begin_with(|name| match self.present.peek(name) {
-                Some(there) if there.kind == Kind::Dir => Turn::Last,
-                Some(_) => Turn::First,
-                None => Turn::Next,
+    pub(crate) fn order_names(&self, batch: &mut Batch) {
+        if !self.dest_listing.is_empty() {
+            batch.order_links(|name| match self.dest_listing.get(name) {
+                Some(dest) if dest.kind == Kind::Dir => Precedence::Last,
+                Some(_) => Precedence::First,
+                None => Precedence::Next,
             });
         }
     }
 
     /// Does some work, and what comes meanwhile; leaves it to another worker if one is at it.
-    pub(crate) fn in_turn(&self, first: &NameWork, mut work: impl FnMut(&NameWork)) {
-        let in_turn = || self.in_turn.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn run_serially(&self, first: &NameWork, mut work: impl FnMut(&NameWork)) {
+        let in_turn = || self.serial.lock().unwrap_or_else(PoisonError::into_inner);
         let mut turn = in_turn();
         if turn.is_busy {
             return turn.rest.push_back(first.clone());
@@ -197,16 +201,16 @@ impl Site {
 
     /// Notes one thing more to be done before all names are dealt with.
     pub(crate) fn hold(&self) {
-        self.open.fetch_add(1, Relaxed);
+        self.pending_work.fetch_add(1, Relaxed);
     }
 
     /// Notes that one thing is done; returns whether it was the last.
     pub(crate) fn release(&self) -> bool {
-        self.open.fetch_sub(1, AcqRel) == 1
+        self.pending_work.fetch_sub(1, AcqRel) == 1
     }
 
-    pub(crate) fn add_child(&self, name: &CStr, inode: u64, there: Option<There>) {
-        let child = Child { inode, name: name.to_owned(), there };
+    pub(crate) fn add_child(&self, name: &CStr, inode: u64, dest: Option<DestEntry>) {
+        let child = Child { inode, name: name.to_owned(), dest };
         self.children.lock().unwrap_or_else(PoisonError::into_inner).push(child);
     }
 
@@ -216,32 +220,32 @@ impl Site {
 
     /// Notes the owner of a file that was made there.
     pub(crate) fn learn_owner(&self, stat: &Stat) -> (u32, u32) {
-        *self.new_owner.get_or_init(|| (stat.uid, stat.gid))
+        *self.owner_of_new_files.get_or_init(|| (stat.uid, stat.gid))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Manner, Shared, Site};
-    use crate::engine::batch::Window;
-    use crate::engine::dest_listing::Present;
-    use crate::model::dir_node::Node;
+    use super::{DirState, DirTraits, SharedBatch};
+    use crate::engine::batch::Batch;
+    use crate::engine::dest_listing::DestListing;
+    use crate::model::dir_node::DirNode;
 
     #[test]
     fn one_at_a_time_is_asked_to_help_as_long_as_there_are_names() {
-        let site = Site::new(Node::top(), Present::default(), Manner::default());
-        let mut window = Window::default();
+        let dir_state = DirState::new(DirNode::top(), DestListing::default(), DirTraits::default());
+        let mut batch = Batch::default();
         for name in [c"a", c"b"] {
-            window.add_dir(name, 1);
+            batch.add_dir(name, 1);
         }
-        let shared = Shared::new(&site, window);
-        assert!(shared.asks_for_help());
-        assert!(!shared.asks_for_help());
-        shared.is_helped();
+        let shared = SharedBatch::new(&dir_state, batch);
+        assert!(shared.request_help());
+        assert!(!shared.request_help());
+        shared.help_started();
         // Who was asked, and who began: neither is the last.
-        assert!(!site.release());
-        while shared.window.take().is_some() {}
-        assert!(!shared.asks_for_help());
-        assert!(site.release());
+        assert!(!dir_state.release());
+        while shared.batch.take().is_some() {}
+        assert!(!shared.request_help());
+        assert!(dir_state.release());
     }
 }

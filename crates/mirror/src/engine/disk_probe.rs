@@ -8,30 +8,31 @@ use std::time::{Duration, Instant};
 use device::{Probe, spread};
 use runtime::ThreadUsage;
 
-use crate::engine::task::PutOff;
+use crate::engine::task::DeferredCopy;
 use crate::engine::task::Task;
 use crate::engine::worker::Worker;
 
 /// Files that are put off before there is a trial: twice what it needs, as some are cached.
-pub(crate) const FILES: usize = 4 * Probe::READS;
+pub(crate) const PROBED_FILES: usize = 4 * Probe::READS;
 
 /// How long others may take to come to an end with what they are at.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Bytes of a read: the smallest there is, so that time is the way to it.
-const LENGTH: usize = 4096;
+const READ_BYTES: usize = 4096;
 
 impl Worker<'_> {
     /// Holds the trial, if there was none and nobody knows.
-    pub(crate) fn try_disk(&self) {
+    pub(crate) fn probe_disk(&self) {
         let job = self.job;
-        if !job.disk.is_auto() || job.disk.is_classified() || job.is_tried.swap(true, Relaxed) {
+        if !job.disk.is_auto() || job.disk.is_classified() || job.is_disk_probed.swap(true, Relaxed)
+        {
             return;
         }
         // Nobody else may fetch them meanwhile, nor anything else.
-        let mut files: Vec<Arc<PutOff>> = Vec::new();
-        while let Some(Task::Copy(put_off)) = job.queue.take_if(Task::is_copy) {
-            files.push(put_off);
+        let mut files: Vec<Arc<DeferredCopy>> = Vec::new();
+        while let Some(Task::Copy(deferred)) = job.queue.take_if(Task::is_copy) {
+            files.push(deferred);
         }
         job.queue.limit(1);
         let end = Instant::now() + PATIENCE;
@@ -49,15 +50,15 @@ impl Worker<'_> {
 }
 
 /// Returns how long it took to read the beginning of a file, if that had to be fetched.
-fn fetch(worker: &mut Worker<'_>, put_off: &PutOff) -> Option<Duration> {
+fn fetch(worker: &mut Worker<'_>, deferred: &DeferredCopy) -> Option<Duration> {
     if worker.stopped() {
         return None;
     }
     // What is wrong with it shows when its turn comes.
-    let source = worker.source_file(put_off.name()).ok()?;
+    let source = worker.open_source_file(deferred.entry()).ok()?;
     source.expect_single_reads();
     let (before, start) = (ThreadUsage::now().blocks_fetched, Instant::now());
-    let _unread = source.read_at(&mut [0; LENGTH], 0);
+    let _unread = source.read_at(&mut [0; READ_BYTES], 0);
     let took = start.elapsed();
     (ThreadUsage::now().blocks_fetched > before).then_some(took)
 }

@@ -5,38 +5,38 @@ use std::sync::Arc;
 
 use fsops::Kind;
 
-use crate::engine::batch::Listed;
-use crate::engine::batch::Record;
-use crate::engine::dest_listing::There;
-use crate::engine::dir_state::Shared;
-use crate::engine::dir_state::Site;
+use crate::engine::batch::BatchItem;
+use crate::engine::batch::RemoteEntry;
+use crate::engine::dest_listing::DestEntry;
+use crate::engine::dir_state::DirState;
+use crate::engine::dir_state::SharedBatch;
 use crate::engine::dir_state::Waiter;
-use crate::model::temp_name::Parts;
+use crate::model::temp_name::TempNames;
 
 /// A name that is dealt with.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "it is the name's name")]
-pub(crate) struct Name<'s> {
-    shared: &'s Arc<Shared>,
+pub(crate) struct Entry<'s> {
+    shared: &'s Arc<SharedBatch>,
     index: usize,
-    pub(crate) site: &'s Arc<Site>,
+    pub(crate) dir: &'s Arc<DirState>,
     pub(crate) name: &'s CStr,
     /// What the destination has of that name.
-    pub(crate) there: Option<There>,
+    pub(crate) dest: Option<DestEntry>,
     /// What the source said of it, if it is on another host.
-    pub(crate) record: Option<&'s Record>,
+    pub(crate) remote: Option<&'s RemoteEntry>,
 }
 
-impl<'s> Name<'s> {
-    pub(crate) fn of(shared: &'s Arc<Shared>, index: usize) -> Name<'s> {
-        let Shared { site, window, .. } = &**shared;
-        let Listed { name, record, .. } = window.get(index);
-        Name { shared, index, site, name, there: site.present.find(name), record }
+impl<'s> Entry<'s> {
+    pub(crate) fn of(shared: &'s Arc<SharedBatch>, index: usize) -> Entry<'s> {
+        let SharedBatch { dir, batch, .. } = &**shared;
+        let BatchItem { name, remote, .. } = batch.get(index);
+        Entry { shared, index, dir, name, dest: dir.dest_listing.claim(name), remote }
     }
 
     /// Returns what is kept of it while it has to wait; its site is not done before that.
     pub(crate) fn waiter(self) -> Waiter {
-        self.site.hold();
+        self.dir.hold();
         Waiter { shared: Arc::clone(self.shared), index: self.index }
     }
 
@@ -47,11 +47,11 @@ impl<'s> Name<'s> {
 
     /// Returns whether a directory has the name, which goes when everything else is done, if it may.
     pub(crate) fn is_obstructed(self) -> bool {
-        self.there.is_some_and(|there| there.kind == Kind::Dir)
+        self.dest.is_some_and(|dest| dest.kind == Kind::Dir)
     }
 
     /// Returns the name that it has at the destination until the end.
-    pub(crate) fn called_there(self, parts: &Parts) -> CString {
-        if self.is_obstructed() { parts.of(self.name) } else { self.name.to_owned() }
+    pub(crate) fn provisional_name(self, temp_names: &TempNames) -> CString {
+        if self.is_obstructed() { temp_names.of(self.name) } else { self.name.to_owned() }
     }
 }

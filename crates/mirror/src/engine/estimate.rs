@@ -11,28 +11,28 @@ use runtime::Progress;
 use wire::Loss;
 
 use crate::Options;
-use crate::model::selection::takes;
-use crate::model::temp_name::is_part;
+use crate::model::selection::selects;
+use crate::model::temp_name::is_temp_name;
 use crate::remote::receiver::pending::reason_of;
-use crate::remote::receiver::session::Said;
+use crate::remote::receiver::session::DirMessage;
 use crate::roots::Source;
 
 /// How long it goes on at a disk with an arm.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SEEK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Counts what is to be mirrored, beside a mirroring with the same watch: names, the top directory's not included, and
 /// bytes of regular files, each once, as the totals of the watch, which grow until all is counted.
 ///
 /// Gives up, without totals, when it is to stop, or takes long at a disk with an arm, which it would send to and fro.
 /// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
-pub fn survey(source: &Source, options: &Options, progress: &Progress, stop: &dyn Fn() -> bool) {
+pub fn estimate(source: &Source, options: &Options, progress: &Progress, stop: &dyn Fn() -> bool) {
     progress.totals_grow.store(true, Relaxed);
     let (start, disk) = (Instant::now(), options.disks.of(source.top.stat.device));
     let is_in_the_way =
-        || start.elapsed() > PATIENCE && disk.is_classified() && disk.is_seek_bound();
+        || start.elapsed() > SEEK_PATIENCE && disk.is_classified() && disk.is_seek_bound();
     let stop = || stop() || progress.poll_stop() || is_in_the_way();
     let mut linked = HashSet::new();
-    let is_whole = walk(source, b"", options, &stop, &mut 0, |dir, item| {
+    let is_whole = visit_tree(source, b"", options, &stop, &mut 0, |dir, item| {
         progress.files_total.fetch_add(1, Relaxed);
         if item.kind != Kind::Dir && !linked.contains(&item.inode) {
             progress.bytes_total.fetch_add(size(dir, item, &mut linked), Relaxed);
@@ -47,7 +47,7 @@ pub fn survey(source: &Source, options: &Options, progress: &Progress, stop: &dy
 
 /// The number of entries to mirror below a directory of the source.
 #[derive(Debug, Default)]
-pub(crate) struct Below {
+pub(crate) struct SubtreeCount {
     pub(crate) names: u64,
     /// At least one of them is not a directory.
     pub(crate) has_files: bool,
@@ -57,52 +57,52 @@ pub(crate) struct Below {
     pub(crate) source_failed: bool,
 }
 
-impl Below {
+impl SubtreeCount {
     /// Counts what a sender said of a directory.
-    pub(crate) fn of(said: &Said) -> Below {
+    pub(crate) fn of(message: &DirMessage) -> SubtreeCount {
         let failed = |loss: Loss| reason_of(loss).is_some();
-        match said {
-            Said::Names(window) => Below {
-                names: window.len() as u64,
-                has_files: window.len() > window.dirs().count(),
-                ..Below::default()
+        match message {
+            DirMessage::Names(batch) => SubtreeCount {
+                names: batch.len() as u64,
+                has_files: batch.len() > batch.dirs().count(),
+                ..SubtreeCount::default()
             },
-            Said::Failed(_, Loss::LeftOut(_), _) | Said::Entered(_) | Said::Left { .. } => {
-                Below::default()
-            }
-            Said::Failed(name, loss, _) if !name.is_empty() => Below {
+            DirMessage::Failed(_, Loss::LeftOut(_), _)
+            | DirMessage::Entered(_)
+            | DirMessage::Left { .. } => SubtreeCount::default(),
+            DirMessage::Failed(name, loss, _) if !name.is_empty() => SubtreeCount {
                 names: 1,
                 has_files: true,
                 source_failed: failed(*loss),
-                ..Below::default()
+                ..SubtreeCount::default()
             },
-            Said::Closed(loss, _) | Said::Failed(_, loss, _) => Below {
+            DirMessage::Closed(loss, _) | DirMessage::Failed(_, loss, _) => SubtreeCount {
                 unread: u64::from(failed(*loss)),
                 source_failed: failed(*loss),
-                ..Below::default()
+                ..SubtreeCount::default()
             },
         }
     }
 }
 
 /// Counts the entries to mirror below a directory of the source, and the directories that it cannot read.
-pub(crate) fn names_below(
+pub(crate) fn count_subtree(
     source: &Source,
     path: &[u8],
     options: &Options,
     stop: &dyn Fn() -> bool,
-) -> Below {
-    let (mut below, mut unread) = (Below::default(), 0);
-    walk(source, path, options, stop, &mut unread, |_, item| {
+) -> SubtreeCount {
+    let (mut below, mut unread) = (SubtreeCount::default(), 0);
+    visit_tree(source, path, options, stop, &mut unread, |_, item| {
         below.names += 1;
         below.has_files |= item.kind != Kind::Dir;
     });
-    Below { unread, source_failed: unread > 0, ..below }
+    SubtreeCount { unread, source_failed: unread > 0, ..below }
 }
 
 /// Calls `each` for every entry to be mirrored below a directory, and counts the directories that cannot be read.
 /// Returns false if `stop` ended it early.
-fn walk(
+fn visit_tree(
     source: &Source,
     path: &[u8],
     options: &Options,
@@ -137,7 +137,7 @@ fn walk(
             let path =
                 || if path.is_empty() { name.to_vec() } else { [&path[..], name].join(&b'/') };
             let is_dir = item.kind == Kind::Dir;
-            if stopped || is_part(name) || !takes(options, name, path, is_dir) {
+            if stopped || is_temp_name(name) || !selects(options, name, path, is_dir) {
                 return;
             }
             each(&dir, &item);

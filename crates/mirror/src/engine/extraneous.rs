@@ -3,42 +3,44 @@
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-use crate::model::change::Made;
-use crate::model::dir_node::Node;
+use crate::model::change::CreatedEntry;
+use crate::model::dir_node::DirNode;
 
 /// Names that are to go.
 #[derive(Debug, Default)]
-pub(crate) struct Surplus {
+pub(crate) struct Extraneous {
     /// What the source has not, by directory; each name ends in a NUL.
-    pub(crate) names: Vec<(Arc<Node>, Vec<u8>)>,
+    pub(crate) names: Vec<(Arc<DirNode>, Vec<u8>)>,
     /// Directories that are in the way of what is none, and what that is.
-    pub(crate) obstacles: Vec<(Arc<Node>, CString, Made)>,
+    pub(crate) obstacles: Vec<(Arc<DirNode>, CString, CreatedEntry)>,
     /// What runs left that were killed.
-    pub(crate) parts: Vec<(Arc<Node>, CString)>,
+    pub(crate) leftovers: Vec<(Arc<DirNode>, CString)>,
 }
 
-impl Surplus {
-    pub(crate) fn add(&mut self, node: &Arc<Node>, names: &[&CStr]) {
+impl Extraneous {
+    pub(crate) fn add(&mut self, node: &Arc<DirNode>, names: &[&CStr]) {
         let bytes = names.iter().flat_map(|name| name.to_bytes_with_nul()).copied().collect();
         self.names.push((Arc::clone(node), bytes));
     }
 
-    pub(crate) fn obstruct(&mut self, node: &Arc<Node>, name: &CStr, made: Made) {
+    pub(crate) fn add_obstacle(&mut self, node: &Arc<DirNode>, name: &CStr, made: CreatedEntry) {
         self.obstacles.push((Arc::clone(node), name.to_owned(), made));
     }
 
-    pub(crate) fn leave_behind(&mut self, node: &Arc<Node>, name: &CStr) {
-        self.parts.push((Arc::clone(node), name.to_owned()));
+    pub(crate) fn add_leftover(&mut self, node: &Arc<DirNode>, name: &CStr) {
+        self.leftovers.push((Arc::clone(node), name.to_owned()));
     }
 
     /// Returns all that may go but for what runs left.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&Arc<Node>, &CStr)> {
-        let names =
-            self.names.iter().flat_map(|(node, names)| split(names).map(move |name| (node, name)));
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&Arc<DirNode>, &CStr)> {
+        let names = self
+            .names
+            .iter()
+            .flat_map(|(node, names)| split_names(names).map(move |name| (node, name)));
         names.chain(self.obstacles.iter().map(|(node, name, _)| (node, name.as_c_str())))
     }
 }
 
-pub(crate) fn split(names: &[u8]) -> impl Iterator<Item = &CStr> {
+pub(crate) fn split_names(names: &[u8]) -> impl Iterator<Item = &CStr> {
     names.split_inclusive(|&b| b == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
 }

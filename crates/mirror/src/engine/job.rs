@@ -10,52 +10,52 @@ use fsops::{Dir, Volume};
 use runtime::Progress;
 use wire::Summary;
 
-use crate::engine::extraneous::Surplus;
+use crate::engine::extraneous::Extraneous;
 use crate::engine::task::Task;
-use crate::hardlinks::groups::Links;
-use crate::hardlinks::inode_set::Claimed;
+use crate::hardlinks::groups::LinkGroups;
+use crate::hardlinks::inode_set::InodeSet;
 use crate::model::change::Change;
-use crate::model::metadata_support::Kept;
-use crate::model::ownership::Rights;
-use crate::model::temp_name::Parts;
-use crate::remote::receiver::session::Far;
-use crate::reuse::contents::Contents;
+use crate::model::metadata_support::SupportByDevice;
+use crate::model::ownership::Privileges;
+use crate::model::temp_name::TempNames;
+use crate::remote::receiver::session::Session;
+use crate::reuse::contents::ContentIndex;
 use crate::roots::Roots;
-use crate::{Options, Tell};
+use crate::{OnChange, Options};
 
 /// One mirroring.
 pub(crate) struct Job<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) options: &'a Options,
     pub(crate) progress: &'a Progress,
-    pub(crate) tell: Option<Tell<'a>>,
-    pub(crate) rights: Rights,
+    pub(crate) on_change: Option<OnChange<'a>>,
+    pub(crate) privileges: Privileges,
     /// The temporary names of this run.
-    pub(crate) parts: Parts,
+    pub(crate) temp_names: TempNames,
     pub(crate) queue: Queue<Task>,
-    pub(crate) links: Links,
-    pub(crate) claimed: Claimed,
+    pub(crate) link_groups: LinkGroups,
+    pub(crate) claimed_inodes: InodeSet,
     /// Held by who begins another copy of a file that has too many names.
-    pub(crate) splitting: Mutex<()>,
+    pub(crate) second_copy_lock: Mutex<()>,
     /// Workers that have room for bytes on their way.
-    pub(crate) buffers: AtomicUsize,
+    pub(crate) large_buffers: AtomicUsize,
     /// Contents of which the source has said the digests.
-    pub(crate) contents: Contents,
+    pub(crate) contents: ContentIndex,
     /// Whether files of the destination can share extents, once that was tried.
-    pub(crate) clones: OnceLock<bool>,
+    pub(crate) dest_clones: OnceLock<bool>,
     /// Directories that were given their names.
-    pub(crate) placed: AtomicU64,
+    pub(crate) published_dirs: AtomicU64,
     /// What has come of it so far, if somebody wants to know meanwhile.
-    pub(crate) so_far: Option<&'a Mutex<Summary>>,
+    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
     /// Where the source is, if that is another host.
-    pub(crate) far: Option<Arc<Far>>,
+    pub(crate) remote: Option<Arc<Session>>,
     /// What the file systems of the destination keep of metadata.
-    pub(crate) kept: Kept,
+    pub(crate) support: SupportByDevice,
     /// Files that were put off and not copied yet.
-    pub(crate) put_off: AtomicUsize,
+    pub(crate) deferred_files: AtomicUsize,
     /// There was a trial of the source's disk.
-    pub(crate) is_tried: AtomicBool,
-    surplus: Mutex<Surplus>,
+    pub(crate) is_disk_probed: AtomicBool,
+    extraneous: Mutex<Extraneous>,
     volumes: Mutex<HashMap<u64, Volume>>,
     pub(crate) disk: Arc<Disk>,
 }
@@ -65,31 +65,31 @@ impl<'a> Job<'a> {
         roots: &'a Roots,
         options: &'a Options,
         progress: &'a Progress,
-        tell: Option<Tell<'a>>,
+        on_change: Option<OnChange<'a>>,
         (start, device): (Task, u64),
-        far: Option<Arc<Far>>,
+        remote: Option<Arc<Session>>,
     ) -> Job<'a> {
         Job {
             roots,
             options,
             progress,
-            tell,
-            rights: Rights::of_process(),
-            parts: Parts::new(),
+            on_change,
+            privileges: Privileges::of_process(),
+            temp_names: TempNames::new(),
             queue: Queue::new(start),
-            links: Links::default(),
-            claimed: Claimed::default(),
-            splitting: Mutex::default(),
-            buffers: AtomicUsize::new(0),
-            contents: Contents::default(),
-            clones: OnceLock::new(),
-            placed: AtomicU64::new(0),
-            so_far: None,
-            far,
-            kept: Kept::default(),
-            put_off: AtomicUsize::new(0),
-            is_tried: AtomicBool::new(false),
-            surplus: Mutex::default(),
+            link_groups: LinkGroups::default(),
+            claimed_inodes: InodeSet::default(),
+            second_copy_lock: Mutex::default(),
+            large_buffers: AtomicUsize::new(0),
+            contents: ContentIndex::default(),
+            dest_clones: OnceLock::new(),
+            published_dirs: AtomicU64::new(0),
+            running_totals: None,
+            remote,
+            support: SupportByDevice::default(),
+            deferred_files: AtomicUsize::new(0),
+            is_disk_probed: AtomicBool::new(false),
+            extraneous: Mutex::default(),
             volumes: Mutex::default(),
             disk: options.disks.of(device),
         }
@@ -99,28 +99,29 @@ impl<'a> Job<'a> {
 impl Job<'_> {
     /// Returns whether to go by the order of the source's disk rather than by that of the tree: if it has an
     /// arm, or that is to be found out.
-    pub(crate) fn goes_by_place(&self) -> bool {
+    pub(crate) fn uses_disk_order(&self) -> bool {
         let disk = &self.disk;
-        let is_open = || disk.is_auto() && !disk.is_classified() && !self.is_tried.load(Relaxed);
-        self.far.is_none() && disk.is_cold() && (disk.is_seek_bound() || is_open())
+        let is_open =
+            || disk.is_auto() && !disk.is_classified() && !self.is_disk_probed.load(Relaxed);
+        self.remote.is_none() && disk.is_cold() && (disk.is_seek_bound() || is_open())
     }
 
     /// Leaves an arm to one worker: it goes where that sends it. Two take a third longer, and sixteen twice as
     /// long, for 30,000 files on the simulated disk.
     pub(crate) fn limit_pool(&self) {
         let is_one =
-            self.options.threads.grows && self.disk.is_classified() && self.goes_by_place();
+            self.options.threads.grows && self.disk.is_classified() && self.uses_disk_order();
         self.queue.limit(if is_one { 1 } else { usize::MAX });
     }
 
-    pub(crate) fn surplus(&self) -> MutexGuard<'_, Surplus> {
-        self.surplus.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn extraneous(&self) -> MutexGuard<'_, Extraneous> {
+        self.extraneous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that the top directory is finished, and all in it.
     pub(crate) fn finish(&self) {
-        if let Some(far) = &self.far {
-            far.connection.finish();
+        if let Some(remote) = &self.remote {
+            remote.connection.finish();
         }
     }
 
@@ -148,9 +149,9 @@ impl Job<'_> {
     }
 
     /// Tells of a change, if anybody wants to know.
-    pub(crate) fn tell(&self, change: impl FnOnce() -> Change) {
-        if let Some(tell) = self.tell {
-            tell(&change());
+    pub(crate) fn report(&self, change: impl FnOnce() -> Change) {
+        if let Some(on_change) = self.on_change {
+            on_change(&change());
         }
     }
 }

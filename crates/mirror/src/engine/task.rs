@@ -5,73 +5,73 @@ use std::sync::Arc;
 
 use fsops::Stat;
 
+use crate::engine::dir_state::DirState;
 use crate::engine::dir_state::NameWork;
-use crate::engine::dir_state::Shared;
-use crate::engine::dir_state::Site;
+use crate::engine::dir_state::SharedBatch;
 use crate::engine::dir_state::Waiter;
-use crate::engine::entry::Name;
-use crate::model::change::Differs;
-use crate::model::dir_node::Node;
-use crate::remote::receiver::connection::Room;
-use crate::remote::receiver::pending::Asked;
+use crate::engine::entry::Entry;
+use crate::model::change::Differences;
+use crate::model::dir_node::DirNode;
+use crate::remote::receiver::connection::BufferSpace;
+use crate::remote::receiver::pending::PendingRequest;
 
 /// Something a worker can do next.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     /// Mirror a directory.
-    Enter { inode: u64, node: Arc<Node> },
+    MirrorDir { inode: u64, node: Arc<DirNode> },
     /// Take names that another worker listed.
-    Help(Arc<Shared>),
+    Help(Arc<SharedBatch>),
     /// Copy a file that was put off.
-    Copy(Arc<PutOff>),
+    Copy(Arc<DeferredCopy>),
     /// Deal with what came from another host, in turn.
-    Arrived { turn: u64, what: Arc<Arrived> },
+    Dispatch { turn: u64, arrival: Arc<Arrival> },
 }
 
 /// A file that is to be copied when it is its turn.
 #[derive(Debug)]
-pub(crate) struct PutOff {
+pub(crate) struct DeferredCopy {
     pub(crate) waiter: Waiter,
     pub(crate) stat: Stat,
-    pub(crate) instead: Option<Differs>,
+    pub(crate) replaces: Option<Differences>,
     /// Where it begins on the device, in bytes.
-    pub(crate) place: u64,
+    pub(crate) disk_offset: u64,
 }
 
-impl PutOff {
-    pub(crate) fn name(&self) -> Name<'_> {
-        Name::of(&self.waiter.shared, self.waiter.index)
+impl DeferredCopy {
+    pub(crate) fn entry(&self) -> Entry<'_> {
+        Entry::of(&self.waiter.shared, self.waiter.index)
     }
 }
 
 /// Something that came, in its turn.
 #[derive(Debug)]
-pub(crate) enum Arrived {
+pub(crate) enum Arrival {
     /// A directory, with the number that the sender has it by.
-    Dir(u64, Arc<Node>),
+    Dir(u64, Arc<DirNode>),
     /// Names of one directory.
     Names(NameWork),
     /// The end of a directory's names.
-    Left(Arc<Site>),
+    DirEnd(Arc<DirState>),
     /// A small file.
-    File(Box<SmallFile>),
+    SmallFile(Box<SmallFile>),
     /// A file that is like one that was found, and whether it was at rest.
-    Like(Box<(Asked, Stat, bool)>),
+    SameContent(Box<(PendingRequest, Stat, bool)>),
 }
 
 /// A file that came as a whole.
 #[derive(Debug)]
 pub(crate) struct SmallFile {
-    pub(crate) asked: Asked,
+    pub(crate) pending: PendingRequest,
     pub(crate) stat: Stat,
     pub(crate) is_stable: bool,
     pub(crate) digest: Option<[u8; 32]>,
     pub(crate) bytes: Box<[u8]>,
-    pub(crate) _room: Room,
+    pub(crate) _space: BufferSpace,
 }
 
 /// What tells places from inodes.
-const PLACES: u64 = 1 << 63;
+const COPY_ORDER_BIT: u64 = 1 << 63;
 
 impl Task {
     pub(crate) fn is_copy(&self) -> bool {
@@ -80,19 +80,21 @@ impl Task {
 
     /// Returns what the order goes by: inodes of directories, then places of files, and addresses where these
     /// are alike.
-    fn place(&self) -> (u64, usize) {
+    fn order(&self) -> (u64, usize) {
         match self {
-            Task::Enter { inode, node } => (*inode & !PLACES, Arc::as_ptr(node).addr()),
-            Task::Copy(put_off) => (put_off.place | PLACES, Arc::as_ptr(put_off).addr()),
+            Task::MirrorDir { inode, node } => (*inode & !COPY_ORDER_BIT, Arc::as_ptr(node).addr()),
+            Task::Copy(deferred) => {
+                (deferred.disk_offset | COPY_ORDER_BIT, Arc::as_ptr(deferred).addr())
+            }
             Task::Help(shared) => (u64::MAX, Arc::as_ptr(shared).addr()),
-            Task::Arrived { turn, .. } => (*turn, 0),
+            Task::Dispatch { turn, .. } => (*turn, 0),
         }
     }
 }
 
 impl Ord for Task {
     fn cmp(&self, other: &Task) -> Ordering {
-        self.place().cmp(&other.place())
+        self.order().cmp(&other.order())
     }
 }
 
@@ -104,7 +106,7 @@ impl PartialOrd for Task {
 
 impl PartialEq for Task {
     fn eq(&self, other: &Task) -> bool {
-        self.place() == other.place()
+        self.order() == other.order()
     }
 }
 

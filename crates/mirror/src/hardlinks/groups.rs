@@ -17,27 +17,34 @@ use fsops::{FileKey, Stat};
 use walk::Names;
 
 use crate::engine::dir_state::Waiter;
-use crate::hardlinks::inode_set::Claimed;
-use crate::hardlinks::table::Group;
-use crate::hardlinks::table::Key;
-use crate::hardlinks::table::MANY;
-use crate::hardlinks::table::Table;
-use crate::model::dir_node::Node;
+use crate::hardlinks::inode_set::InodeSet;
+use crate::hardlinks::table::GroupTable;
+use crate::hardlinks::table::LinkGroup;
+use crate::hardlinks::table::SourceInode;
+use crate::hardlinks::table::UNCOUNTED;
+use crate::model::dir_node::DirNode;
+use crate::model::settled::DestInode;
 
 /// What names are linked to.
 #[derive(Clone, Debug)]
 pub(crate) struct Leader {
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Arc<DirNode>,
     pub(crate) name: CString,
     /// Its inode at the destination; 0 if that was not looked at, since no name there can have it.
     pub(crate) inode: u64,
-    pub(crate) born: u16,
+    pub(crate) birth_tag: u16,
 }
 
 impl Leader {
+    /// Returns a leader of the file that the source describes by `stat`.
+    pub(crate) fn new(node: &Arc<DirNode>, name: &CStr, inode: DestInode, stat: &Stat) -> Leader {
+        let inode = inode.number_or_zero();
+        Leader { node: Arc::clone(node), name: name.to_owned(), inode, birth_tag: birth_tag(stat) }
+    }
+
     /// Returns its inode as the destination has it.
     pub(crate) fn key(&self) -> FileKey {
-        FileKey { device: self.node.device_there().unwrap_or(0), inode: self.inode }
+        FileKey { device: self.node.dest_device().unwrap_or(0), inode: self.inode }
     }
 
     /// Returns whether the two are one name.
@@ -48,44 +55,44 @@ impl Leader {
 
 /// What is known of a file of the source.
 #[derive(Debug)]
-pub(crate) enum Known {
+pub(crate) enum GroupState {
     /// Nothing.
-    No,
+    Unknown,
     /// Somebody is copying it.
-    Busy,
+    InProgress,
     /// This name of it is at the destination.
-    Yes(Leader),
+    Placed(Leader),
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Links(Mutex<Inner>);
+pub(crate) struct LinkGroups(Mutex<Groups>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct Groups {
     devices: Vec<u64>,
-    table: Table,
-    busy: HashMap<Key, Vec<Waiter>>,
+    table: GroupTable,
+    busy: HashMap<SourceInode, Vec<Waiter>>,
     /// Names that wait for these.
     waiting: usize,
     names: Names,
-    holders: Holders,
+    holders: LeaderDirs,
     /// Groups that take more than one file at the destination, and the inodes that their names may have.
-    split: HashMap<Key, Vec<FileKey>>,
+    copies: HashMap<SourceInode, Vec<FileKey>>,
 }
 
 /// The directories that leaders are in.
 #[derive(Debug, Default)]
-struct Holders {
-    slots: Vec<Option<(Arc<Node>, u32)>>,
+struct LeaderDirs {
+    slots: Vec<Option<(Arc<DirNode>, u32)>>,
     free: Vec<u32>,
     /// By their addresses, which are theirs as long as they are held.
     numbers: HashMap<usize, u32>,
 }
 
 /// Bytes of a record before the name: the directory, the inode, the length.
-const HEAD: usize = 4 + 8 + 1;
+const RECORD_HEAD_BYTES: usize = 4 + 8 + 1;
 
-impl Links {
+impl LinkGroups {
     /// Returns the number of a device of the source.
     pub(crate) fn device(&self, device: u64) -> u16 {
         let mut inner = self.lock();
@@ -98,12 +105,12 @@ impl Links {
     }
 
     /// Returns what is known of a file.
-    pub(crate) fn look(&self, key: Key) -> Known {
-        self.lock().look(key)
+    pub(crate) fn state(&self, key: SourceInode) -> GroupState {
+        self.lock().state(key)
     }
 
     /// Has `waiter` wait for a file that somebody is copying; gives it back if nobody is any more.
-    pub(crate) fn wait(&self, key: Key, waiter: Waiter) -> Option<Waiter> {
+    pub(crate) fn wait(&self, key: SourceInode, waiter: Waiter) -> Option<Waiter> {
         let mut inner = self.lock();
         match inner.busy.get_mut(&key) {
             Some(waiters) => waiters.push(waiter),
@@ -120,78 +127,83 @@ impl Links {
 
     /// Returns what is known of a file that was born then; if that is nothing, the caller MUST make it known, or give
     /// up. A file that was born at another time, and had the number before, is forgotten.
-    pub(crate) fn begin(&self, key: Key, born: u16) -> Known {
+    pub(crate) fn begin(&self, key: SourceInode, birth_tag: u16) -> GroupState {
         let mut inner = self.lock();
         if let Some(group) = inner.table.get(key)
-            && group.born != born
+            && group.birth_tag != birth_tag
         {
             inner.close(group);
         }
-        let known = inner.look(key);
-        if matches!(known, Known::No) {
+        let known = inner.state(key);
+        if matches!(known, GroupState::Unknown) {
             inner.busy.insert(key, Vec::new());
         }
         known
     }
 
     /// Makes known what became of a file with `left` more names; returns who waits for that.
-    pub(crate) fn ready(&self, key: Key, leader: &Leader, left: u32) -> Vec<Waiter> {
+    pub(crate) fn finish(&self, key: SourceInode, leader: &Leader, left: u32) -> Vec<Waiter> {
         let mut inner = self.lock();
         if left > 0 {
-            inner.put(key, leader, u16::try_from(left).unwrap_or(MANY));
+            inner.put(key, leader, u16::try_from(left).unwrap_or(UNCOUNTED));
         }
         inner.end_wait(key)
     }
 
     /// Gives up; returns who waits.
-    pub(crate) fn give_up(&self, key: Key) -> Vec<Waiter> {
+    pub(crate) fn abandon(&self, key: SourceInode) -> Vec<Waiter> {
         self.lock().end_wait(key)
     }
 
     /// Has further names linked to another leader.
-    pub(crate) fn lead(&self, key: Key, leader: &Leader, full: FileKey) {
+    pub(crate) fn set_leader(&self, key: SourceInode, leader: &Leader, full: FileKey) {
         let mut inner = self.lock();
-        inner.split.entry(key).or_default().extend([full, leader.key()]);
+        inner.copies.entry(key).or_default().extend([full, leader.key()]);
         let Some(group) = inner.table.get(key) else { return };
         inner.forget(group);
         inner.put(key, leader, group.left);
     }
 
     /// Notes that a file has more names than one at the destination can have.
-    pub(crate) fn expect_split(&self, key: Key) {
-        self.lock().split.entry(key).or_default();
+    pub(crate) fn expect_copies(&self, key: SourceInode) {
+        self.lock().copies.entry(key).or_default();
     }
 
     /// Returns whether a file takes more than one at the destination.
-    pub(crate) fn is_split(&self, key: Key) -> bool {
-        self.lock().split.contains_key(&key)
+    pub(crate) fn has_copies(&self, key: SourceInode) -> bool {
+        self.lock().copies.contains_key(&key)
     }
 
     /// Returns whether `there` is known as an inode that names of the file may have.
-    pub(crate) fn is_copy(&self, key: Key, there: FileKey) -> bool {
-        self.lock().is_copy(key, there)
+    pub(crate) fn is_copy(&self, key: SourceInode, dest: FileKey) -> bool {
+        self.lock().is_copy(key, dest)
     }
 
     /// Takes an inode that is alike for one that names of the file may have; returns false if it is
     /// another file's already.
-    pub(crate) fn take_for_copy(&self, key: Key, there: FileKey, claimed: &Claimed) -> bool {
+    pub(crate) fn adopt_copy(
+        &self,
+        key: SourceInode,
+        dest: FileKey,
+        claimed_inodes: &InodeSet,
+    ) -> bool {
         // In one step: of two names of it that are seen at the same time both have to hear that it is.
         let mut inner = self.lock();
-        if inner.is_copy(key, there) {
+        if inner.is_copy(key, dest) {
             return true;
         }
-        let is_free = claimed.claim(there);
+        let is_free = claimed_inodes.claim(dest);
         if is_free {
-            inner.split.entry(key).or_default().push(there);
+            inner.copies.entry(key).or_default().push(dest);
         }
         is_free
     }
 
     /// Counts a name that was seen; the last one closes the group.
-    pub(crate) fn seen(&self, key: Key) {
+    pub(crate) fn name_done(&self, key: SourceInode) {
         let mut inner = self.lock();
         let Some(mut group) = inner.table.get(key) else { return };
-        if group.left == MANY {
+        if group.left == UNCOUNTED {
             return;
         }
         group.left -= 1;
@@ -202,36 +214,41 @@ impl Links {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, Groups> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
-    fn look(&self, key: Key) -> Known {
+impl Groups {
+    fn state(&self, key: SourceInode) -> GroupState {
         if let Some(group) = self.table.get(key) {
-            return Known::Yes(self.leader(group));
+            return GroupState::Placed(self.leader(group));
         }
-        if self.busy.contains_key(&key) { Known::Busy } else { Known::No }
+        if self.busy.contains_key(&key) { GroupState::InProgress } else { GroupState::Unknown }
     }
 
-    fn is_copy(&self, key: Key, there: FileKey) -> bool {
-        self.split.get(&key).is_some_and(|copies| copies.contains(&there))
+    fn is_copy(&self, key: SourceInode, dest: FileKey) -> bool {
+        self.copies.get(&key).is_some_and(|copies| copies.contains(&dest))
     }
 
-    fn end_wait(&mut self, key: Key) -> Vec<Waiter> {
+    fn end_wait(&mut self, key: SourceInode) -> Vec<Waiter> {
         let waiters = self.busy.remove(&key).unwrap_or_default();
         self.waiting -= waiters.len();
         waiters
     }
 
-    fn leader(&self, group: Group) -> Leader {
+    fn leader(&self, group: LinkGroup) -> Leader {
         let (holder, inode, name) = self.record(group);
         let name = CString::new(name).unwrap_or_default();
-        Leader { node: Arc::clone(self.holders.get(holder)), name, inode, born: group.born }
+        Leader {
+            node: Arc::clone(self.holders.get(holder)),
+            name,
+            inode,
+            birth_tag: group.birth_tag,
+        }
     }
 
-    fn record(&self, group: Group) -> (u32, u64, &[u8]) {
+    fn record(&self, group: LinkGroup) -> (u32, u64, &[u8]) {
         let take = |from: usize, length: usize| {
             self.names.get(
                 group.page,
@@ -239,47 +256,47 @@ impl Inner {
                 u16::try_from(length).unwrap_or(0),
             )
         };
-        let head = take(0, HEAD);
+        let head = take(0, RECORD_HEAD_BYTES);
         let holder = u32::from_ne_bytes(head[..4].try_into().unwrap_or_default());
         let inode = u64::from_ne_bytes(head[4..12].try_into().unwrap_or_default());
-        (holder, inode, take(HEAD, usize::from(head[12])))
+        (holder, inode, take(RECORD_HEAD_BYTES, usize::from(head[12])))
     }
 
-    fn put(&mut self, key: Key, leader: &Leader, left: u16) {
+    fn put(&mut self, key: SourceInode, leader: &Leader, left: u16) {
         let holder = self.holders.hold(&leader.node);
         let name = leader.name.as_bytes();
-        let mut record = Vec::with_capacity(HEAD + name.len());
+        let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + name.len());
         record.extend_from_slice(&holder.to_ne_bytes());
         record.extend_from_slice(&leader.inode.to_ne_bytes());
         // Names have at most 255 bytes.
         record.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         record.extend_from_slice(name);
         let (page, at) = self.names.put(&record);
-        self.table.put(Group { key, page, at, left, born: leader.born });
+        self.table.put(LinkGroup { key, page, at, left, birth_tag: leader.birth_tag });
     }
 
     /// Forgets a group.
-    fn close(&mut self, group: Group) {
+    fn close(&mut self, group: LinkGroup) {
         self.forget(group);
         self.table.remove(group.key);
-        self.split.remove(&group.key);
+        self.copies.remove(&group.key);
     }
 
     /// Lets go of what names of a group are linked to.
-    fn forget(&mut self, group: Group) {
+    fn forget(&mut self, group: LinkGroup) {
         let (holder, ..) = self.record(group);
-        self.holders.let_go(holder);
+        self.holders.release(holder);
         self.names.remove(group.page);
     }
 }
 
-impl Holders {
-    fn get(&self, number: u32) -> &Arc<Node> {
+impl LeaderDirs {
+    fn get(&self, number: u32) -> &Arc<DirNode> {
         let (node, _) = self.slots[number as usize].as_ref().expect("it is held");
         node
     }
 
-    fn hold(&mut self, node: &Arc<Node>) -> u32 {
+    fn hold(&mut self, node: &Arc<DirNode>) -> u32 {
         if let Some(&number) = self.numbers.get(&Arc::as_ptr(node).addr()) {
             if let Some((_, uses)) = &mut self.slots[number as usize] {
                 *uses += 1;
@@ -298,7 +315,7 @@ impl Holders {
         number
     }
 
-    fn let_go(&mut self, number: u32) {
+    fn release(&mut self, number: u32) {
         let slot = &mut self.slots[number as usize];
         let Some((node, uses)) = slot else { return };
         *uses -= 1;
@@ -311,54 +328,51 @@ impl Holders {
 }
 
 /// Returns something of a file's time of birth.
-pub(crate) fn born(stat: &Stat) -> u16 {
+pub(crate) fn birth_tag(stat: &Stat) -> u16 {
     let mixed = stat.born_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     u16::try_from(mixed >> 48).unwrap_or(0)
-}
-
-/// Returns a leader.
-pub(crate) fn leader(node: &Arc<Node>, name: &CStr, inode: u64, stat: &Stat) -> Leader {
-    Leader { node: Arc::clone(node), name: name.to_owned(), inode, born: born(stat) }
 }
 
 #[cfg(test)]
 mod tests {
     use fsops::FileKey;
 
-    use super::{Known, Links};
-    use crate::hardlinks::inode_set::Claimed;
-    use crate::hardlinks::table::Key;
-    use crate::model::dir_node::Node;
+    use super::{GroupState, LinkGroups};
+    use crate::hardlinks::inode_set::InodeSet;
+    use crate::hardlinks::table::SourceInode;
+    use crate::model::dir_node::DirNode;
 
-    const KEY: Key = Key { device: 0, inode: 7 };
+    const KEY: SourceInode = SourceInode { device: 0, inode: 7 };
 
-    fn made_known(links: &Links, born: u16, left: u32) {
+    fn made_known(links: &LinkGroups, birth_tag: u16, left: u32) {
         let leader =
-            super::Leader { node: Node::top(), name: c"first".to_owned(), inode: 70, born };
-        assert!(matches!(links.begin(KEY, born), Known::No));
-        assert!(matches!(links.begin(KEY, born), Known::Busy));
-        assert!(links.ready(KEY, &leader, left).is_empty());
+            super::Leader { node: DirNode::top(), name: c"first".to_owned(), inode: 70, birth_tag };
+        assert!(matches!(links.begin(KEY, birth_tag), GroupState::Unknown));
+        assert!(matches!(links.begin(KEY, birth_tag), GroupState::InProgress));
+        assert!(links.finish(KEY, &leader, left).is_empty());
     }
 
     #[test]
     fn a_file_is_forgotten_when_all_names_were_seen_or_another_has_its_number() {
-        let links = Links::default();
+        let links = LinkGroups::default();
         made_known(&links, 1, 2);
-        links.seen(KEY);
-        assert!(matches!(links.begin(KEY, 1), Known::Yes(leader) if leader.inode == 70));
+        links.name_done(KEY);
+        assert!(matches!(links.begin(KEY, 1), GroupState::Placed(leader) if leader.inode == 70));
         made_known(&links, 2, 1);
-        links.seen(KEY);
-        assert!(matches!(links.look(KEY), Known::No));
+        links.name_done(KEY);
+        assert!(matches!(links.state(KEY), GroupState::Unknown));
     }
 
     #[test]
     fn an_inode_is_a_copy_of_one_file_only() {
-        let (links, claimed) = (Links::default(), Claimed::default());
-        let there = |inode| FileKey { device: 1, inode };
+        let (links, claimed_inodes) = (LinkGroups::default(), InodeSet::default());
+        let dest = |inode| FileKey { device: 1, inode };
         for _ in 0..2 {
-            assert!(links.take_for_copy(KEY, there(71), &claimed));
+            assert!(links.adopt_copy(KEY, dest(71), &claimed_inodes));
         }
-        assert!(claimed.claim(there(72)) && !links.take_for_copy(KEY, there(72), &claimed));
-        assert!(!links.take_for_copy(Key { inode: 8, ..KEY }, there(71), &claimed));
+        assert!(
+            claimed_inodes.claim(dest(72)) && !links.adopt_copy(KEY, dest(72), &claimed_inodes)
+        );
+        assert!(!links.adopt_copy(SourceInode { inode: 8, ..KEY }, dest(71), &claimed_inodes));
     }
 }

@@ -6,102 +6,109 @@ use std::sync::PoisonError;
 use fsops::{FileKey, Kind, Op, Stat};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::entry::Name;
+use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::hardlinks::groups::Known;
+use crate::hardlinks::groups::GroupState;
 use crate::hardlinks::groups::Leader;
-use crate::hardlinks::groups::leader;
-use crate::hardlinks::table::Key;
-use crate::model::change::Differs;
-use crate::model::change::Made;
-use crate::model::change::What;
+use crate::hardlinks::table::SourceInode;
+use crate::model::change::Action;
+use crate::model::change::CreatedEntry;
+use crate::model::change::Differences;
 use crate::model::settled::Failure;
 use crate::model::settled::Settled;
 use crate::model::settled::destination;
 use crate::outcome::Outcome;
-use crate::reconcile::put_in_place::is_taken;
+use crate::reconcile::put_in_place::name_exists;
 
 impl Worker<'_> {
     /// Has a name be one of the leader's file, or of another copy where there can be no more names of that;
     /// `stat` is the source's metadata if that is known already.
     pub(crate) fn link_or_copy(
         &mut self,
-        name: Name<'_>,
-        key: Key,
+        entry: Entry<'_>,
+        key: SourceInode,
         leader: &Leader,
         stat: Option<&Stat>,
     ) {
-        let linked = self.link(name, key, leader, stat);
-        self.job.links.seen(key);
-        self.done(name, linked.err().flatten());
+        let linked = self.link(entry, key, leader, stat);
+        self.job.link_groups.name_done(key);
+        self.done(entry, linked.err());
     }
 
     fn link(
         &mut self,
-        name: Name<'_>,
-        key: Key,
+        entry: Entry<'_>,
+        key: SourceInode,
         leader: &Leader,
         stat: Option<&Stat>,
     ) -> Result<(), Failure> {
-        if let Some(there) = name.there {
-            if there.kind == Kind::Dir {
-                self.may_give_way(name)?;
-            } else if self.is_linked(name, leader, key)? {
+        if let Some(dest) = entry.dest {
+            if dest.kind == Kind::Dir {
+                self.check_replaceable(entry)?;
+            } else if self.is_linked(entry, leader, key)? {
                 return Ok(());
             }
         }
-        if !self.imagines(name.site) {
-            match self.try_to_link(name, leader) {
+        if !self.is_dry_run(entry.dir) {
+            match self.try_to_link(entry, leader) {
                 Ok(()) => {}
-                Err(e) if is_taken(&e) => {
-                    let to = self.open(Side::Destination, &name.site.node);
+                Err(e) if name_exists(&e) => {
+                    let to = self.open(Side::Destination, &entry.dir.node);
                     let to = to.map_err(destination(Op::Open))?;
-                    return Err(self.not_made(name, &to, Op::Link, e));
+                    return Err(self.creation_failure(entry, &to, Op::Link, e));
                 }
-                Err(e) if is_full(&e) => return self.copy_again(name, key, leader, stat),
+                Err(e) if is_at_link_limit(&e) => return self.copy_again(entry, key, leader, stat),
                 Err(e) => return Err(destination(Op::Link)(e)),
             }
         }
-        self.was_linked(name, leader);
+        self.record_linked(entry, leader);
         Ok(())
     }
 
-    fn was_linked(&mut self, name: Name<'_>, leader: &Leader) {
-        let to = self.job.tell.map(|_| leader.node.child_path(leader.name.as_bytes()));
-        let differs = Differs { links: name.there.is_some(), ..Differs::default() };
-        self.note(name, Made { what: What::Linked, kind: Kind::File, size: 0, to, differs });
+    fn record_linked(&mut self, entry: Entry<'_>, leader: &Leader) {
+        let to = self.job.on_change.map(|_| leader.node.child_path(leader.name.as_bytes()));
+        let differences = Differences { links: entry.dest.is_some(), ..Differences::default() };
+        self.record_made(
+            entry,
+            CreatedEntry { action: Action::Linked, kind: Kind::File, size: 0, to, differences },
+        );
     }
 
     /// Returns whether what is there is the leader's file already, or another copy of one that has too many
     /// names.
-    fn is_linked(&mut self, name: Name<'_>, leader: &Leader, key: Key) -> Result<bool, Failure> {
-        let Some(there) = name.there else { return Ok(false) };
-        let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
-        let mut there =
-            FileKey { device: name.site.node.device_there().unwrap_or(0), inode: there.inode };
-        if !name.site.manner.there_tells_inodes {
-            let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
-            there = now.key();
+    fn is_linked(
+        &mut self,
+        entry: Entry<'_>,
+        leader: &Leader,
+        key: SourceInode,
+    ) -> Result<bool, Failure> {
+        let Some(dest) = entry.dest else { return Ok(false) };
+        let dir = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
+        let mut dest =
+            FileKey { device: entry.dir.node.dest_device().unwrap_or(0), inode: dest.inode };
+        if !entry.dir.traits.dest_lists_inodes {
+            let Ok(now) = dir.stat_child(entry.name) else { return Ok(false) };
+            dest = now.key();
         }
-        let leading = self.key_of_leader(name, leader);
-        let links = &self.job.links;
-        if Some(there) == leading || links.is_copy(key, there) {
+        let leading = self.key_of_leader(entry, leader);
+        let links = &self.job.link_groups;
+        if Some(dest) == leading || links.is_copy(key, dest) {
             return Ok(true);
         }
-        if !links.is_split(key) {
+        if !links.has_copies(key) {
             return Ok(false);
         }
-        let stat = self.source_stat(name)?;
-        let Ok(now) = dir.stat_child(name.name) else { return Ok(false) };
-        let is_alike = !self.compare(name, &stat, &now)?.at_all()
-            && self.reads_like_leader(name, leader, &stat)?;
-        Ok(is_alike && links.take_for_copy(key, now.key(), &self.job.claimed))
+        let stat = self.source_stat(entry)?;
+        let Ok(now) = dir.stat_child(entry.name) else { return Ok(false) };
+        let is_alike = !self.compare(entry, &stat, &now)?.any()
+            && self.reads_like_leader(entry, leader, &stat)?;
+        Ok(is_alike && links.adopt_copy(key, now.key(), &self.job.claimed_inodes))
     }
 
     /// Returns which inode the leader is: where listings do not tell the right ones, files may be on another device
     /// than the directory that they are in.
-    fn key_of_leader(&mut self, name: Name<'_>, leader: &Leader) -> Option<FileKey> {
-        if name.site.manner.there_tells_inodes {
+    fn key_of_leader(&mut self, entry: Entry<'_>, leader: &Leader) -> Option<FileKey> {
+        if entry.dir.traits.dest_lists_inodes {
             return Some(leader.key());
         }
         let dir = self.open(Side::Destination, &leader.node).ok()?;
@@ -112,82 +119,83 @@ impl Worker<'_> {
     /// host: with that the leader was compared.
     fn reads_like_leader(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         leader: &Leader,
         stat: &Stat,
     ) -> Result<bool, Failure> {
-        let counts = self.job.options.checksum && name.record.is_some() && stat.size > 0;
+        let counts = self.job.options.checksum && entry.remote.is_some() && stat.size > 0;
         if !counts || stat.kind != Kind::File {
             return Ok(true);
         }
-        let opened = |dir: std::rc::Rc<fsops::Dir>, name| dir.open_regular(name);
+        let opened = |dir: std::rc::Rc<fsops::Dir>, entry| dir.open_regular(entry);
         let failed = || destination(Op::Open);
-        let there = self.open(Side::Destination, &name.site.node).map_err(failed())?;
-        let there = opened(there, name.name).map_err(failed())?;
+        let dest = self.open(Side::Destination, &entry.dir.node).map_err(failed())?;
+        let dest = opened(dest, entry.name).map_err(failed())?;
         let leading = self.open(Side::Destination, &leader.node).map_err(failed())?;
         let leading = opened(leading, &leader.name).map_err(failed())?;
-        Ok(!self.unlike(&leading, &there, stat.size)?)
+        Ok(!self.contents_differ(&leading, &dest, stat.size)?)
     }
 
-    fn try_to_link(&mut self, name: Name<'_>, leader: &Leader) -> io::Result<()> {
-        let to = self.open(Side::Destination, &name.site.node)?;
+    fn try_to_link(&mut self, entry: Entry<'_>, leader: &Leader) -> io::Result<()> {
+        let to = self.open(Side::Destination, &entry.dir.node)?;
         let from = self.open(Side::Destination, &leader.node)?;
-        self.put_link(name, &to, name.there.is_some(), &from, &leader.name)
+        self.put_link(entry, &to, entry.dest.is_some(), &from, &leader.name)
     }
 
     /// Begins another copy of a file that can have no more names, or not this one; further names are
     /// linked to that.
     fn copy_again(
         &mut self,
-        name: Name<'_>,
-        key: Key,
+        entry: Entry<'_>,
+        key: SourceInode,
         before: &Leader,
         stat: Option<&Stat>,
     ) -> Result<(), Failure> {
         // One at a time, or each worker begins a copy of its own.
         let job = self.job;
-        let _turn = job.splitting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Known::Yes(now) = job.links.look(key)
+        let _turn = job.second_copy_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if let GroupState::Placed(now) = job.link_groups.state(key)
             && !now.is(before)
-            && self.try_to_link(name, &now).is_ok()
+            && self.try_to_link(entry, &now).is_ok()
         {
-            self.was_linked(name, &now);
+            self.record_linked(entry, &now);
             return Ok(());
         }
         let stat = match stat {
             Some(stat) => *stat,
-            None => self.source_stat(name)?,
+            None => self.source_stat(entry)?,
         };
         let copies = |outcome: &Outcome| outcome.files + outcome.symlinks + outcome.specials;
         let before_this = copies(&self.outcome);
-        if name.record.is_some() {
+        if entry.remote.is_some() {
             // What is there may be a copy of its own already.
-            job.links.expect_split(key);
-            if self.is_linked(name, before, key)? {
+            job.link_groups.expect_copies(key);
+            if self.is_linked(entry, before, key)? {
                 return Ok(());
             }
         }
-        let inode = if name.record.is_some() {
-            self.copy_leader(name, &stat, before)?
+        let inode = if entry.remote.is_some() {
+            self.copy_leader(entry, &stat, before)?
         } else {
-            self.at_once = true;
-            let settled = self.settle(name, &stat);
-            self.at_once = false;
-            self.ahead = 0;
+            self.copies_at_once = true;
+            let settled = self.create_or_update(entry, &stat);
+            self.copies_at_once = false;
+            self.counted_bytes = 0;
             match settled? {
-                Settled::Is(inode) => inode,
-                Settled::Asked => return Err(None),
+                Settled::Done(inode) => inode,
+                Settled::Pending => return Err(Failure::Stopped),
             }
         };
-        let next = leader(&name.site.node, &name.called_there(&job.parts), inode, &stat);
-        job.links.lead(key, &next, before.key());
-        self.outcome.split += copies(&self.outcome) - before_this;
+        let next =
+            Leader::new(&entry.dir.node, &entry.provisional_name(&job.temp_names), inode, &stat);
+        job.link_groups.set_leader(key, &next, before.key());
+        self.outcome.link_limit_copies += copies(&self.outcome) - before_this;
         Ok(())
     }
 }
 
 /// Returns whether another name of the file cannot be made here, and one of another copy can.
-fn is_full(error: &io::Error) -> bool {
+fn is_at_link_limit(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     // The leader may also have been removed by somebody.
     [libc::EMLINK, libc::EXDEV, libc::ENOENT].map(Some).contains(&number)

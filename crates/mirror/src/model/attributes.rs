@@ -7,8 +7,8 @@ use std::io;
 
 use fsops::{Xattr, is_acl, xattrs_differ};
 
-use crate::model::metadata_support::Keeps;
-use crate::model::ownership::Rights;
+use crate::model::metadata_support::MetadataSupport;
+use crate::model::ownership::Privileges;
 
 /// What something is to have.
 #[derive(Clone, Debug, Default)]
@@ -49,14 +49,19 @@ impl Attributes {
     }
 
     /// Keeps those that this process can set where `keeps` is kept.
-    pub(crate) fn settable(self, rights: &Rights, keeps: Keeps) -> Attributes {
+    pub(crate) fn settable(self, privileges: &Privileges, support: MetadataSupport) -> Attributes {
         let Attributes { all, is_partial } = self;
-        Attributes { all: rights.settable(keeps, all), is_partial }
+        Attributes { all: privileges.settable(support, all), is_partial }
     }
 
     /// Returns those attributes of a copy that are to be compared with these, and changed to be like these.
-    pub(crate) fn counting(&self, rights: &Rights, keeps: Keeps, now: Vec<Xattr>) -> Vec<Xattr> {
-        let mut now = rights.settable(keeps, now);
+    pub(crate) fn comparable(
+        &self,
+        privileges: &Privileges,
+        support: MetadataSupport,
+        now: Vec<Xattr>,
+    ) -> Vec<Xattr> {
+        let mut now = privileges.settable(support, now);
         if self.is_partial {
             now.retain(|(name, _)| is_acl(name));
         }
@@ -64,16 +69,21 @@ impl Attributes {
     }
 
     /// Returns whether a copy that has the attributes `now` has others than these.
-    pub(crate) fn differ(&self, rights: &Rights, keeps: Keeps, now: Vec<Xattr>) -> bool {
-        xattrs_differ(&self.counting(rights, keeps, now), &self.all)
+    pub(crate) fn differ(
+        &self,
+        privileges: &Privileges,
+        support: MetadataSupport,
+        now: Vec<Xattr>,
+    ) -> bool {
+        xattrs_differ(&self.comparable(privileges, support, now), &self.all)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Attributes;
-    use crate::model::metadata_support::Keeps;
-    use crate::model::ownership::Rights;
+    use crate::model::metadata_support::MetadataSupport;
+    use crate::model::ownership::Privileges;
 
     const ACL: &str = "system.posix_acl_access";
 
@@ -83,17 +93,17 @@ mod tests {
 
     #[test]
     fn of_what_is_known_in_part_only_that_is_compared() {
-        let rights = Rights::of_process();
-        let differ = |wanted: &Attributes, keeps, now: &[&str]| {
-            wanted.clone().settable(&rights, keeps).differ(&rights, keeps, named(now))
+        let privileges = Privileges::of_process();
+        let differ = |wanted: &Attributes, support, now: &[&str]| {
+            wanted.clone().settable(&privileges, support).differ(&privileges, support, named(now))
         };
         let whole = Attributes::new(named(&[ACL]), false);
         let part = Attributes::new(named(&[ACL]), true);
-        let all = Keeps::ALL;
+        let all = MetadataSupport::ALL;
         assert!(differ(&whole, all, &[ACL, "user.a"]) && !differ(&part, all, &[ACL, "user.a"]));
         assert!(differ(&whole, all, &[]) && differ(&part, all, &["user.a"]));
         // An ACL is a permission.
-        let no_modes = Keeps { modes: false, ..all };
+        let no_modes = MetadataSupport { modes: false, ..all };
         assert!(!differ(&whole, no_modes, &[]) && differ(&whole, no_modes, &["user.a"]));
     }
 }

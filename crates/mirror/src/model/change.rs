@@ -6,7 +6,7 @@ use fsops::Kind;
 #[derive(Clone, Debug)]
 pub struct Change {
     /// What was done.
-    pub what: What,
+    pub action: Action,
     /// The path below the top directories.
     pub path: Vec<u8>,
     /// What kind of entry it is, or was; [`Kind::Unknown`] of a link, and of what was removed with the directory
@@ -17,34 +17,34 @@ pub struct Change {
     /// What it was linked to or made of, as a path below the top directories.
     pub to: Option<Vec<u8>>,
     /// How it differed, of what was there.
-    pub differs: Differs,
+    pub differences: Differences,
 }
 
 /// A name that is at the destination now: what of it is to be counted and told.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
-    pub(crate) what: What,
+pub(crate) struct CreatedEntry {
+    pub(crate) action: Action,
     pub(crate) kind: Kind,
     /// Bytes, of a file that was copied or reused.
     pub(crate) size: u64,
     /// What it was linked to, or made of.
     pub(crate) to: Option<Vec<u8>>,
-    pub(crate) differs: Differs,
+    pub(crate) differences: Differences,
 }
 
-impl Made {
+impl CreatedEntry {
     pub(crate) fn change(self, path: Vec<u8>) -> Change {
-        let Made { what, kind, size, to, differs } = self;
+        let CreatedEntry { action, kind, size, to, differences } = self;
         // The names of an inode are linked whatever it is.
-        let kind = if what == What::Linked { Kind::Unknown } else { kind };
+        let kind = if action == Action::Linked { Kind::Unknown } else { kind };
         let size = (kind == Kind::File).then_some(size);
-        Change { what, path, kind, size, to, differs }
+        Change { action, path, kind, size, to, differences }
     }
 }
 
 /// What was done to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Action {
     /// It was made: a file with its content.
     New,
     /// Something took the place of something else.
@@ -62,7 +62,7 @@ pub enum What {
 /// How two entries differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
-pub struct Differs {
+pub struct Differences {
     /// One is a file and the other is not, or the like.
     pub kind: bool,
     /// Size in bytes, or what a symbolic link or a device is.
@@ -79,14 +79,14 @@ pub struct Differs {
     pub links: bool,
 }
 
-impl Differs {
+impl Differences {
     /// Returns whether they may differ in what is in them, or are of other kinds.
-    pub(crate) fn in_content(self) -> bool {
+    pub(crate) fn affect_content(self) -> bool {
         self.kind || self.content || self.time
     }
 
     /// Returns whether they do at all.
-    pub fn at_all(self) -> bool {
-        self != Differs::default()
+    pub fn any(self) -> bool {
+        self != Differences::default()
     }
 }

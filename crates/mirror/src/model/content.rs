@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use fsops::Stat;
 
-use crate::model::dir_node::Node;
+use crate::model::dir_node::DirNode;
 
 /// Bytes of the smallest files that are looked for: less is copied in the time that the search takes.
-pub const SMALLEST: u64 = 16 << 10;
+pub const MIN_REUSED_BYTES: u64 = 16 << 10;
 
 /// What is remembered of contents from earlier.
-pub trait Memory: Send + Sync + fmt::Debug {
+pub trait ContentHints: Send + Sync + fmt::Debug {
     /// Returns what is known of the content of a file of the source, by the directory's path below the top.
-    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<Hint>;
+    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint>;
 
     /// Returns paths below the destination's top where a file with this content may be, or one that had
     /// this size and time of modification, perhaps with this name.
@@ -23,7 +23,7 @@ pub trait Memory: Send + Sync + fmt::Debug {
 
 /// What is known of a file of the source, if it has not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hint {
+pub struct ContentHint {
     /// BLAKE3 of it.
     pub digest: [u8; 32],
     /// Another file with that content, as a path below the top; empty if there is none.
@@ -32,16 +32,16 @@ pub struct Hint {
 
 /// Where a content may be.
 #[derive(Clone, Debug)]
-pub(crate) enum Holder {
+pub(crate) enum ContentHolder {
     /// At a path below the destination's top.
-    Below(Vec<u8>),
+    SubtreeCount(Vec<u8>),
     /// In a file that was mirrored before.
-    Mirrored(Arc<Node>, CString),
+    Mirrored(Arc<DirNode>, CString),
 }
 
 /// A file of the destination that a digest was sent of.
 #[derive(Clone, Debug)]
-pub(crate) struct Elsewhere {
-    pub(crate) holder: Holder,
+pub(crate) struct ContentCandidate {
+    pub(crate) holder: ContentHolder,
     pub(crate) stat: Stat,
 }

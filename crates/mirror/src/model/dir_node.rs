@@ -11,73 +11,73 @@ use std::sync::{Arc, OnceLock};
 use fsops::{Stat, Xattr};
 
 use crate::model::attributes::Attributes;
-use crate::model::metadata_support::Keeps;
-use crate::model::temp_name::Parts;
+use crate::model::metadata_support::MetadataSupport;
+use crate::model::temp_name::TempNames;
 
 /// One directory of the tree, on both sides.
 #[derive(Debug)]
-pub(crate) struct Node {
-    parent: Option<Arc<Node>>,
+pub(crate) struct DirNode {
+    parent: Option<Arc<DirNode>>,
     name: Box<CStr>,
     /// Its own names, as one, and directories in it that are not finished.
     pending: AtomicU32,
     state: AtomicU8,
-    facts: OnceLock<Box<Facts>>,
+    metadata: OnceLock<Box<DirMetadata>>,
 }
 
 /// What a directory is to be, but for what is in it.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct DirMetadata {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
     /// What the destination's was, when it was found or just made.
-    pub(crate) there: Option<Stat>,
+    pub(crate) dest_stat: Option<Stat>,
     /// Its attributes then, if it had to be opened up, which changes an ACL.
-    pub(crate) xattrs_there: Option<Vec<Xattr>>,
+    pub(crate) dest_xattrs: Option<Vec<Xattr>>,
     /// What is kept of metadata where it is at the destination.
-    pub(crate) keeps: Keeps,
+    pub(crate) support: MetadataSupport,
     /// What is in it is mirrored too.
     pub(crate) is_entered: bool,
 }
 
 /// At the destination it has the name for what is not ready.
-pub(crate) const ASIDE: u8 = 1;
+pub(crate) const HAS_TEMP_NAME: u8 = 1;
 /// Something was changed in it, so its times have to be set.
-pub(crate) const TOUCHED: u8 = 2;
+pub(crate) const CHANGED: u8 = 2;
 /// There is no such directory at the destination, and none is made: a dry run.
-pub(crate) const IMAGINED: u8 = 4;
+pub(crate) const DRY_RUN_ONLY: u8 = 4;
 /// The destination has a directory of the name.
-pub(crate) const THERE: u8 = 8;
+pub(crate) const EXISTS: u8 = 8;
 /// It is not where it was made.
-pub(crate) const GONE: u8 = 16;
+pub(crate) const MOVED_AWAY: u8 = 16;
 /// The destination has something of the name that is no directory.
-pub(crate) const INSTEAD: u8 = 64;
+pub(crate) const REPLACES_OTHER: u8 = 64;
 /// It was tried in it what is kept of metadata, or that could not be.
-pub(crate) const TRIED: u8 = 32;
+pub(crate) const SUPPORT_PROBED: u8 = 32;
 
-impl Node {
+impl DirNode {
     /// Returns the top directory.
-    pub(crate) fn top() -> Arc<Node> {
-        Node::new(None, c"", THERE)
+    pub(crate) fn top() -> Arc<DirNode> {
+        DirNode::new(None, c"", EXISTS)
     }
 
     /// Returns a directory in `parent`, which is not finished before this one.
-    pub(crate) fn child(parent: &Arc<Node>, name: &CStr, state: u8) -> Arc<Node> {
+    pub(crate) fn child(parent: &Arc<DirNode>, name: &CStr, state: u8) -> Arc<DirNode> {
         parent.hold();
-        Node::new(Some(Arc::clone(parent)), name, state)
+        DirNode::new(Some(Arc::clone(parent)), name, state)
     }
 
-    fn new(parent: Option<Arc<Node>>, name: &CStr, state: u8) -> Arc<Node> {
-        Arc::new(Node {
+    fn new(parent: Option<Arc<DirNode>>, name: &CStr, state: u8) -> Arc<DirNode> {
+        Arc::new(DirNode {
             parent,
             name: name.into(),
             pending: AtomicU32::new(1),
             state: AtomicU8::new(state),
-            facts: OnceLock::new(),
+            metadata: OnceLock::new(),
         })
     }
 
-    pub(crate) fn parent(&self) -> Option<&Arc<Node>> {
+    pub(crate) fn parent(&self) -> Option<&Arc<DirNode>> {
         self.parent.as_ref()
     }
 
@@ -101,26 +101,26 @@ impl Node {
     /// for what is not ready.
     pub(crate) fn may_move(&self) -> bool {
         let chain = || std::iter::successors(Some(self), |node| node.parent.as_deref());
-        chain().any(|node| node.is(ASIDE)) && !chain().any(|node| node.is(GONE))
+        chain().any(|node| node.is(HAS_TEMP_NAME)) && !chain().any(|node| node.is(MOVED_AWAY))
     }
 
-    pub(crate) fn know(&self, facts: Facts) {
+    pub(crate) fn set_metadata(&self, metadata: DirMetadata) {
         // Said once, by who lists it.
-        let _known = self.facts.set(Box::new(facts));
+        let _known = self.metadata.set(Box::new(metadata));
     }
 
-    pub(crate) fn facts(&self) -> Option<&Facts> {
-        self.facts.get().map(Box::as_ref)
+    pub(crate) fn metadata(&self) -> Option<&DirMetadata> {
+        self.metadata.get().map(Box::as_ref)
     }
 
     /// Returns what is kept of metadata where it is at the destination.
-    pub(crate) fn keeps(&self) -> Keeps {
-        self.facts().map_or(Keeps::ALL, |facts| facts.keeps)
+    pub(crate) fn support(&self) -> MetadataSupport {
+        self.metadata().map_or(MetadataSupport::ALL, |metadata| metadata.support)
     }
 
     /// Returns the device of the destination that it is on; nothing as long as it is not there.
-    pub(crate) fn device_there(&self) -> Option<u64> {
-        self.facts()?.there.map(|there| there.device)
+    pub(crate) fn dest_device(&self) -> Option<u64> {
+        self.metadata()?.dest_stat.map(|dest_stat| dest_stat.device)
     }
 
     /// Notes one thing more to be done in the directory.
@@ -139,13 +139,13 @@ impl Node {
     }
 
     /// Returns the path below the top directory of the destination, as it is at the moment.
-    pub(crate) fn path_there(&self, parts: &Parts) -> Vec<u8> {
-        self.joined(|node| node.name_there(parts).to_bytes().to_vec())
+    pub(crate) fn dest_path(&self, temp_names: &TempNames) -> Vec<u8> {
+        self.joined(|node| node.dest_name(temp_names).to_bytes().to_vec())
     }
 
     /// Returns its name at the destination, as it is at the moment.
-    pub(crate) fn name_there(&self, parts: &Parts) -> std::ffi::CString {
-        if self.is(ASIDE) { parts.of(&self.name) } else { (*self.name).to_owned() }
+    pub(crate) fn dest_name(&self, temp_names: &TempNames) -> std::ffi::CString {
+        if self.is(HAS_TEMP_NAME) { temp_names.of(&self.name) } else { (*self.name).to_owned() }
     }
 
     /// Returns the path of something in the directory, below the top.
@@ -158,7 +158,7 @@ impl Node {
         path
     }
 
-    fn joined(&self, name: impl Fn(&Node) -> Vec<u8>) -> Vec<u8> {
+    fn joined(&self, name: impl Fn(&DirNode) -> Vec<u8>) -> Vec<u8> {
         let above = std::iter::successors(Some(self), |node| node.parent.as_deref());
         let mut names: Vec<Vec<u8>> =
             above.filter(|node| node.parent.is_some()).map(name).collect();
@@ -168,7 +168,7 @@ impl Node {
 }
 
 /// As long a chain as a tree can be deep is let go of without recursion.
-impl Drop for Node {
+impl Drop for DirNode {
     fn drop(&mut self) {
         let mut above = self.parent.take();
         while let Some(mut node) = above.and_then(Arc::into_inner) {
@@ -179,33 +179,33 @@ impl Drop for Node {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASIDE, Node};
-    use crate::model::temp_name::Parts;
+    use super::{DirNode, HAS_TEMP_NAME};
+    use crate::model::temp_name::TempNames;
 
     #[test]
     fn a_directory_that_is_not_ready_has_another_name() {
-        let (top, parts, flags) = (Node::top(), Parts::new(), ASIDE);
-        let a = Node::child(&top, c"a", 0);
-        let b = Node::child(&a, c"b", flags);
+        let (top, temp_names, flags) = (DirNode::top(), TempNames::new(), HAS_TEMP_NAME);
+        let a = DirNode::child(&top, c"a", 0);
+        let b = DirNode::child(&a, c"b", flags);
         assert_eq!((top.path(), b.path()), (b"".to_vec(), b"a/b".to_vec()));
-        assert!(b.path_there(&parts).starts_with(b"a/.lop-part-"));
-        b.unset(ASIDE);
-        assert_eq!(b.path_there(&parts), b"a/b");
+        assert!(b.dest_path(&temp_names).starts_with(b"a/.lop-part-"));
+        b.unset(HAS_TEMP_NAME);
+        assert_eq!(b.dest_path(&temp_names), b"a/b");
     }
 
     #[test]
     fn a_directory_is_finished_after_what_is_in_it() {
-        let top = Node::top();
-        let a = Node::child(&top, c"a", 0);
+        let top = DirNode::top();
+        let a = DirNode::child(&top, c"a", 0);
         assert!(!top.release());
         assert!(a.release() && top.release());
     }
 
     #[test]
     fn a_deep_chain_needs_no_stack() {
-        let mut node = Node::top();
+        let mut node = DirNode::top();
         for _ in 0..1_000_000 {
-            node = Node::child(&node, c"d", 0);
+            node = DirNode::child(&node, c"d", 0);
         }
         drop(node);
     }

@@ -11,116 +11,126 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use fsops::{Time, Volume};
 
 /// Parts of time that file systems keep, in nanoseconds.
-pub(crate) const GRAINS: [u64; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, SECOND, COARSEST];
+pub(crate) const TIME_STEPS_NS: [u64; 7] =
+    [1, 100, 1_000, 1_000_000, 10_000_000, SECOND, COARSEST_NS];
 pub(crate) const SECOND: u64 = 1_000_000_000;
-pub(crate) const COARSEST: u64 = 2 * SECOND;
-pub(crate) const EXACT: u64 = GRAINS[0];
+pub(crate) const COARSEST_NS: u64 = 2 * SECOND;
+pub(crate) const EXACT_NS: u64 = TIME_STEPS_NS[0];
 
 /// A time that all of these cut off: with an odd second, and each digit of its nanoseconds something else than 0.
-pub(crate) const TRIED_TIME: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
+pub(crate) const PROBE_TIME: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
 
 /// Times before and after which hardly any file system keeps any: of the years 1 and 9999.
-pub(crate) const EARLY: Time = Time { s: -62_135_596_800, ns: 0 };
-pub(crate) const LATE: Time = Time { s: 253_402_300_799, ns: 0 };
+pub(crate) const EARLIEST_PROBED: Time = Time { s: -62_135_596_800, ns: 0 };
+pub(crate) const LATEST_PROBED: Time = Time { s: 253_402_300_799, ns: 0 };
 
 /// What every file system keeps that keeps owners: seconds in 32 bits.
-pub(crate) const USUAL: Span =
-    Span { first: Time { s: -1 << 31, ns: 0 }, last: Time { s: (1 << 31) - 1, ns: 0 } };
+pub(crate) const COMMON_TIMES: TimeRange =
+    TimeRange { first: Time { s: -1 << 31, ns: 0 }, last: Time { s: (1 << 31) - 1, ns: 0 } };
 
 /// What a file system keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Keeps {
+pub(crate) struct MetadataSupport {
     /// Nanoseconds of which times are multiples.
-    pub(crate) grain: u64,
+    pub(crate) time_step_ns: u64,
     /// Owners and groups.
     pub(crate) owners: bool,
     /// Permissions.
     pub(crate) modes: bool,
     /// Times between these, if it was tried which.
-    pub(crate) times: Option<Span>,
+    pub(crate) times: Option<TimeRange>,
 }
 
 /// Times that a file system keeps: what is beyond becomes the nearest of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct TimeRange {
     pub(crate) first: Time,
     pub(crate) last: Time,
 }
 
 /// Times that the destination does not keep, in seconds: those before the first and after the last, if there were any.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beyond {
+pub(crate) struct ClampedTimes {
     pub(crate) first: Option<i64>,
     pub(crate) last: Option<i64>,
 }
 
-impl Keeps {
-    pub(crate) const ALL: Keeps = Keeps { grain: EXACT, owners: true, modes: true, times: None };
+impl MetadataSupport {
+    pub(crate) const ALL: MetadataSupport =
+        MetadataSupport { time_step_ns: EXACT_NS, owners: true, modes: true, times: None };
 
     /// Returns whether a time is kept for certain, but for fractions.
-    pub(crate) fn certainly_keeps(&self, of: Time) -> bool {
-        let Span { first, last } = self.times.unwrap_or(USUAL);
+    pub(crate) fn surely_keeps(&self, of: Time) -> bool {
+        let TimeRange { first, last } = self.times.unwrap_or(COMMON_TIMES);
         first.s < of.s && of.s < last.s
     }
 
     /// Returns what becomes of a time that is beyond those that are kept.
     pub(crate) fn nearest(&self, of: Time) -> Option<Time> {
-        let Span { first, last } = self.times?;
-        let beyond = |limit: Time, is: bool| Some(limit).filter(|&limit| is && limit != of);
-        beyond(first, of.s <= first.s).or(beyond(last, of.s >= last.s))
+        let TimeRange { first, last } = self.times?;
+        let clamped = |limit: Time, is: bool| Some(limit).filter(|&limit| is && limit != of);
+        clamped(first, of.s <= first.s).or(clamped(last, of.s >= last.s))
     }
 
     /// Returns what a file system may be taken to keep on which nothing can be tried, as nothing is to be changed:
     /// times to what NTFS does, which nobody cuts off to by himself.
-    pub(crate) fn guess(volume: &Volume) -> Keeps {
+    pub(crate) fn assumed(volume: &Volume) -> MetadataSupport {
         match (volume.is_fat(), volume.keeps_owners_and_modes()) {
-            (true, _) => Keeps { grain: COARSEST, owners: false, modes: false, times: None },
-            (false, false) => Keeps { grain: 100, ..Keeps::ALL },
-            (false, true) => Keeps::ALL,
+            (true, _) => MetadataSupport {
+                time_step_ns: COARSEST_NS,
+                owners: false,
+                modes: false,
+                times: None,
+            },
+            (false, false) => MetadataSupport { time_step_ns: 100, ..MetadataSupport::ALL },
+            (false, true) => MetadataSupport::ALL,
         }
     }
 }
 
 /// What was found of the devices of the destination.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
-    found: Mutex<HashMap<u64, Keeps>>,
-    beyond: Mutex<Beyond>,
+pub(crate) struct SupportByDevice {
+    found: Mutex<HashMap<u64, MetadataSupport>>,
+    clamped: Mutex<ClampedTimes>,
 }
 
-impl Kept {
-    pub(crate) fn found(&self) -> MutexGuard<'_, HashMap<u64, Keeps>> {
+impl SupportByDevice {
+    pub(crate) fn found(&self) -> MutexGuard<'_, HashMap<u64, MetadataSupport>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns which times were not kept that the source has.
-    pub(crate) fn beyond(&self) -> Beyond {
-        *self.beyond.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn clamped(&self) -> ClampedTimes {
+        *self.clamped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn note_beyond(&self, of: Time, nearest: Time) {
-        let mut beyond = self.beyond.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn note_clamped(&self, of: Time, nearest: Time) {
+        let mut clamped = self.clamped.lock().unwrap_or_else(PoisonError::into_inner);
         if of < nearest {
-            beyond.first = beyond.first.max(Some(nearest.s));
+            clamped.first = clamped.first.max(Some(nearest.s));
         } else {
-            beyond.last = Some(beyond.last.map_or(nearest.s, |last| last.min(nearest.s)));
+            clamped.last = Some(clamped.last.map_or(nearest.s, |last| last.min(nearest.s)));
         }
     }
 
     /// Returns whether there is a device that keeps no owners, and one that keeps no permissions.
     pub(crate) fn lacking(&self) -> (bool, bool) {
         let found = self.found();
-        (found.values().any(|keeps| !keeps.owners), found.values().any(|keeps| !keeps.modes))
+        (
+            found.values().any(|support| !support.owners),
+            found.values().any(|support| !support.modes),
+        )
     }
 }
 
 /// Returns what a time is in whole parts.
-pub(crate) fn cut_off(time: Time, grain: u64) -> Time {
-    if grain <= SECOND {
-        let ns = u64::from(time.ns) / grain * grain;
+pub(crate) fn round_down(time: Time, time_step_ns: u64) -> Time {
+    if time_step_ns <= SECOND {
+        let ns = u64::from(time.ns) / time_step_ns * time_step_ns;
         return Time { s: time.s, ns: u32::try_from(ns).unwrap_or(0) };
     }
-    let seconds = i64::try_from(grain / SECOND).unwrap_or(1);
+    let seconds = i64::try_from(time_step_ns / SECOND).unwrap_or(1);
     Time { s: time.s - time.s.rem_euclid(seconds), ns: 0 }
 }
 
@@ -128,29 +138,37 @@ pub(crate) fn cut_off(time: Time, grain: u64) -> Time {
 mod tests {
     use fsops::Time;
 
-    use super::{EARLY, GRAINS, Keeps, LATE, Span, TRIED_TIME, cut_off};
+    use super::{
+        EARLIEST_PROBED, LATEST_PROBED, MetadataSupport, PROBE_TIME, TIME_STEPS_NS, TimeRange,
+        round_down,
+    };
 
     #[test]
     fn times_beyond_those_that_are_kept_become_the_nearest() {
         let at = |s| Time { s, ns: 0 };
-        let times = Some(Span { first: at(-100), last: at(100) });
-        let keeps = Keeps { times, ..Keeps::ALL };
+        let times = Some(TimeRange { first: at(-100), last: at(100) });
+        let support = MetadataSupport { times, ..MetadataSupport::ALL };
         for (of, nearest) in [(-101, Some(-100)), (-99, None), (99, None), (101, Some(100))] {
-            assert_eq!(keeps.nearest(at(of)), nearest.map(at), "{of}");
-            assert_eq!(keeps.certainly_keeps(at(of)), nearest.is_none());
+            assert_eq!(support.nearest(at(of)), nearest.map(at), "{of}");
+            assert_eq!(support.surely_keeps(at(of)), nearest.is_none());
         }
         // A second that is kept, without its fraction.
-        assert_eq!(keeps.nearest(Time { s: 100, ns: 5 }), Some(at(100)));
-        assert_eq!((keeps.nearest(at(100)), keeps.nearest(at(-100))), (None, None));
-        assert!(!Keeps::ALL.certainly_keeps(LATE) && !Keeps::ALL.certainly_keeps(EARLY));
-        assert_eq!(Keeps::ALL.nearest(LATE), None);
+        assert_eq!(support.nearest(Time { s: 100, ns: 5 }), Some(at(100)));
+        assert_eq!((support.nearest(at(100)), support.nearest(at(-100))), (None, None));
+        assert!(
+            !MetadataSupport::ALL.surely_keeps(LATEST_PROBED)
+                && !MetadataSupport::ALL.surely_keeps(EARLIEST_PROBED)
+        );
+        assert_eq!(MetadataSupport::ALL.nearest(LATEST_PROBED), None);
     }
 
     #[test]
     fn every_grain_shows_in_the_time_that_is_tried() {
-        let kept: std::collections::BTreeSet<Time> =
-            GRAINS.into_iter().map(|grain| cut_off(TRIED_TIME, grain)).collect();
-        assert_eq!(kept.len(), GRAINS.len());
-        assert_eq!(cut_off(Time { s: -3, ns: 5 }, 2_000_000_000), Time { s: -4, ns: 0 });
+        let kept: std::collections::BTreeSet<Time> = TIME_STEPS_NS
+            .into_iter()
+            .map(|time_step_ns| round_down(PROBE_TIME, time_step_ns))
+            .collect();
+        assert_eq!(kept.len(), TIME_STEPS_NS.len());
+        assert_eq!(round_down(Time { s: -3, ns: 5 }, 2_000_000_000), Time { s: -4, ns: 0 });
     }
 }

@@ -2,11 +2,11 @@
 
 use fsops::{Stat, Xattr, is_acl};
 
-use crate::model::metadata_support::Keeps;
+use crate::model::metadata_support::MetadataSupport;
 
 /// What the process may do.
 #[derive(Clone, Debug)]
-pub(crate) struct Rights {
+pub(crate) struct Privileges {
     user: u32,
     groups: Vec<u32>,
     umask: u32,
@@ -19,9 +19,9 @@ pub(crate) struct Owner {
     pub(crate) group: u32,
 }
 
-impl Rights {
-    pub(crate) fn of_process() -> Rights {
-        Rights { user: fsops::effective_user(), groups: fsops::groups(), umask: fsops::umask() }
+impl Privileges {
+    pub(crate) fn of_process() -> Privileges {
+        Privileges { user: fsops::effective_user(), groups: fsops::groups(), umask: fsops::umask() }
     }
 
     pub(crate) fn user(&self) -> u32 {
@@ -36,8 +36,13 @@ impl Rights {
     /// `wanted`, if another.
     ///
     /// Only root gives files away; everybody else can choose among their groups.
-    pub(crate) fn owner(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<Owner> {
-        if !keeps.owners {
+    pub(crate) fn owner(
+        &self,
+        support: MetadataSupport,
+        now: (u32, u32),
+        wanted: &Stat,
+    ) -> Option<Owner> {
+        if !support.owners {
             return None;
         }
         let user = Some(wanted.uid).filter(|&uid| self.is_root() && uid != now.0);
@@ -47,7 +52,7 @@ impl Rights {
     }
 
     /// Returns an owner that a file of the owner `now` can be given.
-    pub(crate) fn another(&self, now: (u32, u32)) -> Option<Owner> {
+    pub(crate) fn another_owner(&self, now: (u32, u32)) -> Option<Owner> {
         let other = |id| if id == 1 { 2 } else { 1 };
         if self.is_root() {
             return Some(Owner { user: Some(other(now.0)), group: other(now.1) });
@@ -59,15 +64,20 @@ impl Rights {
     /// Returns the permissions that a file of the owner `now` may have to be like `wanted`: the rights of
     /// another owner are not for this one, and where none are kept whose it is nobody knows. Nothing where
     /// permissions are not kept.
-    pub(crate) fn mode(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<u32> {
-        if !keeps.modes {
+    pub(crate) fn mode(
+        &self,
+        support: MetadataSupport,
+        now: (u32, u32),
+        wanted: &Stat,
+    ) -> Option<u32> {
+        if !support.modes {
             return None;
         }
         let mode = wanted.mode & 0o7777;
-        if !keeps.owners {
-            return Some(mode & !SET_ID);
+        if !support.owners {
+            return Some(mode & !SET_ID_BITS);
         }
-        let owner = self.owner(keeps, now, wanted);
+        let owner = self.owner(support, now, wanted);
         let user = owner.and_then(|owner| owner.user).unwrap_or(now.0);
         let group = owner.map_or(now.1, |owner| owner.group);
         let user_bits = if user == wanted.uid { 0 } else { 0o4000 };
@@ -76,13 +86,13 @@ impl Rights {
     }
 
     /// Returns the permissions that a new file gets when it is made with `mode`.
-    pub(crate) fn of_new(&self, mode: u32) -> u32 {
+    pub(crate) fn mode_of_new(&self, mode: u32) -> u32 {
         mode & 0o777 & !self.umask
     }
 
     /// Keeps those attributes that can be set where `keeps` is kept: ACLs are permissions.
-    pub(crate) fn settable(&self, keeps: Keeps, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
-        if !keeps.modes {
+    pub(crate) fn settable(&self, support: MetadataSupport, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
+        if !support.modes {
             xattrs.retain(|(name, _)| !is_acl(name));
         }
         if !self.is_root() {
@@ -93,26 +103,31 @@ impl Rights {
     }
 
     /// Returns the permissions that a file may have that was given to whom it can be, and has the owner `now`.
-    pub(crate) fn final_mode(&self, keeps: Keeps, now: (u32, u32), wanted: &Stat) -> Option<u32> {
-        let failed = self.owner(keeps, now, wanted).is_some();
-        self.mode(keeps, now, wanted).map(allowed(failed))
+    pub(crate) fn final_mode(
+        &self,
+        support: MetadataSupport,
+        now: (u32, u32),
+        wanted: &Stat,
+    ) -> Option<u32> {
+        let failed = self.owner(support, now, wanted).is_some();
+        self.mode(support, now, wanted).map(mode_after_chown(failed))
     }
 }
 
 /// Returns what permissions become of a file that was to be given to somebody: without set-id bits if that
 /// failed, as these were of another owner.
-pub(crate) fn allowed(failed: bool) -> impl Fn(u32) -> u32 {
-    move |mode| if failed { mode & !SET_ID } else { mode }
+pub(crate) fn mode_after_chown(failed: bool) -> impl Fn(u32) -> u32 {
+    move |mode| if failed { mode & !SET_ID_BITS } else { mode }
 }
 
-const SET_ID: u32 = 0o6000;
+const SET_ID_BITS: u32 = 0o6000;
 
 #[cfg(test)]
 mod tests {
     use fsops::Stat;
 
-    use super::{Owner, Rights, allowed};
-    use crate::model::metadata_support::Keeps;
+    use super::{Owner, Privileges, mode_after_chown};
+    use crate::model::metadata_support::MetadataSupport;
 
     fn like(uid: u32, gid: u32, mode: u32) -> Stat {
         let stat = Stat::of_path(std::path::Path::new("/")).expect("there is a root");
@@ -121,34 +136,43 @@ mod tests {
 
     #[test]
     fn root_gives_files_away_and_others_do_not() {
-        let root = Rights { user: 0, groups: vec![0], umask: 0o022 };
+        let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
         assert_eq!(
-            root.owner(Keeps::ALL, (0, 0), &wanted),
+            root.owner(MetadataSupport::ALL, (0, 0), &wanted),
             Some(Owner { user: Some(7), group: 8 })
         );
-        assert_eq!(root.owner(Keeps::ALL, (7, 8), &wanted), None);
-        assert_eq!(root.mode(Keeps::ALL, (0, 0), &wanted), Some(0o6755));
-        let user = Rights { user: 5, groups: vec![5, 8], umask: 0o022 };
-        assert_eq!(user.owner(Keeps::ALL, (5, 5), &wanted), Some(Owner { user: None, group: 8 }));
-        assert_eq!(user.mode(Keeps::ALL, (5, 5), &wanted), Some(0o2755));
-        assert_eq!(user.owner(Keeps::ALL, (5, 5), &like(7, 9, 0o6755)), None);
-        assert_eq!(user.mode(Keeps::ALL, (5, 5), &like(7, 9, 0o6755)), Some(0o755));
+        assert_eq!(root.owner(MetadataSupport::ALL, (7, 8), &wanted), None);
+        assert_eq!(root.mode(MetadataSupport::ALL, (0, 0), &wanted), Some(0o6755));
+        let user = Privileges { user: 5, groups: vec![5, 8], umask: 0o022 };
+        assert_eq!(
+            user.owner(MetadataSupport::ALL, (5, 5), &wanted),
+            Some(Owner { user: None, group: 8 })
+        );
+        assert_eq!(user.mode(MetadataSupport::ALL, (5, 5), &wanted), Some(0o2755));
+        assert_eq!(user.owner(MetadataSupport::ALL, (5, 5), &like(7, 9, 0o6755)), None);
+        assert_eq!(user.mode(MetadataSupport::ALL, (5, 5), &like(7, 9, 0o6755)), Some(0o755));
     }
 
     #[test]
     fn what_is_not_kept_is_not_set() {
-        let root = Rights { user: 0, groups: vec![0], umask: 0o022 };
+        let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
-        let no_owners = Keeps { owners: false, ..Keeps::ALL };
+        let no_owners = MetadataSupport { owners: false, ..MetadataSupport::ALL };
         assert_eq!(root.owner(no_owners, (0, 0), &wanted), None);
         // Set-id bits would be those of somebody else.
         assert_eq!(root.mode(no_owners, (0, 0), &wanted), Some(0o755));
-        assert_eq!(root.mode(Keeps { modes: false, ..Keeps::ALL }, (0, 0), &wanted), None);
+        assert_eq!(
+            root.mode(MetadataSupport { modes: false, ..MetadataSupport::ALL }, (0, 0), &wanted),
+            None
+        );
         // Nor if they are its by what the mount says.
         assert_eq!(root.mode(no_owners, (7, 8), &wanted), Some(0o755));
-        assert_eq!((allowed(true)(0o6755), allowed(false)(0o6755)), (0o755, 0o6755));
-        assert_eq!(root.final_mode(Keeps::ALL, (0, 8), &wanted), Some(0o755));
-        assert_eq!(root.final_mode(Keeps::ALL, (7, 8), &wanted), Some(0o6755));
+        assert_eq!(
+            (mode_after_chown(true)(0o6755), mode_after_chown(false)(0o6755)),
+            (0o755, 0o6755)
+        );
+        assert_eq!(root.final_mode(MetadataSupport::ALL, (0, 8), &wanted), Some(0o755));
+        assert_eq!(root.final_mode(MetadataSupport::ALL, (7, 8), &wanted), Some(0o6755));
     }
 }

@@ -71,7 +71,7 @@ pub enum Reason {
     Remains,
     /// A directory of the destination looks like the source.
     #[error(
-        "may be the source under another path, as it has the same entries and modification time; \
+        "may be the source under another_owner path, as it has the same entries and modification time; \
          it stays; if it is a copy, remove it with 'lop purge'"
     )]
     MayBeSource,
@@ -80,7 +80,7 @@ pub enum Reason {
     MadeUp,
     /// What a receiver on another host says.
     #[error("{text}")]
-    Said {
+    Remote {
         /// Its words.
         text: String,
         /// Whether it is the source that something is wrong with.
@@ -94,7 +94,10 @@ pub enum Reason {
 }
 
 fn spelled(other: Option<&CString>) -> String {
-    other.map_or_else(|| "another one".into(), |other| other.as_bytes().escape_ascii().to_string())
+    other.map_or_else(
+        || "another_owner one".into(),
+        |other| other.as_bytes().escape_ascii().to_string(),
+    )
 }
 
 impl Reason {
@@ -102,7 +105,7 @@ impl Reason {
     pub fn is_of_source(&self) -> bool {
         match self {
             Reason::Source { .. } | Reason::Changed | Reason::Attributes | Reason::MadeUp => true,
-            Reason::Said { of_source, .. } => *of_source,
+            Reason::Remote { of_source, .. } => *of_source,
             _ => false,
         }
     }
@@ -116,7 +119,7 @@ impl Reason {
                 ErrorKind::ReadOnlyFilesystem => Some(Cause::ReadOnly),
                 _ => None,
             },
-            Reason::Said { cause, .. } => *cause,
+            Reason::Remote { cause, .. } => *cause,
             _ => None,
         }
     }

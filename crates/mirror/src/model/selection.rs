@@ -5,18 +5,18 @@ use walk::STORE_PREFIX;
 use crate::Options;
 
 /// Returns whether a directory of this name has files in quarantine.
-pub(crate) fn is_store(name: &[u8]) -> bool {
+pub(crate) fn is_quarantine(name: &[u8]) -> bool {
     name.starts_with(STORE_PREFIX.as_bytes())
 }
 
 /// Returns whether a name is one to be mirrored; `path` gives its path below the top.
-pub(crate) fn takes(
+pub(crate) fn selects(
     options: &Options,
     name: &[u8],
     path: impl FnOnce() -> Vec<u8>,
     is_dir: bool,
 ) -> bool {
-    if is_dir && is_store(name) {
+    if is_dir && is_quarantine(name) {
         return false;
     }
     let Options { include, exclude, .. } = options;

@@ -1,22 +1,65 @@
-//! What came of one name.
+//! How one name was settled: done, pending, or failed.
 
 use fsops::Op;
 
 use crate::model::reason::Reason;
 
-/// What came of a name for now.
+/// The state of a name after a worker reconciled it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Settled {
-    /// The destination has it, with this inode; 0 if nobody needs to know.
-    Is(u64),
-    /// Its content was asked for, or is read later.
-    Asked,
+    /// The destination has the name, as it should be.
+    Done(DestInode),
+    /// The content is copied later, or was requested from the sender. Whoever completes it calls `Worker::conclude`.
+    Pending,
 }
 
-/// A failure that was not noted yet; nothing if there is nothing to note.
-pub(crate) type Failure = Option<Reason>;
+/// The inode that a name has at the destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DestInode {
+    /// It has this number.
+    Known(u64),
+    /// Nobody asked the file system for it, because no other name will be linked to the file.
+    NotNeeded,
+}
 
-/// Returns how a call on the destination failed.
+impl DestInode {
+    /// Returns the number, or 0, which no inode has, if it is not known.
+    pub(crate) fn number_or_zero(self) -> u64 {
+        match self {
+            DestInode::Known(inode) => inode,
+            DestInode::NotNeeded => 0,
+        }
+    }
+}
+
+/// Why a name was not mirrored. The problem list does not contain the failure yet.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The user has to be told of this.
+    Failed(Reason),
+    /// The source no longer has the entry. `Outcome::vanished` already counts it.
+    Vanished,
+    /// The user asked to stop.
+    Stopped,
+}
+
+impl Failure {
+    /// Returns what to report to the user, if anything.
+    pub(crate) fn into_reason(self) -> Option<Reason> {
+        match self {
+            Failure::Failed(reason) => Some(reason),
+            Failure::Vanished | Failure::Stopped => None,
+        }
+    }
+}
+
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Failure {
+        Failure::Failed(reason)
+    }
+}
+
+/// Returns a closure that turns the error of a call on the destination into a failure.
 pub(crate) fn destination(op: Op) -> impl Fn(std::io::Error) -> Failure {
-    move |source| Some(Reason::Destination { op, source })
+    move |source| Failure::Failed(Reason::Destination { op, source })
 }

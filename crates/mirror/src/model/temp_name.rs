@@ -12,50 +12,50 @@ use std::hash::{BuildHasher, RandomState};
 const PREFIX: &[u8] = b".lop-part-";
 
 /// Bytes of the hash, and of the tag; each is two digits.
-const HASH: usize = 16;
-const TAG: usize = 8;
+const HASH_BYTES: usize = 16;
+const TAG_BYTES: usize = 8;
 
 /// The temporary names of one run.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
+pub(crate) struct TempNames {
     key: [u8; 32],
 }
 
-impl Parts {
-    pub(crate) fn new() -> Parts {
+impl TempNames {
+    pub(crate) fn new() -> TempNames {
         let mut key = [0; 32];
         for word in key.chunks_mut(8) {
             // Each state has keys of its own, from the system's random numbers.
             word.copy_from_slice(&RandomState::new().hash_one(0).to_ne_bytes());
         }
-        Parts { key }
+        TempNames { key }
     }
 
     /// Returns the temporary name of what is to be called `name`.
     pub(crate) fn of(&self, name: &CStr) -> CString {
         let tag = blake3::keyed_hash(&self.key, name.to_bytes());
-        let mut part = start_of(name);
-        push_hex(&mut part, &tag.as_bytes()[..TAG]);
+        let mut temp = temp_name_prefix(name);
+        push_hex(&mut temp, &tag.as_bytes()[..TAG_BYTES]);
         // There is no NUL in it.
-        CString::new(part).unwrap_or_default()
+        CString::new(temp).unwrap_or_default()
     }
 }
 
 /// Returns what the temporary names begin with that runs give to what is to be called `name`.
-pub(crate) fn start_of(name: &CStr) -> Vec<u8> {
+pub(crate) fn temp_name_prefix(name: &CStr) -> Vec<u8> {
     let mut start = PREFIX.to_vec();
-    push_hex(&mut start, &blake3::hash(name.to_bytes()).as_bytes()[..HASH]);
+    push_hex(&mut start, &blake3::hash(name.to_bytes()).as_bytes()[..HASH_BYTES]);
     start.push(b'-');
     start
 }
 
 /// Returns whether a name is a temporary one, of any run.
-pub(crate) fn is_part(name: &[u8]) -> bool {
+pub(crate) fn is_temp_name(name: &[u8]) -> bool {
     let are_digits = |digits: &[u8]| digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     name.strip_prefix(PREFIX).is_some_and(|rest| {
-        let is_long = rest.len() == 2 * (HASH + TAG) + 1;
-        is_long && rest[2 * HASH] == b'-' && are_digits(&rest[..2 * HASH]) && {
-            are_digits(&rest[2 * HASH + 1..])
+        let is_long = rest.len() == 2 * (HASH_BYTES + TAG_BYTES) + 1;
+        is_long && rest[2 * HASH_BYTES] == b'-' && are_digits(&rest[..2 * HASH_BYTES]) && {
+            are_digits(&rest[2 * HASH_BYTES + 1..])
         }
     })
 }
@@ -68,37 +68,40 @@ fn push_hex(to: &mut Vec<u8>, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parts, is_part, start_of};
+    use super::{TempNames, is_temp_name, temp_name_prefix};
 
     #[test]
     fn a_name_has_another_temporary_name_in_each_run_and_all_begin_alike() {
-        let (one, two) = (Parts::new(), Parts::new());
+        let (one, two) = (TempNames::new(), TempNames::new());
         let (a, b) = (one.of(c"a"), one.of(c"b"));
         // The value that the reference of BLAKE3 gives for "a".
         let start = b".lop-part-17762fddd969a453925d65717ac3eea2-";
-        assert_eq!(start_of(c"a"), start);
+        assert_eq!(temp_name_prefix(c"a"), start);
         assert!(a.as_bytes().starts_with(start) && two.of(c"a").as_bytes().starts_with(start));
         assert!(a != two.of(c"a") && a != b && a == one.of(c"a"));
-        assert!(is_part(a.as_bytes()) && is_part(b.as_bytes()));
+        assert!(is_temp_name(a.as_bytes()) && is_temp_name(b.as_bytes()));
     }
 
     #[test]
     fn what_only_looks_like_one_is_none() {
-        let part = Parts::new().of(c"a").into_bytes();
-        let mut cases = vec![part[1..].to_vec(), part[..part.len() - 1].to_vec()];
-        for at in [10, 42, part.len() - 1] {
-            cases.push(part.clone());
+        let temp = TempNames::new().of(c"a").into_bytes();
+        let mut cases = vec![temp[1..].to_vec(), temp[..temp.len() - 1].to_vec()];
+        for at in [10, 42, temp.len() - 1] {
+            cases.push(temp.clone());
             cases.last_mut().expect("there is one")[at] = b'A';
         }
         cases.extend([b".lop-part-".to_vec(), b".lop-part-af63dc4c8601ec8c".to_vec()]);
         for case in cases {
-            assert!(!is_part(&case), "{}", case.escape_ascii());
+            assert!(!is_temp_name(&case), "{}", case.escape_ascii());
         }
     }
 
     /// These have one FNV-1a, which was once all that a temporary name had.
     #[test]
     fn names_that_collide_in_a_weak_hash_do_not_here() {
-        assert_ne!(start_of(c"8yn0iYCKYHlIj4-BwPqk"), start_of(c"GReLUrM4wMqfg9yzV3KQ"));
+        assert_ne!(
+            temp_name_prefix(c"8yn0iYCKYHlIj4-BwPqk"),
+            temp_name_prefix(c"GReLUrM4wMqfg9yzV3KQ")
+        );
     }
 }

@@ -4,10 +4,10 @@ use content::{Manner, partition};
 use fsops::{Dir, Kind, Op, Stat};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::entry::Name;
+use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::model::change::Differs;
-use crate::model::metadata_support::Keeps;
+use crate::model::change::Differences;
+use crate::model::metadata_support::MetadataSupport;
 use crate::model::settled::Failure;
 use crate::model::settled::destination;
 
@@ -15,74 +15,79 @@ impl Worker<'_> {
     /// Compares what has a name on both sides.
     pub(crate) fn compare(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
         now: &Stat,
-    ) -> Result<Differs, Failure> {
-        let mut differs = self.of_metadata(name.site.node.keeps(), stat, now);
-        if differs.kind {
-            return Ok(differs);
+    ) -> Result<Differences, Failure> {
+        let mut differences = self.compare_metadata(entry.dir.node.support(), stat, now);
+        if differences.kind {
+            return Ok(differences);
         }
-        let node = &name.site.node;
-        differs.time =
-            differs.time && self.has_other_time(node, stat.mtime, (now.mtime, now.device));
-        let to = self.open(Side::Destination, &name.site.node);
+        let node = &entry.dir.node;
+        differences.time =
+            differences.time && self.time_differs(node, stat.mtime, (now.mtime, now.device));
+        let to = self.open(Side::Destination, &entry.dir.node);
         let to = to.map_err(destination(Op::Open))?;
-        differs.content |= match stat.kind {
+        differences.content |= match stat.kind {
             Kind::Symlink => {
-                self.source_target(name)?
-                    != to.read_symlink(name.name).map_err(destination(Op::Read))?
+                self.source_target(entry)?
+                    != to.read_symlink(entry.name).map_err(destination(Op::Read))?
             }
             Kind::File
-                if self.job.options.checksum && !differs.content && name.record.is_none() =>
+                if self.job.options.checksum && !differences.content && entry.remote.is_none() =>
             {
-                self.reads_differently(name, &to, stat.size)?
+                self.source_content_differs(entry, &to, stat.size)?
             }
             _ => false,
         };
-        let anew = differs.content || differs.time && stat.kind == Kind::File;
-        if !anew {
-            let wanted = self.source_attributes(name)?;
-            let now = to.child_xattrs(name.name).map_err(destination(Op::Read))?;
-            differs.xattrs = wanted.differ(&self.job.rights, node.keeps(), now);
+        let recreate = differences.content || differences.time && stat.kind == Kind::File;
+        if !recreate {
+            let wanted = self.source_attributes(entry)?;
+            let now = to.child_xattrs(entry.name).map_err(destination(Op::Read))?;
+            differences.xattrs = wanted.differ(&self.job.privileges, node.support(), now);
         }
-        Ok(differs)
+        Ok(differences)
     }
 
     /// Compares what metadata alone tell, of those that are kept.
-    pub(crate) fn of_metadata(&self, keeps: Keeps, stat: &Stat, now: &Stat) -> Differs {
-        let rights = &self.job.rights;
+    pub(crate) fn compare_metadata(
+        &self,
+        support: MetadataSupport,
+        stat: &Stat,
+        now: &Stat,
+    ) -> Differences {
+        let privileges = &self.job.privileges;
         let kind = stat.mode & 0o170_000 != now.mode & 0o170_000;
         let owner = (now.uid, now.gid);
-        let mode = rights.mode(keeps, owner, stat);
-        Differs {
+        let mode = privileges.mode(support, owner, stat);
+        Differences {
             kind,
             content: stat.kind == Kind::File && stat.size != now.size
                 || stat.kind == Kind::Device && stat.special != now.special,
             time: stat.mtime != now.mtime,
             mode: stat.kind != Kind::Symlink && mode.is_some_and(|mode| mode != now.mode & 0o7777),
-            owner: rights.owner(keeps, owner, stat).is_some(),
-            ..Differs::default()
+            owner: privileges.owner(support, owner, stat).is_some(),
+            ..Differences::default()
         }
     }
 
     /// Reads a file on both sides.
-    pub(crate) fn reads_differently(
+    pub(crate) fn source_content_differs(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         to: &Dir,
         size: u64,
     ) -> Result<bool, Failure> {
         if size == 0 {
             return Ok(false);
         }
-        let one = self.source_file(name)?;
-        let other = to.open_regular(name.name).map_err(destination(Op::Open))?;
-        self.unlike(&one, &other, size)
+        let one = self.open_source_file(entry)?;
+        let other = to.open_regular(entry.name).map_err(destination(Op::Open))?;
+        self.contents_differ(&one, &other, size)
     }
 
     /// Returns whether the first `size` bytes of two files differ, or one of them cannot be read.
-    pub(crate) fn unlike(
+    pub(crate) fn contents_differ(
         &mut self,
         one: &fsops::File,
         other: &fsops::File,
@@ -92,7 +97,7 @@ impl Worker<'_> {
         let files = [one, other];
         let (parts, failures) =
             partition(&files, size, manner, &mut self.scratch, self.job.progress)
-                .map_err(|_| None)?;
+                .map_err(|_| Failure::Stopped)?;
         Ok(!failures.is_empty() || !parts.iter().any(|part| part.members.len() == 2))
     }
 }

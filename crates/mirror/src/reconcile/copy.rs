@@ -7,42 +7,43 @@ use std::rc::Rc;
 use fsops::{Dir, File, Kind, NewFile, Op, Stat, Time, Xattr, xattrs_differ};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::Site;
-use crate::engine::entry::Name;
+use crate::engine::dir_state::DirState;
+use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::dir_node::Node;
-use crate::model::dir_node::TOUCHED;
+use crate::model::dir_node::CHANGED;
+use crate::model::dir_node::DirNode;
 use crate::model::ownership::Owner;
-use crate::model::ownership::allowed;
+use crate::model::ownership::mode_after_chown;
 use crate::model::reason::Reason;
+use crate::model::settled::DestInode;
 use crate::model::settled::Failure;
 use crate::model::settled::destination;
 use crate::reconcile::copy_bytes::Proof;
 use crate::reconcile::copy_bytes::copy_failure;
 
 /// A file that keeps changing is copied as it was the last time.
-const ATTEMPTS: usize = 2;
+const MAX_RETRIES: usize = 2;
 
 /// A file that is being made.
 #[derive(Debug)]
-pub(crate) struct Making {
-    to: Rc<Dir>,
-    made: CString,
+pub(crate) struct NewCopy {
+    dir: Rc<Dir>,
+    name: CString,
     /// It is to take the place of something, or to be in a directory that is in use.
-    aside: bool,
-    pub(crate) new: NewFile,
-    now: Option<Stat>,
+    has_temp_name: bool,
+    pub(crate) file: NewFile,
+    created: Option<Stat>,
     /// What has its temporary name is something else.
     is_displaced: bool,
 }
 
 /// Something of a new file's metadata that could not be set, and why.
-type Unset = (Op, io::Error);
+type UnsetMetadata = (Op, io::Error);
 
 /// What a file was filled with.
 #[derive(Debug)]
-pub(crate) struct Filled<'f> {
+pub(crate) struct CopiedContent<'f> {
     /// The metadata of the source when it was read.
     pub(crate) stat: Stat,
     /// It was the same when it had been read.
@@ -56,126 +57,126 @@ impl Worker<'_> {
     /// Copies a file of this host; returns the copy's inode, or 0 if it has no other names.
     pub(crate) fn copy(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         source: &File,
         stat: &Stat,
-        instead: bool,
-    ) -> Result<u64, Failure> {
-        let mut making = self.begin_copy(name, stat, instead)?;
-        let filled = self.fill_from(name.site, &making.new, source, stat);
-        let gone = || source.stat().is_ok_and(|now| is_gone(stat, &now));
+        replaces: bool,
+    ) -> Result<DestInode, Failure> {
+        let mut new_copy = self.begin_copy(entry, stat, replaces)?;
+        let filled = self.fill_from(entry.dir, &new_copy.file, source, stat);
+        let gone = || source.stat().is_ok_and(|now| has_lost_last_name(stat, &now));
         let filled = if !matches!(filled, Ok((_, true))) && gone() {
             self.outcome.vanished += 1;
-            Err(None)
+            Err(Failure::Vanished)
         } else {
             filled
         };
         let filled = filled.and_then(|(now, is_stable)| {
             if stat.links > 1 && now.inode != stat.inode {
                 // Its other names are to be linked to this one.
-                return Err(Some(Reason::Changed));
+                return Err(Failure::Failed(Reason::Changed));
             }
             let stat = Stat { links: stat.links, ..now };
-            let attributes = self.file_attributes(name, source)?;
-            Ok(Filled { stat, is_stable, attributes, proof: Proof::Original(source) })
+            let attributes = self.file_attributes(entry, source)?;
+            Ok(CopiedContent { stat, is_stable, attributes, proof: Proof::Original(source) })
         });
-        let ended = filled.and_then(|filled| self.end_copy(name, &mut making, filled));
-        ended.inspect_err(|_| making.undo())
+        let ended = filled.and_then(|filled| self.finish_copy(entry, &mut new_copy, filled));
+        ended.inspect_err(|_| new_copy.undo())
     }
 
     /// Makes an empty file, under another name if its own is in use.
     pub(crate) fn begin_copy(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: bool,
-    ) -> Result<Making, Failure> {
-        if instead || !name.site.manner.direct {
-            return self.begin_copy_aside(name, stat);
+        replaces: bool,
+    ) -> Result<NewCopy, Failure> {
+        if replaces || !entry.dir.traits.is_unpublished {
+            return self.begin_temp_copy(entry, stat);
         }
-        self.create(name, name.name.to_owned(), false, stat)
+        self.create(entry, entry.name.to_owned(), false, stat)
     }
 
     /// Makes an empty file under a temporary name.
-    pub(crate) fn begin_copy_aside(
+    pub(crate) fn begin_temp_copy(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-    ) -> Result<Making, Failure> {
-        self.create(name, self.job.parts.of(name.name), true, stat)
+    ) -> Result<NewCopy, Failure> {
+        self.create(entry, self.job.temp_names.of(entry.name), true, stat)
     }
 
     /// Gives a file that is filled its metadata and its name; returns its inode if it is to be known.
-    pub(crate) fn end_copy(
+    pub(crate) fn finish_copy(
         &mut self,
-        name: Name<'_>,
-        making: &mut Making,
-        filled: Filled<'_>,
-    ) -> Result<u64, Failure> {
-        let Filled { stat, is_stable, attributes, proof } = filled;
-        let unset = self.dress_new(name.site, making, &stat, &attributes)?;
-        self.note_all_unset(name, unset);
-        self.note_time(&name.site.node, stat.mtime);
-        let Making { new, now, .. } = making;
+        entry: Entry<'_>,
+        new_copy: &mut NewCopy,
+        filled: CopiedContent<'_>,
+    ) -> Result<DestInode, Failure> {
+        let CopiedContent { stat, is_stable, attributes, proof } = filled;
+        let unset = self.set_new_metadata(entry.dir, new_copy, &stat, &attributes)?;
+        self.record_all_unset(entry, unset);
+        self.note_clamped_time(&entry.dir.node, stat.mtime);
+        let NewCopy { file: new, created, .. } = new_copy;
         if self.job.options.verify {
             self.verify(new, &proof, &stat)?;
         }
-        let mtime = if is_stable { stat.mtime } else { unlike(stat.mtime) };
+        let mtime = if is_stable { stat.mtime } else { mtime_of_mixed_copy(stat.mtime) };
         // To read it is to access it.
         new.set_times(stat.atime, mtime).map_err(destination(Op::SetTimes))?;
         if self.job.options.fsync {
             new.sync().map_err(destination(Op::Sync))?;
         }
         // Before it can be found under its name: it is not one that is to go.
-        let is_claimed = self.job.options.memory.is_some();
-        let inode = match now {
-            _ if stat.links < 2 && !self.job.options.verify && !is_claimed => 0,
-            Some(now) => self.claimed(now, is_claimed),
+        let is_claimed = self.job.options.content_hints.is_some();
+        let inode = match created {
+            _ if stat.links < 2 && !self.job.options.verify && !is_claimed => DestInode::NotNeeded,
+            Some(now) => self.claim_copy(now, is_claimed),
             None => {
                 let now = new.stat().map_err(destination(Op::Stat))?;
-                self.claimed(&now, is_claimed)
+                self.claim_copy(&now, is_claimed)
             }
         };
-        if making.aside {
-            let made = making.now.map(|now| now.key());
-            let placed = self.put_in_place(name, &making.to, &making.made, made);
-            making.is_displaced = matches!(placed, Err(Some(Reason::Displaced)));
+        if new_copy.has_temp_name {
+            let made = new_copy.created.map(|now| now.key());
+            let placed = self.put_in_place(entry, &new_copy.dir, &new_copy.name, made);
+            new_copy.is_displaced = matches!(placed, Err(Failure::Failed(Reason::Displaced)));
             placed?;
         }
         if !is_stable {
-            self.fail(&name.site.node, name.name.to_bytes(), Reason::Changed);
+            self.fail(&entry.dir.node, entry.name.to_bytes(), Reason::Changed);
         }
         Ok(inode)
     }
 
     /// Returns the inode of a file that was made; claims it for its name if others may look for its content.
-    fn claimed(&self, now: &Stat, is_claimed: bool) -> u64 {
+    fn claim_copy(&self, now: &Stat, is_claimed: bool) -> DestInode {
         if is_claimed {
-            self.job.claimed.claim(now.key());
+            self.job.claimed_inodes.claim(now.key());
         }
-        now.inode
+        DestInode::Known(now.inode)
     }
 
     /// Makes a new file have the bytes of a file of this host; returns what that was like, and whether it was at
     /// rest.
     pub(crate) fn fill_from(
         &mut self,
-        site: &Site,
+        dir_state: &DirState,
         new: &NewFile,
         source: &File,
         listed: &Stat,
     ) -> Result<(Stat, bool), Failure> {
-        let (mut stat, mut left) = (*listed, ATTEMPTS);
+        let (mut stat, mut left) = (*listed, MAX_RETRIES);
         loop {
-            let read = self.copy_bytes(site, source, new, &stat);
+            let read = self.copy_bytes(dir_state, source, new, &stat);
             let after = source.stat_now().map_err(|e| self.source_failure(Op::Stat, e))?;
             let is_stable = after.same_version(&stat);
             if is_stable || left == 0 {
                 read.map_err(copy_failure)?;
                 return Ok((stat, is_stable));
             }
-            if after.kind != Kind::File || is_gone(&stat, &after) {
-                return Err(Some(Reason::Changed));
+            if after.kind != Kind::File || has_lost_last_name(&stat, &after) {
+                return Err(Failure::Failed(Reason::Changed));
             }
             // What was read belongs to no version, and may be longer than this one.
             new.set_size(0).map_err(destination(Op::Write))?;
@@ -188,65 +189,77 @@ impl Worker<'_> {
     /// be looked at.
     fn create(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         made: CString,
-        aside: bool,
+        has_temp_name: bool,
         stat: &Stat,
-    ) -> Result<Making, Failure> {
-        let site = name.site;
-        let to = self.open(Side::Destination, &site.node).map_err(destination(Op::Open))?;
-        let (known, keeps) = (site.new_owner.get().copied(), site.node.keeps());
-        let is_own = known.is_some_and(|owner| self.job.rights.owner(keeps, owner, stat).is_none());
-        let rights = if is_own && !site.manner.hands_down_acl { stat.mode & 0o777 } else { 0o600 };
+    ) -> Result<NewCopy, Failure> {
+        let dir_state = entry.dir;
+        let to = self.open(Side::Destination, &dir_state.node).map_err(destination(Op::Open))?;
+        let (known, support) =
+            (dir_state.owner_of_new_files.get().copied(), dir_state.node.support());
+        let is_own =
+            known.is_some_and(|owner| self.job.privileges.owner(support, owner, stat).is_none());
+        let rights =
+            if is_own && !dir_state.traits.inherits_acl { stat.mode & 0o777 } else { 0o600 };
         let new = match to.create_file_with(&made, rights | 0o200) {
             Ok(new) => new,
-            Err(e) if aside => return Err(destination(Op::Create)(e)),
-            Err(e) => return Err(self.not_made(name, &to, Op::Create, e)),
+            Err(e) if has_temp_name => return Err(destination(Op::Create)(e)),
+            Err(e) => return Err(self.creation_failure(entry, &to, Op::Create, e)),
         };
-        if aside {
+        if has_temp_name {
             // Also if it comes to nothing: the directory is another one than before.
-            site.node.set(TOUCHED);
+            dir_state.node.set(CHANGED);
         }
-        let now = if aside || known.is_none() || !is_own || site.manner.hands_down_acl {
+        let now = if has_temp_name || known.is_none() || !is_own || dir_state.traits.inherits_acl {
             let now = new.stat().map_err(destination(Op::Stat))?;
-            site.learn_owner(&now);
+            dir_state.learn_owner(&now);
             Some(now)
         } else {
             None
         };
-        Ok(Making { to, made, aside, new, now, is_displaced: false })
+        Ok(NewCopy {
+            dir: to,
+            name: made,
+            has_temp_name,
+            file: new,
+            created: now,
+            is_displaced: false,
+        })
     }
 
     /// Gives a new file the metadata of `stat`, but for times, and these attributes; returns what could not be set.
-    fn dress_new(
+    fn set_new_metadata(
         &self,
-        site: &Site,
-        Making { new, now, .. }: &Making,
+        dir_state: &DirState,
+        NewCopy { file: new, created: now, .. }: &NewCopy,
         stat: &Stat,
         wanted: &Attributes,
-    ) -> Result<Vec<Unset>, Failure> {
-        let (rights, keeps) = (&self.job.rights, site.node.keeps());
+    ) -> Result<Vec<UnsetMetadata>, Failure> {
+        let (privileges, support) = (&self.job.privileges, dir_state.node.support());
         let mut unset = Vec::new();
         let mut try_to = |op, set: io::Result<()>| {
             let failed = set.is_err();
             unset.extend(set.err().map(|source| (op, source)));
             failed
         };
-        let owner =
-            now.map_or_else(|| site.new_owner.get().copied(), |now| Some((now.uid, now.gid)));
+        let owner = now.map_or_else(
+            || dir_state.owner_of_new_files.get().copied(),
+            |now| Some((now.uid, now.gid)),
+        );
         let owner = owner.unwrap_or_default();
-        let to_be = rights.owner(keeps, owner, stat);
+        let to_be = privileges.owner(support, owner, stat);
         let failed = to_be.is_some_and(|Owner { user, group }| {
             try_to(Op::SetOwner, new.set_owner_to(user, group))
         });
-        let mode = rights.mode(keeps, owner, stat).map(allowed(failed));
+        let mode = privileges.mode(support, owner, stat).map(mode_after_chown(failed));
         let made_with =
-            now.map_or_else(|| rights.of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
-        let has_others = site.manner.hands_down_acl || !wanted.all().is_empty();
+            now.map_or_else(|| privileges.mode_of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
+        let has_others = dir_state.traits.inherits_acl || !wanted.all().is_empty();
         // While it may be written to: later its own rights may forbid that.
         if has_others {
             let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
-            let has = wanted.counting(rights, keeps, has);
+            let has = wanted.comparable(privileges, support, has);
             try_to(Op::SetAttributes, new.set_xattrs_to(&has, wanted.all()));
         }
         if let Some(mode) = mode
@@ -261,45 +274,50 @@ impl Worker<'_> {
     /// has, as the destination cannot hold others; then notes what it cannot.
     ///
     /// Who copied it all the same would do so in each run.
-    pub(crate) fn would_be_no_better(
+    pub(crate) fn copy_would_be_equal(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        there: &Stat,
+        dest: &Stat,
         has: Vec<Xattr>,
     ) -> Result<bool, Failure> {
-        if self.imagines(name.site) || stat.kind != Kind::File {
+        if self.is_dry_run(entry.dir) || stat.kind != Kind::File {
             return Ok(false);
         }
-        let wanted = self.source_attributes(name)?;
-        let making = self.begin_copy_aside(name, stat)?;
-        let tried = self.dress_new(name.site, &making, stat, &wanted).and_then(|unset| {
-            let (now, xattrs) = (making.new.stat(), making.new.xattrs());
-            Ok((unset, now.map_err(destination(Op::Stat))?, xattrs.map_err(destination(Op::Read))?))
-        });
-        making.undo();
-        let (unset, now, xattrs) = tried?;
-        let keeps = name.site.node.keeps();
-        let counting = |xattrs| wanted.counting(&self.job.rights, keeps, xattrs);
-        let is_alike = (now.uid, now.gid, now.mode) == (there.uid, there.gid, there.mode)
-            && !xattrs_differ(&counting(xattrs), &counting(has));
+        let wanted = self.source_attributes(entry)?;
+        let new_copy = self.begin_temp_copy(entry, stat)?;
+        let attempt =
+            self.set_new_metadata(entry.dir, &new_copy, stat, &wanted).and_then(|unset| {
+                let (now, xattrs) = (new_copy.file.stat(), new_copy.file.xattrs());
+                Ok((
+                    unset,
+                    now.map_err(destination(Op::Stat))?,
+                    xattrs.map_err(destination(Op::Read))?,
+                ))
+            });
+        new_copy.undo();
+        let (unset, now, xattrs) = attempt?;
+        let support = entry.dir.node.support();
+        let comparable = |xattrs| wanted.comparable(&self.job.privileges, support, xattrs);
+        let is_alike = (now.uid, now.gid, now.mode) == (dest.uid, dest.gid, dest.mode)
+            && !xattrs_differ(&comparable(xattrs), &comparable(has));
         if is_alike {
-            self.note_all_unset(name, unset);
+            self.record_all_unset(entry, unset);
         }
         Ok(is_alike)
     }
 
-    fn note_all_unset(&mut self, name: Name<'_>, unset: Vec<Unset>) {
+    fn record_all_unset(&mut self, entry: Entry<'_>, unset: Vec<UnsetMetadata>) {
         for (op, source) in unset {
-            self.note_unset(&name.site.node, name.name, op, Err(source));
+            self.record_unset(&entry.dir.node, entry.name, op, Err(source));
         }
     }
 
     /// Notes if owner, permissions or attributes could not be set, and returns whether: what has the others is worth
     /// having.
-    pub(crate) fn note_unset(
+    pub(crate) fn record_unset(
         &mut self,
-        node: &Node,
+        node: &DirNode,
         name: &CStr,
         op: Op,
         set: io::Result<()>,
@@ -310,28 +328,28 @@ impl Worker<'_> {
     }
 }
 
-impl Making {
+impl NewCopy {
     /// Removes what was made.
     pub(crate) fn undo(&self) {
         if !self.is_displaced {
-            self.remove_beside(&self.made);
+            self.remove_beside(&self.name);
         }
     }
 
     /// Removes a temporary file in the same directory.
-    pub(crate) fn remove_beside(&self, part: &CStr) {
+    pub(crate) fn remove_beside(&self, name: &CStr) {
         // What cannot be removed has a name that the next run knows as lop's own.
-        let _left = self.to.remove_name(part);
+        let _left = self.dir.remove_name(name);
     }
 }
 
 /// Returns the modification time for a copy that may mix several versions of its file. It differs from that of the file
 /// even where timestamps are coarse, so the next run copies the file again although an edit restored its time.
-fn unlike(mtime: Time) -> Time {
+fn mtime_of_mixed_copy(mtime: Time) -> Time {
     Time { s: mtime.s.saturating_sub(10), ..mtime }
 }
 
 /// Returns whether a file that is open has lost its last name; some file systems never say that there is one.
-pub(crate) fn is_gone(before: &Stat, after: &Stat) -> bool {
+pub(crate) fn has_lost_last_name(before: &Stat, after: &Stat) -> bool {
     after.links == 0 && before.links > 0
 }

@@ -6,27 +6,27 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{File, NewFile, Op, Stat};
 
-use crate::engine::dir_state::Site;
+use crate::engine::dir_state::DirState;
 use crate::engine::worker::Worker;
 use crate::model::reason::Reason;
 use crate::model::settled::Failure;
 use crate::model::settled::destination;
 
 /// Files up to this size are read and written by one call each.
-const SMALL: u64 = 192 << 10;
+const MAX_SINGLE_CALL_BYTES: u64 = 192 << 10;
 
 /// Bytes copied by one call within the kernel: a stop is heard between two.
-const STEP: u64 = 8 << 20;
+const STEP_BYTES: u64 = 8 << 20;
 
 /// How bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum CopyMethod {
     /// Read and written.
     Buffered,
     /// By the kernel, if it can.
     InKernel,
     /// By the kernel, from a file of the destination: what bandwidth there is to the source does not matter.
-    Within,
+    WithinDestination,
 }
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Worker<'_> {
     /// Copies the bytes.
     pub(crate) fn copy_bytes(
         &mut self,
-        site: &Site,
+        dir_state: &DirState,
         source: &File,
         new: &NewFile,
         stat: &Stat,
@@ -49,47 +49,52 @@ impl Worker<'_> {
             return Ok(());
         }
         let is_limited = self.job.options.bandwidth.rate().is_some();
-        if site.manner.clones && !is_limited && new.clone_from(source)? {
+        if dir_state.traits.can_clone && !is_limited && new.clone_from(source)? {
             return Ok(());
         }
         let has_holes = stat.allocated < stat.size;
-        if stat.size <= SMALL && !has_holes {
-            return self.copy_stretch((source, new), (0, stat.size), How::Buffered);
+        if stat.size <= MAX_SINGLE_CALL_BYTES && !has_holes {
+            return self.copy_data_range((source, new), (0, stat.size), CopyMethod::Buffered);
         }
         let mut at = 0;
-        while let Some((from, to)) = next_stretch(source, stat, at)? {
-            self.copy_stretch((source, new), (from, to), How::InKernel)?;
+        while let Some((from, to)) = next_data_range(source, stat, at)? {
+            self.copy_data_range((source, new), (from, to), CopyMethod::InKernel)?;
             at = to;
         }
         if at < stat.size { new.set_size(stat.size) } else { Ok(()) }
     }
 
     /// Copies the bytes from one place to another.
-    pub(crate) fn copy_stretch(
+    pub(crate) fn copy_data_range(
         &mut self,
         (source, new): (&File, &NewFile),
         (mut at, end): (u64, u64),
-        how: How,
+        method: CopyMethod,
     ) -> io::Result<()> {
-        let mut in_kernel = how != How::Buffered;
+        let mut in_kernel = method != CopyMethod::Buffered;
         while at < end {
             if self.stopped() {
                 return Err(ErrorKind::Interrupted.into());
             }
             self.call_for_help();
-            let step = if how == How::Within { STEP } else { self.step() }.min(end - at);
-            let copied = if in_kernel { new.copy_range(source, at, step)? } else { None };
+            let step_bytes = if method == CopyMethod::WithinDestination {
+                STEP_BYTES
+            } else {
+                self.step_bytes()
+            }
+            .min(end - at);
+            let copied = if in_kernel { new.copy_range(source, at, step_bytes)? } else { None };
             in_kernel = copied.is_some();
             let copied = match copied {
                 Some(copied) => copied,
-                None => self.copy_buffered((source, new), at, step)?,
+                None => self.copy_buffered((source, new), at, step_bytes)?,
             };
             if copied == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
             at += copied;
-            if how != How::Within {
-                self.pass(copied)?;
+            if method != CopyMethod::WithinDestination {
+                self.account_copied(copied)?;
             }
         }
         Ok(())
@@ -102,7 +107,7 @@ impl Worker<'_> {
         at: u64,
         most: u64,
     ) -> io::Result<u64> {
-        let buffer = self.buffer.get(&self.job.buffers);
+        let buffer = self.buffer.get(&self.job.large_buffers);
         let length = usize::try_from(most).unwrap_or(usize::MAX).min(buffer.len());
         let read = source.read_at(&mut buffer[..length], at)?;
         new.write_at(&buffer[..read], at)?;
@@ -110,20 +115,20 @@ impl Worker<'_> {
     }
 
     /// Counts bytes that were copied, and waits until more may be, if there is a limit.
-    fn pass(&mut self, copied: u64) -> io::Result<()> {
-        self.ahead += copied;
+    fn account_copied(&mut self, copied: u64) -> io::Result<()> {
+        self.counted_bytes += copied;
         self.job.progress.bytes_done.fetch_add(copied, Relaxed);
         let passes = self.job.options.bandwidth.pass_some(copied, self.job.progress);
         if passes { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
     }
 
     /// Returns how many bytes to copy at once: a fraction of a second's, if there is a limit.
-    fn step(&self) -> u64 {
+    fn step_bytes(&self) -> u64 {
         self.job
             .options
             .bandwidth
             .rate()
-            .map_or(STEP, |rate| (rate.get() / 16).clamp(1 << 12, STEP))
+            .map_or(STEP_BYTES, |rate| (rate.get() / 16).clamp(1 << 12, STEP_BYTES))
     }
 
     /// Reads the copy back, from the disk, and compares it.
@@ -136,10 +141,12 @@ impl Worker<'_> {
         new.sync_and_forget().map_err(destination(Op::Sync))?;
         let copy = new.reader().map_err(destination(Op::Open))?;
         let is_alike = match proof {
-            Proof::Original(source) => stat.size == 0 || !self.unlike(source, &copy, stat.size)?,
+            Proof::Original(source) => {
+                stat.size == 0 || !self.contents_differ(source, &copy, stat.size)?
+            }
             Proof::Digest(digest) => Some(self.digest(&copy, stat.size)?) == *digest,
         };
-        if is_alike { Ok(()) } else { Err(Some(Reason::Unlike)) }
+        if is_alike { Ok(()) } else { Err(Failure::Failed(Reason::Unlike)) }
     }
 
     /// Returns BLAKE3 of the first `size` bytes of a file of the destination.
@@ -148,9 +155,9 @@ impl Worker<'_> {
         let mut at = 0;
         while at < size {
             if self.stopped() {
-                return Err(None);
+                return Err(Failure::Stopped);
             }
-            let buffer = self.buffer.get(&self.job.buffers);
+            let buffer = self.buffer.get(&self.job.large_buffers);
             let length = buffer.len().min(usize::try_from(size - at).unwrap_or(usize::MAX));
             let read = file.read_at(&mut buffer[..length], at).map_err(destination(Op::Read))?;
             if read == 0 {
@@ -164,7 +171,11 @@ impl Worker<'_> {
 }
 
 /// Returns from where to where there are data, from `at` on.
-pub(crate) fn next_stretch(source: &File, stat: &Stat, at: u64) -> io::Result<Option<(u64, u64)>> {
+pub(crate) fn next_data_range(
+    source: &File,
+    stat: &Stat,
+    at: u64,
+) -> io::Result<Option<(u64, u64)>> {
     if at >= stat.size {
         return Ok(None);
     }
@@ -177,11 +188,11 @@ pub(crate) fn next_stretch(source: &File, stat: &Stat, at: u64) -> io::Result<Op
 /// Returns how copying bytes failed; who asked to stop need not be told.
 pub(crate) fn copy_failure(error: io::Error) -> Failure {
     match error.kind() {
-        ErrorKind::Interrupted => None,
-        ErrorKind::UnexpectedEof => Some(Reason::Changed),
+        ErrorKind::Interrupted => Failure::Stopped,
+        ErrorKind::UnexpectedEof => Failure::Failed(Reason::Changed),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
             destination(Op::Write)(error)
         }
-        _ => Some(Reason::Source { op: Op::Read, source: error }),
+        _ => Failure::Failed(Reason::Source { op: Op::Read, source: error }),
     }
 }

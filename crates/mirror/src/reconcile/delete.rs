@@ -11,27 +11,28 @@ use purge::{Deed, Guard, Refusal, Selection, Target, Why};
 use runtime::Stage;
 use wire::Spared;
 
-use crate::engine::extraneous::Surplus;
-use crate::engine::extraneous::split;
+use crate::engine::extraneous::Extraneous;
+use crate::engine::extraneous::split_names;
 use crate::engine::job::Job;
+use crate::model::change::Action;
 use crate::model::change::Change;
-use crate::model::change::Differs;
-use crate::model::change::Made;
-use crate::model::change::What;
-use crate::model::dir_node::Node;
+use crate::model::change::CreatedEntry;
+use crate::model::change::Differences;
+use crate::model::dir_node::DirNode;
 use crate::model::reason::Problem;
 use crate::model::reason::Reason;
+use crate::model::settled::Failure;
 use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
 use crate::{Consent, Options};
 
 /// Names that who is asked sees.
-const SOME: usize = 5;
+const MAX_EXAMPLES: usize = 5;
 
-impl Surplus {
+impl Extraneous {
     /// Removes it, if all of the source was read, it is not too much, and who is asked agrees.
-    pub(crate) fn settle(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
-        if self.names.is_empty() && self.obstacles.is_empty() && self.parts.is_empty() {
+    pub(crate) fn delete(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
+        if self.names.is_empty() && self.obstacles.is_empty() && self.leftovers.is_empty() {
             return;
         }
         let mut guard = Guard::new(None, &[]);
@@ -45,29 +46,29 @@ impl Surplus {
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
         job.progress.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
-        let mut removal = Removal { job, guard, outcome, lookalike: job.roots.lookalike() };
-        for (node, name) in &self.parts {
+        let mut deleter = Deleter { job, guard, outcome, lookalike: job.roots.lookalike() };
+        for (node, name) in &self.leftovers {
             if !job.options.dry_run {
-                removal.in_dir(node, |removal, dir| removal.remove_part(node, dir, name));
+                deleter.in_dir(node, |deleter, dir| deleter.remove_leftover(node, dir, name));
             }
         }
-        if let Some(why) = removal.objection(&self, ask) {
-            return removal.spare(&self, why);
+        if let Some(why) = deleter.reason_to_keep(&self, ask) {
+            return deleter.keep_all(&self, why);
         }
         for (node, names) in &self.names {
-            removal.in_dir(node, |removal, dir| {
-                for name in split(names) {
-                    removal.remove(node, dir, name);
+            deleter.in_dir(node, |deleter, dir| {
+                for name in split_names(names) {
+                    deleter.remove(node, dir, name);
                 }
             });
         }
         for (node, name, made) in self.obstacles {
-            removal.in_dir(&node, |removal, dir| {
-                if let Some(reason) = removal.remove(&node, dir, &name) {
-                    removal.outcome.fail(|| node.child_path(name.to_bytes()), reason);
-                    removal.give_up(&node, dir, &name);
+            deleter.in_dir(&node, |deleter, dir| {
+                if let Some(reason) = deleter.remove(&node, dir, &name) {
+                    deleter.outcome.fail(|| node.child_path(name.to_bytes()), reason);
+                    deleter.discard_obstructed(&node, dir, &name);
                 } else {
-                    removal.put_in_place(&node, dir, &name, made);
+                    deleter.put_in_place(&node, dir, &name, made);
                 }
             });
         }
@@ -75,7 +76,7 @@ impl Surplus {
 }
 
 /// Removes names from directories of the destination.
-struct Removal<'r, 'j> {
+struct Deleter<'r, 'j> {
     job: &'r Job<'j>,
     guard: Guard,
     outcome: &'r mut Outcome,
@@ -83,9 +84,9 @@ struct Removal<'r, 'j> {
     lookalike: Option<Lookalike<'r>>,
 }
 
-impl Removal<'_, '_> {
+impl Deleter<'_, '_> {
     /// Does something in a directory, and gives it the times it is to have.
-    fn in_dir(&mut self, node: &Node, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
+    fn in_dir(&mut self, node: &DirNode, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
         if self.job.progress.poll_stop() {
             return;
         }
@@ -96,30 +97,35 @@ impl Removal<'_, '_> {
                 return self.outcome.fail(|| node.path(), reason);
             }
         };
-        if let Err(Some(reason)) = self.job.open_up(&dir) {
+        if let Err(Failure::Failed(reason)) = self.job.add_owner_access(&dir) {
             self.outcome.fail(|| node.path(), reason);
         }
         act(self, &dir);
         if self.job.options.dry_run {
             return;
         }
-        let dressed = node.facts().map_or(Ok(()), |facts| self.job.dress_finally(&dir, facts));
-        if let Err(Some(reason)) = dressed {
+        let dressed =
+            node.metadata().map_or(Ok(()), |metadata| self.job.set_final_metadata(&dir, metadata));
+        if let Err(Failure::Failed(reason)) = dressed {
             self.outcome.fail(|| node.path(), reason);
         }
     }
 
-    fn open(&self, node: &Node) -> std::io::Result<Dir> {
+    fn open(&self, node: &DirNode) -> std::io::Result<Dir> {
         let top = self.job.roots.destination.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
         match node.parent() {
             None => top.dir.open_child(c"."),
-            Some(_) => top.dir.open_below(&node.path_there(&self.job.parts)),
+            Some(_) => top.dir.open_below(&node.dest_path(&self.job.temp_names)),
         }
     }
 
     /// Returns why nothing is to be removed, if so.
-    fn objection(&mut self, surplus: &Surplus, ask: Option<Consent<'_>>) -> Option<Spared> {
-        surplus.all().next()?;
+    fn reason_to_keep(
+        &mut self,
+        extraneous: &Extraneous,
+        ask: Option<Consent<'_>>,
+    ) -> Option<Spared> {
+        extraneous.all().next()?;
         let Options { max_delete, allow_empty, dry_run, .. } = *self.job.options;
         if self.outcome.source_failed {
             return Some(Spared::SourceFailed);
@@ -135,33 +141,34 @@ impl Removal<'_, '_> {
         if max_delete.is_none() && ask.is_none() {
             return None;
         }
-        let entries = self.count(surplus);
+        let entries = self.count(extraneous);
         if max_delete.is_some_and(|most| entries > most) {
-            self.outcome.spared_entries = entries;
+            self.outcome.kept_entries = entries;
             return Some(Spared::TooMany);
         }
-        let some = surplus.all().take(SOME);
-        let removal = crate::Removal {
+        let some = extraneous.all().take(MAX_EXAMPLES);
+        let deleter = crate::Removal {
             entries,
-            names: surplus.all().count() as u64,
+            names: extraneous.all().count() as u64,
             some: some.map(|(node, name)| node.child_path(name.to_bytes())).collect(),
             source: self.outcome.names,
             unchanged: self.outcome.unchanged(),
         };
         ask.filter(|_| !self.job.progress.poll_stop())
-            .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))
+            .and_then(|ask| (!ask(&deleter)).then_some(Spared::Declined))
     }
 
     /// Returns how many entries would go, at least.
-    fn count(&mut self, surplus: &Surplus) -> u64 {
+    fn count(&mut self, extraneous: &Extraneous) -> u64 {
         let mut entries = 0;
-        for (node, name) in surplus.all() {
+        for (node, name) in extraneous.all() {
             let Ok(dir) = self.open(node) else { continue };
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
             entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
                 Some(target) => {
-                    let counted = self.purge(&target, Deed::Count, self.selection(&target), None);
-                    counted.files + counted.dirs
+                    let counted_names =
+                        self.purge(&target, Deed::Count, self.selection(&target), None);
+                    counted_names.files + counted_names.dirs
                 }
                 None => 1,
             };
@@ -169,48 +176,54 @@ impl Removal<'_, '_> {
         entries
     }
 
-    fn spare(&mut self, surplus: &Surplus, why: Spared) {
-        self.outcome.spared += surplus.all().count() as u64;
-        self.outcome.spared_why = why;
-        for (node, name, _) in &surplus.obstacles {
+    fn keep_all(&mut self, extraneous: &Extraneous, why: Spared) {
+        self.outcome.kept += extraneous.all().count() as u64;
+        self.outcome.kept_why = why;
+        for (node, name, _) in &extraneous.obstacles {
             self.outcome.fail(|| node.child_path(name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
-                self.in_dir(node, |removal, dir| removal.give_up(node, dir, name));
+                self.in_dir(node, |deleter, dir| deleter.discard_obstructed(node, dir, name));
             }
         }
     }
 
     /// Gives what was made under a temporary name the one that a directory had.
-    fn put_in_place(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr, made: Made) {
+    fn put_in_place(
+        &mut self,
+        node: &Arc<DirNode>,
+        dir: &Arc<Dir>,
+        name: &CStr,
+        made: CreatedEntry,
+    ) {
         if self.job.progress.poll_stop() {
             return;
         }
         if !self.job.options.dry_run
-            && let Err(source) = dir.replace(&self.job.parts.of(name), name)
+            && let Err(source) = dir.replace(&self.job.temp_names.of(name), name)
         {
             let reason = Reason::Destination { op: Op::Rename, source };
             self.outcome.fail(|| node.child_path(name.to_bytes()), reason);
-            return self.give_up(node, dir, name);
+            return self.discard_obstructed(node, dir, name);
         }
         self.outcome.count(&made);
-        self.job.tell(|| made.change(node.child_path(name.to_bytes())));
+        self.job.report(|| made.change(node.child_path(name.to_bytes())));
     }
 
     /// Removes what was made for a name that it cannot get.
-    fn give_up(&mut self, node: &Arc<Node>, dir: &Arc<Dir>, name: &CStr) {
+    fn discard_obstructed(&mut self, node: &Arc<DirNode>, dir: &Arc<Dir>, name: &CStr) {
         if self.job.options.dry_run {
             return;
         }
-        let part = self.job.parts.of(name);
-        self.remove_part(node, dir, &part);
+        let temp = self.job.temp_names.of(name);
+        self.remove_leftover(node, dir, &temp);
     }
 
     /// Removes a temporary name, and all in it if it is a directory.
-    fn remove_part(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) {
+    fn remove_leftover(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) {
         match dir.remove_name(name) {
             Err(e) if e.kind() == ErrorKind::IsADirectory => {
                 let removed = self
-                    .check(dir, node, name)
+                    .check_target(dir, node, name)
                     .map(|target| self.purge(&target, Deed::Remove, Selection::default(), None));
                 self.note_removal(node, name, removed);
             }
@@ -225,7 +238,7 @@ impl Removal<'_, '_> {
 
     /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror; returns why a
     /// directory stays.
-    fn remove(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+    fn remove(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         if self.job.progress.poll_stop() {
             return None;
         }
@@ -245,7 +258,7 @@ impl Removal<'_, '_> {
             Ok(kind) => {
                 self.outcome.removed += 1;
                 self.job.progress.removed_done.fetch_add(1, Relaxed);
-                self.job.tell(|| removal_of(&path(), kind));
+                self.job.report(|| removal(&path(), kind));
             }
             Err((op, source)) => {
                 self.outcome.fail_to_remove(path, Reason::Destination { op, source });
@@ -254,19 +267,19 @@ impl Removal<'_, '_> {
         None
     }
 
-    fn remove_dir(&mut self, node: &Node, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+    fn remove_dir(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.progress);
         if let Some(path) = self.lookalike.as_ref().and_then(find) {
             self.outcome.fail_to_remove(|| node.child_path(&path), Reason::MayBeSource);
             return Some(Reason::Remains);
         }
         let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
-        let removed = self.check(dir, node, name).map(|target| {
+        let removed = self.check_target(dir, node, name).map(|target| {
             let tell = |path: &[u8], is_dir| {
                 let kind = if is_dir { Kind::Dir } else { Kind::Unknown };
-                self.job.tell(|| removal_of(path, kind));
+                self.job.report(|| removal(path, kind));
             };
-            let tell: Option<purge::Tell<'_>> = self.job.tell.map(|_| &tell as _);
+            let tell: Option<purge::Tell<'_>> = self.job.on_change.map(|_| &tell as _);
             self.purge(&target, deed, self.selection(&target), tell)
         });
         let stays = match &removed {
@@ -281,7 +294,7 @@ impl Removal<'_, '_> {
     /// Notes what could not be removed of a directory; returns how many entries are gone.
     fn note_removal(
         &mut self,
-        node: &Node,
+        node: &DirNode,
         name: &CStr,
         removed: Result<purge::Outcome, Refusal>,
     ) -> u64 {
@@ -296,21 +309,22 @@ impl Removal<'_, '_> {
         self.outcome.failed += outcome.failed;
         self.outcome.unremoved += outcome.failed;
         for problem in outcome.problems {
-            self.outcome.keep(|| Problem { path: problem.path, reason: problem.reason.into() });
+            self.outcome
+                .add_problem(|| Problem { path: problem.path, reason: problem.reason.into() });
         }
         outcome.files + outcome.dirs
     }
 
-    fn target(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Option<Target> {
-        self.check(dir, node, name).ok()
+    fn target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Option<Target> {
+        self.check_target(dir, node, name).ok()
     }
 
-    fn check(&self, dir: &Arc<Dir>, node: &Node, name: &CStr) -> Result<Target, Refusal> {
+    fn check_target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Result<Target, Refusal> {
         let path = self.absolute(node, name);
         self.guard.check_in(Arc::clone(dir), &path, &node.child_path(name.to_bytes()))
     }
 
-    fn absolute(&self, node: &Node, name: &CStr) -> Vec<u8> {
+    fn absolute(&self, node: &DirNode, name: &CStr) -> Vec<u8> {
         let top = self.job.roots.destination.as_ref();
         let top = top.map_or(&b""[..], |top| top.absolute.as_os_str().as_bytes());
         [top, b"/", &node.child_path(name.to_bytes())].concat()
@@ -352,7 +366,7 @@ impl Removal<'_, '_> {
     }
 }
 
-fn removal_of(path: &[u8], kind: Kind) -> Change {
-    let (what, path, differs) = (What::Removed, path.into(), Differs::default());
-    Change { what, path, kind, size: None, to: None, differs }
+fn removal(path: &[u8], kind: Kind) -> Change {
+    let (action, path, differences) = (Action::Removed, path.into(), Differences::default());
+    Change { action, path, kind, size: None, to: None, differences }
 }

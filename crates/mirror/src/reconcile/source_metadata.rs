@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind};
 use fsops::{File, Op, Stat};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::entry::Name;
+use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
 use crate::model::reason::Reason;
@@ -14,62 +14,64 @@ use crate::model::settled::Failure;
 
 impl Worker<'_> {
     /// Returns the metadata of a name in the source.
-    pub(crate) fn source_stat(&mut self, name: Name<'_>) -> Result<Stat, Failure> {
-        if let Some(record) = name.record {
+    pub(crate) fn source_stat(&mut self, entry: Entry<'_>) -> Result<Stat, Failure> {
+        if let Some(record) = entry.remote {
             return Ok(record.stat);
         }
-        let dir = self.open(Side::Source, &name.site.node);
-        let stat = dir.and_then(|dir| dir.stat_child(name.name));
+        let dir = self.open(Side::Source, &entry.dir.node);
+        let stat = dir.and_then(|dir| dir.stat_child(entry.name));
         stat.map_err(|e| self.source_failure(Op::Stat, e))
     }
 
     /// Returns those attributes of a name in the source that can be set.
-    pub(crate) fn source_attributes(&mut self, name: Name<'_>) -> Result<Attributes, Failure> {
-        if let Some(record) = name.record {
-            return Ok(self.usable(name, record.attributes.clone()));
+    pub(crate) fn source_attributes(&mut self, entry: Entry<'_>) -> Result<Attributes, Failure> {
+        if let Some(record) = entry.remote {
+            return Ok(self.usable(entry, record.attributes.clone()));
         }
-        let dir = self.open(Side::Source, &name.site.node);
+        let dir = self.open(Side::Source, &entry.dir.node);
         let attributes = dir.and_then(|dir| {
-            Attributes::read(dir.child_xattrs(name.name), || dir.child_acls(name.name))
+            Attributes::read(dir.child_xattrs(entry.name), || dir.child_acls(entry.name))
         });
         let attributes = attributes.map_err(|e| self.source_failure(Op::Read, e))?;
-        Ok(self.usable(name, attributes))
+        Ok(self.usable(entry, attributes))
     }
 
     /// Returns those attributes of an open file of the source that can be set.
     pub(crate) fn file_attributes(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         file: &File,
     ) -> Result<Attributes, Failure> {
-        let acls = || self.open(Side::Source, &name.site.node)?.child_acls(name.name);
+        let acls = || self.open(Side::Source, &entry.dir.node)?.child_acls(entry.name);
         let attributes = Attributes::read(file.xattrs(), acls);
         let attributes = attributes.map_err(|e| self.source_failure(Op::Read, e))?;
-        Ok(self.usable(name, attributes))
+        Ok(self.usable(entry, attributes))
     }
 
     /// Keeps what can be set, and notes once if there are others that could not be read.
-    fn usable(&mut self, name: Name<'_>, attributes: Attributes) -> Attributes {
-        if attributes.is_partial() && self.in_part.replace(name.id()) != Some(name.id()) {
-            self.fail(&name.site.node, name.name.to_bytes(), Reason::Attributes);
+    fn usable(&mut self, entry: Entry<'_>, attributes: Attributes) -> Attributes {
+        if attributes.is_partial()
+            && self.partial_attributes.replace(entry.id()) != Some(entry.id())
+        {
+            self.fail(&entry.dir.node, entry.name.to_bytes(), Reason::Attributes);
         }
-        attributes.settable(&self.job.rights, name.site.node.keeps())
+        attributes.settable(&self.job.privileges, entry.dir.node.support())
     }
 
     /// Returns what a symbolic link of the source is to.
-    pub(crate) fn source_target(&mut self, name: Name<'_>) -> Result<Vec<u8>, Failure> {
-        if let Some(record) = name.record {
+    pub(crate) fn source_target(&mut self, entry: Entry<'_>) -> Result<Vec<u8>, Failure> {
+        if let Some(record) = entry.remote {
             return Ok(record.target.clone());
         }
-        let dir = self.open(Side::Source, &name.site.node);
-        let target = dir.and_then(|dir| dir.read_symlink(name.name));
+        let dir = self.open(Side::Source, &entry.dir.node);
+        let target = dir.and_then(|dir| dir.read_symlink(entry.name));
         target.map_err(|e| self.source_failure(Op::Read, e))
     }
 
     /// Opens a file of the source, which is on this host.
-    pub(crate) fn source_file(&mut self, name: Name<'_>) -> Result<File, Failure> {
-        let dir = self.open(Side::Source, &name.site.node);
-        let file = dir.and_then(|dir| dir.open_file_quietly(name.name));
+    pub(crate) fn open_source_file(&mut self, entry: Entry<'_>) -> Result<File, Failure> {
+        let dir = self.open(Side::Source, &entry.dir.node);
+        let file = dir.and_then(|dir| dir.open_file_quietly(entry.name));
         file.map_err(|e| self.source_failure(Op::Open, e))
     }
 
@@ -77,8 +79,8 @@ impl Worker<'_> {
     pub(crate) fn source_failure(&mut self, op: Op, source: Error) -> Failure {
         if source.kind() == ErrorKind::NotFound {
             self.outcome.vanished += 1;
-            return None;
+            return Failure::Vanished;
         }
-        Some(Reason::Source { op, source })
+        Failure::Failed(Reason::Source { op, source })
     }
 }

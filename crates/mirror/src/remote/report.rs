@@ -10,9 +10,9 @@ use fsops::{FileKey, Kind};
 use runtime::{Progress, Stage};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
+use crate::model::change::Action;
 use crate::model::change::Change;
-use crate::model::change::Differs;
-use crate::model::change::What;
+use crate::model::change::Differences;
 use crate::model::reason::Problem;
 use crate::model::reason::Reason;
 use crate::outcome::Outcome;
@@ -38,31 +38,33 @@ pub fn push(
     user: User<'_>,
     talk: (&mut Incoming<File>, &Outgoing<File>),
 ) -> (Outcome, Result<(), Broken>) {
-    let heard = RefCell::new((Outcome::default(), false));
-    let hear = |said: &FromReceiver<'_>| {
-        let (outcome, stopped) = &mut *heard.borrow_mut();
-        match said {
+    let received = RefCell::new((Outcome::default(), false));
+    let on_message = |message: &FromReceiver<'_>| {
+        let (outcome, stopped) = &mut *received.borrow_mut();
+        match message {
             FromReceiver::Changed(change) => {
-                if let Some(tell) = user.tell {
-                    tell(&Change::heard(change));
+                if let Some(tell) = user.on_change {
+                    tell(&Change::received(change));
                 }
             }
-            FromReceiver::Progress { names, bytes, removed, so_far } => {
+            FromReceiver::Progress { names, bytes, removed, so_far: running_totals } => {
                 progress.files_done.fetch_max(*names, Relaxed);
                 progress.bytes_done.fetch_max(*bytes, Relaxed);
                 if progress.removed_done.fetch_max(*removed, Relaxed) < *removed {
                     progress.enter(Stage::Purge);
                 }
-                outcome.take(so_far);
+                outcome.set_counts(running_totals);
             }
             FromReceiver::Problem(problem) => {
                 let wire::Problem { path, text, of_source, cause } = *problem;
-                let reason = Reason::Said { text: text.into(), of_source, cause };
-                outcome.keep(|| Problem { path: path.to_vec(), reason });
+                let reason = Reason::Remote { text: text.into(), of_source, cause };
+                outcome.add_problem(|| Problem { path: path.to_vec(), reason });
             }
-            FromReceiver::LeftOut { why, path } => outcome.keep_left(*why, || path.to_vec()),
+            FromReceiver::LeftOut { why, path } => {
+                outcome.add_left_out_path(*why, || path.to_vec())
+            }
             FromReceiver::Finished(summary) => {
-                outcome.take(summary);
+                outcome.set_counts(summary);
                 options.note_matched(summary.matched);
                 *stopped = summary.stopped;
             }
@@ -70,9 +72,9 @@ pub fn push(
         }
     };
     let consent = user.consent.unwrap_or(&|_| true);
-    let ended = send_to(source, not_into, options, progress, talk, Some((&hear, consent)));
-    let (mut outcome, stopped) = heard.into_inner();
-    outcome.is_least = ended.is_err() && !stopped;
+    let ended = send_to(source, not_into, options, progress, talk, Some((&on_message, consent)));
+    let (mut outcome, stopped) = received.into_inner();
+    outcome.is_lower_bound = ended.is_err() && !stopped;
     // Who was told to stop over there has ended the conversation.
     let stopped = if stopped && !progress.poll_stop() { Err(Broken::StoppedThere) } else { Ok(()) };
     (outcome, stopped.and(ended))
@@ -99,10 +101,10 @@ pub fn receive_and_report(
     (Reports { lists, asks }, text): (Reports, &dyn Fn(&Reason) -> String),
     (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
 ) -> Result<(), Broken> {
-    let (is_done, so_far) = (AtomicBool::new(false), Mutex::default());
+    let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
     let tell = |change: &Change| {
         // Who does not listen any more is found gone where messages are read.
-        let _unheard = out.say(&FromReceiver::Changed(change.said()), &[]);
+        let _unheard = out.say(&FromReceiver::Changed(change.message()), &[]);
     };
     let (outcome, ended) = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
@@ -111,14 +113,15 @@ pub fn receive_and_report(
                 let names = progress.files_done.load(Relaxed);
                 let bytes = progress.bytes_done.load(Relaxed);
                 let removed = progress.removed_done.load(Relaxed);
-                let so_far = *so_far.lock().unwrap_or_else(PoisonError::into_inner);
-                let progress = FromReceiver::Progress { names, bytes, removed, so_far };
+                let running_totals = *running_totals.lock().unwrap_or_else(PoisonError::into_inner);
+                let progress =
+                    FromReceiver::Progress { names, bytes, removed, so_far: running_totals };
                 let _unheard = out.say(&progress, &[]);
                 let _unheard = out.flush();
             }
         });
-        let user = if lists { User::told(&tell) } else { User::default() };
-        let reports = (asks, Some(&so_far));
+        let user = if lists { User::reporting_to(&tell) } else { User::default() };
+        let reports = (asks, Some(&running_totals));
         let received = receive_for(roots, options, progress, user, reports, (incoming, out));
         is_done.store(true, Relaxed);
         reporter.thread().unpark();
@@ -134,7 +137,7 @@ pub fn receive_and_report(
             lost => lost?,
         }
     }
-    for (why, path) in &outcome.left {
+    for (why, path) in &outcome.left_out_paths {
         match out.say(&FromReceiver::LeftOut { why: *why, path }, &[]) {
             Ok(()) | Err(Broken::Nonsense(_)) => {}
             lost => lost?,
@@ -148,54 +151,62 @@ pub fn receive_and_report(
 }
 
 impl Change {
-    fn said(&self) -> wire::Change<'_> {
-        let what = match self.what {
-            What::New => wire::What::New,
-            What::Replaced => wire::What::Replaced,
-            What::Linked => wire::What::Linked,
-            What::Adjusted => wire::What::Adjusted,
-            What::Removed => wire::What::Removed,
-            What::Reused => wire::What::Reused,
+    fn message(&self) -> wire::Change<'_> {
+        let action = match self.action {
+            Action::New => wire::What::New,
+            Action::Replaced => wire::What::Replaced,
+            Action::Linked => wire::What::Linked,
+            Action::Adjusted => wire::What::Adjusted,
+            Action::Removed => wire::What::Removed,
+            Action::Reused => wire::What::Reused,
         };
-        let bits = self.differs.all().into_iter().enumerate();
-        let differs = bits.fold(0, |bits, (bit, differs)| bits | u8::from(differs) << bit);
+        let bits = self.differences.all().into_iter().enumerate();
+        let differences =
+            bits.fold(0, |bits, (bit, differences)| bits | u8::from(differences) << bit);
         let (path, size, to) = (&self.path[..], self.size, self.to.as_deref());
-        wire::Change { what, path, file_type: self.kind.mode_bits(), size, to, differs }
+        wire::Change {
+            what: action,
+            path,
+            file_type: self.kind.mode_bits(),
+            size,
+            to,
+            differs: differences,
+        }
     }
 
-    fn heard(said: &wire::Change<'_>) -> Change {
-        let what = match said.what {
-            wire::What::New => What::New,
-            wire::What::Replaced => What::Replaced,
-            wire::What::Linked => What::Linked,
-            wire::What::Adjusted => What::Adjusted,
-            wire::What::Removed => What::Removed,
-            wire::What::Reused => What::Reused,
+    fn received(message: &wire::Change<'_>) -> Change {
+        let action = match message.what {
+            wire::What::New => Action::New,
+            wire::What::Replaced => Action::Replaced,
+            wire::What::Linked => Action::Linked,
+            wire::What::Adjusted => Action::Adjusted,
+            wire::What::Removed => Action::Removed,
+            wire::What::Reused => Action::Reused,
         };
-        let differs = |bit: u8| said.differs & 1 << bit != 0;
+        let differences = |bit: u8| message.differs & 1 << bit != 0;
         Change {
-            what,
-            path: said.path.to_vec(),
-            kind: Kind::of_mode(said.file_type),
-            size: said.size,
-            to: said.to.map(<[u8]>::to_vec),
-            differs: Differs {
-                kind: differs(0),
-                content: differs(1),
-                time: differs(2),
-                mode: differs(3),
-                owner: differs(4),
-                xattrs: differs(5),
-                links: differs(6),
+            action,
+            path: message.path.to_vec(),
+            kind: Kind::of_mode(message.file_type),
+            size: message.size,
+            to: message.to.map(<[u8]>::to_vec),
+            differences: Differences {
+                kind: differences(0),
+                content: differences(1),
+                time: differences(2),
+                mode: differences(3),
+                owner: differences(4),
+                xattrs: differences(5),
+                links: differences(6),
             },
         }
     }
 }
 
-impl Differs {
+impl Differences {
     /// Returns whether there is a difference of each kind, in the order of the protocol.
     fn all(self) -> [bool; 7] {
-        let Differs { kind, content, time, mode, owner, xattrs, links } = self;
+        let Differences { kind, content, time, mode, owner, xattrs, links } = self;
         [kind, content, time, mode, owner, xattrs, links]
     }
 }
@@ -204,27 +215,31 @@ impl Differs {
 mod tests {
     use fsops::Kind;
 
+    use crate::model::change::Action;
     use crate::model::change::Change;
-    use crate::model::change::Differs;
-    use crate::model::change::What;
+    use crate::model::change::Differences;
 
     #[test]
     fn what_is_heard_of_a_change_is_what_was_said() {
-        let differs = Differs { kind: true, mode: true, links: true, ..Differs::default() };
-        for (what, kind, size) in [
-            (What::New, Kind::File, Some(5)),
-            (What::Replaced, Kind::Symlink, None),
-            (What::Linked, Kind::Unknown, None),
-            (What::Adjusted, Kind::Fifo, None),
-            (What::Removed, Kind::Dir, None),
-            (What::New, Kind::Socket, None),
-            (What::New, Kind::Device, None),
+        let differences =
+            Differences { kind: true, mode: true, links: true, ..Differences::default() };
+        for (action, kind, size) in [
+            (Action::New, Kind::File, Some(5)),
+            (Action::Replaced, Kind::Symlink, None),
+            (Action::Linked, Kind::Unknown, None),
+            (Action::Adjusted, Kind::Fifo, None),
+            (Action::Removed, Kind::Dir, None),
+            (Action::New, Kind::Socket, None),
+            (Action::New, Kind::Device, None),
         ] {
             let (path, to) = (b"a\xff".to_vec(), Some(b"b".to_vec()));
-            let change = Change { what, path, kind, size, to, differs };
-            let heard = Change::heard(&change.said());
-            assert_eq!((heard.what, heard.kind, heard.size), (what, kind, size));
-            assert_eq!((heard.path, heard.to, heard.differs), (change.path, change.to, differs));
+            let change = Change { action, path, kind, size, to, differences };
+            let received = Change::received(&change.message());
+            assert_eq!((received.action, received.kind, received.size), (action, kind, size));
+            assert_eq!(
+                (received.path, received.to, received.differences),
+                (change.path, change.to, differences)
+            );
         }
     }
 }

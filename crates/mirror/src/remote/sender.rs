@@ -18,27 +18,27 @@ use fsops::{FileKey, Stat, Time};
 use runtime::{Progress, Stage};
 use wire::{Broken, FromReceiver, FromSender, Have, Incoming, Loss, Meta, Outgoing, decode};
 
-use crate::model::dir_node::Node;
+use crate::model::dir_node::DirNode;
 use crate::outcome::Removal;
-use crate::remote::sender::lister::Walk;
-use crate::remote::sender::reader::Server;
+use crate::remote::sender::lister::FileLister;
+use crate::remote::sender::reader::FileReader;
 use crate::roots::Source;
 use crate::{Consent, Options};
 
 /// How long to wait before looking again whether to stop.
-const LOOK: Duration = Duration::from_millis(100);
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// Requests that wait: more than there are files in the listings that a receiver may have.
-const MOST_REQUESTS: usize = 1 << 16;
+const MAX_REQUESTS: usize = 1 << 16;
 
 /// Threads that read files: while one waits for a disk or for the connection, another has something to do.
-const SERVERS: usize = 2;
+const READERS: usize = 2;
 
 /// Who is told what the receiver says besides its requests.
-pub(crate) type Hear<'a> = &'a dyn Fn(&FromReceiver<'_>);
+pub(crate) type OnMessage<'a> = &'a dyn Fn(&FromReceiver<'_>);
 
 /// A tree that is sent.
-pub(crate) struct Sending<'a> {
+pub(crate) struct SendJob<'a> {
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
     pub(crate) progress: &'a Progress,
@@ -46,11 +46,11 @@ pub(crate) struct Sending<'a> {
     /// The destination, if it is on this host: it is not to be sent into itself.
     pub(crate) not_into: Option<FileKey>,
     /// Held by who reads a file of many pieces: one at a time, as a disk has it best.
-    pub(crate) large: Mutex<()>,
-    windows: Mutex<Windows>,
-    room: Condvar,
-    requests: Mutex<VecDeque<Request>>,
-    asked: Condvar,
+    pub(crate) large_file_lock: Mutex<()>,
+    listings: Mutex<SentListings>,
+    credit_freed: Condvar,
+    requests: Mutex<VecDeque<ContentRequest>>,
+    request_arrived: Condvar,
     is_over: AtomicBool,
     /// Why a thread could not go on.
     broken: Mutex<Option<Broken>>,
@@ -58,8 +58,8 @@ pub(crate) struct Sending<'a> {
 
 /// Listings that the receiver has not released.
 #[derive(Debug, Default)]
-struct Windows {
-    sent: HashMap<u64, (Arc<Listing>, usize)>,
+struct SentListings {
+    sent: HashMap<u64, (Arc<SentListing>, usize)>,
     next: u64,
     /// What they take of [`wire::CREDIT`].
     taken: usize,
@@ -67,8 +67,8 @@ struct Windows {
 
 /// Names that were sent.
 #[derive(Debug)]
-pub(crate) struct Listing {
-    pub(crate) node: Arc<Node>,
+pub(crate) struct SentListing {
+    pub(crate) node: Arc<DirNode>,
     /// Where in `bytes` each name begins.
     pub(crate) items: Vec<u32>,
     /// The names, each with a NUL behind.
@@ -77,9 +77,9 @@ pub(crate) struct Listing {
 
 /// Something that the receiver wants the content of.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct ContentRequest {
     pub(crate) number: u64,
-    pub(crate) listing: Arc<Listing>,
+    pub(crate) listing: Arc<SentListing>,
     pub(crate) item: usize,
     pub(crate) have: Option<Have>,
 }
@@ -109,36 +109,39 @@ pub(crate) fn send_to(
     options: &Options,
     progress: &Progress,
     (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
-    user: Option<(Hear<'_>, Consent<'_>)>,
+    user: Option<(OnMessage<'_>, Consent<'_>)>,
 ) -> Result<(), Broken> {
     progress.enter(Stage::Mirror);
-    let sending = Sending {
+    let sending = SendJob {
         source,
         options,
         progress,
         out,
         not_into,
-        large: Mutex::default(),
-        windows: Mutex::default(),
-        room: Condvar::new(),
+        large_file_lock: Mutex::default(),
+        listings: Mutex::default(),
+        credit_freed: Condvar::new(),
         requests: Mutex::default(),
-        asked: Condvar::new(),
+        request_arrived: Condvar::new(),
         is_over: AtomicBool::new(false),
         broken: Mutex::default(),
     };
-    let heard = std::thread::scope(|scope| {
-        let _walker = scope.spawn(|| sending.run(|| Walk::new(&sending).run()));
-        for _ in 0..SERVERS {
-            scope.spawn(|| sending.run(|| Server::new(&sending).run()));
+    let received = std::thread::scope(|scope| {
+        let _walker = scope.spawn(|| sending.run(|| FileLister::new(&sending).run()));
+        for _ in 0..READERS {
+            scope.spawn(|| sending.run(|| FileReader::new(&sending).run()));
         }
-        let heard = sending.hear(incoming, user.map_or(&|_| (), |(hear, _)| hear));
+        let received = sending.receive_requests(
+            incoming,
+            user.map_or(&|_| (), |(receive_requests, _)| receive_requests),
+        );
         sending.end();
-        heard
+        received
     });
     let why = sending.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
-    heard.map_err(|heard| match heard {
+    received.map_err(|received| match received {
         Broken::Stopped if !progress.poll_stop() => why.unwrap_or(Broken::Lost),
-        heard => heard,
+        received => received,
     })?;
     // Without a farewell the receiver removes nothing.
     if progress.poll_stop() {
@@ -146,14 +149,14 @@ pub(crate) fn send_to(
     }
     out.say(&FromSender::Bye { matched: options.matched() }, &[])?;
     out.flush()?;
-    let Some((hear, consent)) = user else { return Ok(()) };
+    let Some((receive_requests, consent)) = user else { return Ok(()) };
     loop {
         let message = incoming.next(&|| progress.poll_stop())?;
         let (said, _) = decode::<FromReceiver<'_>>(message)?;
-        hear(&said);
+        receive_requests(&said);
         match said {
-            FromReceiver::Ask(asked) => {
-                out.say(&FromSender::Consent { given: consent(&asked.into()) }, &[])?;
+            FromReceiver::Ask(request_arrived) => {
+                out.say(&FromSender::Consent { given: consent(&request_arrived.into()) }, &[])?;
                 out.flush()?;
             }
             FromReceiver::Finished(_) => return Ok(()),
@@ -163,14 +166,14 @@ pub(crate) fn send_to(
 }
 
 impl From<wire::Removal<'_>> for Removal {
-    fn from(asked: wire::Removal<'_>) -> Removal {
-        let wire::Removal { entries, names, some, source, unchanged } = asked;
+    fn from(request_arrived: wire::Removal<'_>) -> Removal {
+        let wire::Removal { entries, names, some, source, unchanged } = request_arrived;
         let some = some.into_iter().map(<[u8]>::to_vec).collect();
         Removal { entries, names, some, source, unchanged }
     }
 }
 
-impl Sending<'_> {
+impl SendJob<'_> {
     /// Does the work of a thread; if that fails, the others end too.
     fn run(&self, work: impl FnOnce() -> Result<(), Broken>) {
         runtime::own_descriptor_table();
@@ -185,49 +188,59 @@ impl Sending<'_> {
     }
 
     /// Hears requests until there are no more to come.
-    fn hear(&self, incoming: &mut Incoming<File>, hear: Hear<'_>) -> Result<(), Broken> {
+    fn receive_requests(
+        &self,
+        incoming: &mut Incoming<File>,
+        receive_requests: OnMessage<'_>,
+    ) -> Result<(), Broken> {
         loop {
             if !incoming.has_more() {
-                self.asked.notify_all();
+                self.request_arrived.notify_all();
             }
             let message = incoming.next(&|| self.is_over())?;
             let (said, _) = decode::<FromReceiver<'_>>(message)?;
             match said {
                 FromReceiver::Done => return Ok(()),
                 FromReceiver::Fetch { request, window, item, have } => {
-                    self.ask(request, window, item, have)?;
+                    self.enqueue_request(request, window, item, have)?;
                 }
                 FromReceiver::Release { window } => self.release(window)?,
-                said => hear(&said),
+                said => receive_requests(&said),
             }
         }
     }
 
-    fn ask(&self, number: u64, window: u64, item: u32, have: Option<Have>) -> Result<(), Broken> {
-        let listing = self.windows().sent.get(&window).map(|(listing, _)| Arc::clone(listing));
+    fn enqueue_request(
+        &self,
+        number: u64,
+        window: u64,
+        item: u32,
+        have: Option<Have>,
+    ) -> Result<(), Broken> {
+        let listing = self.listings().sent.get(&window).map(|(listing, _)| Arc::clone(listing));
         let item = item as usize;
         let listing = listing.filter(|listing| item < listing.items.len());
         let listing = listing.ok_or(Broken::Nonsense("a request for what was not sent"))?;
         let mut requests = self.requests();
-        if requests.len() >= MOST_REQUESTS {
+        if requests.len() >= MAX_REQUESTS {
             return Err(Broken::Nonsense("more requests than there are files"));
         }
-        requests.push_back(Request { number, listing, item, have });
+        requests.push_back(ContentRequest { number, listing, item, have });
         Ok(())
     }
 
     fn release(&self, window: u64) -> Result<(), Broken> {
-        let mut windows = self.windows();
-        let Some((_, cost)) = windows.sent.remove(&window) else {
+        let mut listings = self.listings();
+        let Some((_, cost)) = listings.sent.remove(&window) else {
             return Err(Broken::Nonsense("a release of what was not sent"));
         };
-        windows.taken -= cost;
-        self.room.notify_one();
+        listings.taken -= cost;
+        self.credit_freed.notify_one();
         Ok(())
     }
 
     /// Returns the next request; nothing when there are to be no more.
-    pub(crate) fn next_request(&self) -> Option<Request> {
+    pub(crate) fn next_request(&self) -> Option<ContentRequest> {
         loop {
             let mut requests = self.requests();
             if let Some(request) = requests.pop_front().filter(|_| !self.is_over()) {
@@ -242,7 +255,7 @@ impl Sending<'_> {
             }
             requests = self.requests();
             if requests.is_empty() && !self.is_over() {
-                drop(self.asked.wait_timeout(requests, LOOK));
+                drop(self.request_arrived.wait_timeout(requests, STOP_POLL));
             }
         }
     }
@@ -252,31 +265,31 @@ impl Sending<'_> {
     /// # Errors
     ///
     /// That there is to be none.
-    pub(crate) fn wait_for_room(&self) -> Result<u64, Broken> {
-        let mut windows = self.windows();
-        if windows.taken >= wire::CREDIT {
-            drop(windows);
+    pub(crate) fn reserve_listing(&self) -> Result<u64, Broken> {
+        let mut listings = self.listings();
+        if listings.taken >= wire::CREDIT {
+            drop(listings);
             self.out.flush()?;
-            windows = self.windows();
+            listings = self.listings();
         }
-        while windows.taken >= wire::CREDIT && !self.is_over() {
-            let waited = self.room.wait_timeout(windows, LOOK);
-            windows = waited.unwrap_or_else(PoisonError::into_inner).0;
+        while listings.taken >= wire::CREDIT && !self.is_over() {
+            let waited = self.credit_freed.wait_timeout(listings, STOP_POLL);
+            listings = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if self.is_over() {
             return Err(Broken::Stopped);
         }
-        let number = windows.next;
-        windows.next += 1;
+        let number = listings.next;
+        listings.next += 1;
         Ok(number)
     }
 
     /// Keeps a listing that is about to be sent.
-    pub(crate) fn keep(&self, window: u64, listing: Listing, bytes: usize) {
+    pub(crate) fn register(&self, window: u64, listing: SentListing, bytes: usize) {
         let cost = wire::credit_of(bytes, listing.items.len());
-        let mut windows = self.windows();
-        windows.taken += cost;
-        windows.sent.insert(window, (Arc::new(listing), cost));
+        let mut listings = self.listings();
+        listings.taken += cost;
+        listings.sent.insert(window, (Arc::new(listing), cost));
     }
 
     /// Returns whether nothing more is to be sent.
@@ -286,15 +299,15 @@ impl Sending<'_> {
 
     fn end(&self) {
         self.is_over.store(true, Relaxed);
-        self.asked.notify_all();
-        self.room.notify_all();
+        self.request_arrived.notify_all();
+        self.credit_freed.notify_all();
     }
 
-    fn windows(&self) -> MutexGuard<'_, Windows> {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    fn listings(&self) -> MutexGuard<'_, SentListings> {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn requests(&self) -> MutexGuard<'_, VecDeque<Request>> {
+    fn requests(&self) -> MutexGuard<'_, VecDeque<ContentRequest>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

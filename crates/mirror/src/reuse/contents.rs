@@ -5,71 +5,76 @@ use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::engine::dir_state::Waiter;
-use crate::engine::entry::Name;
-use crate::model::content::Holder;
+use crate::engine::entry;
+use crate::model::content::ContentHolder;
 
 /// Contents of which it is remembered where they are.
-const KNOWN: usize = 1 << 16;
+const MAX_CONTENTS: usize = 1 << 16;
 
 /// Contents of the source that it has said the digests of.
 #[derive(Debug, Default)]
-pub(crate) struct Contents(Mutex<HashMap<[u8; 32], Whereabouts>>);
+pub(crate) struct ContentIndex(Mutex<HashMap<[u8; 32], ContentState>>);
 
 #[derive(Debug)]
-enum Whereabouts {
+enum ContentState {
     /// It was asked for; these wait for it.
     Coming(Vec<Waiter>),
-    Here(Holder),
+    Here(ContentHolder),
 }
 
 /// What is known of a content that is needed.
-pub(crate) enum Needed {
-    Here(Holder),
+pub(crate) enum Lookup {
+    Found(ContentHolder),
     /// It is waited for.
-    Waits,
+    Pending,
     /// Nothing.
-    Nowhere,
+    Unknown,
 }
 
-impl Contents {
+impl ContentIndex {
     /// Returns where a content is; if it is on its way, `name` waits for it unless others wait for that.
-    pub(crate) fn need(&self, digest: [u8; 32], name: Name<'_>, may_wait: bool) -> Needed {
+    pub(crate) fn look_up(
+        &self,
+        digest: [u8; 32],
+        entry: entry::Entry<'_>,
+        may_wait: bool,
+    ) -> Lookup {
         let mut all = self.all();
-        let has_room = all.len() < KNOWN;
+        let has_room = all.len() < MAX_CONTENTS;
         match all.entry(digest) {
             Entry::Occupied(mut found) => match found.get_mut() {
-                Whereabouts::Here(holder) => Needed::Here(holder.clone()),
-                Whereabouts::Coming(waiters) if may_wait => {
-                    waiters.push(name.waiter());
-                    Needed::Waits
+                ContentState::Here(holder) => Lookup::Found(holder.clone()),
+                ContentState::Coming(waiters) if may_wait => {
+                    waiters.push(entry.waiter());
+                    Lookup::Pending
                 }
-                Whereabouts::Coming(_) => Needed::Nowhere,
+                ContentState::Coming(_) => Lookup::Unknown,
             },
             Entry::Vacant(free) => {
                 if has_room && may_wait {
-                    free.insert(Whereabouts::Coming(Vec::new()));
+                    free.insert(ContentState::Coming(Vec::new()));
                 }
-                Needed::Nowhere
+                Lookup::Unknown
             }
         }
     }
 
     /// Notes where a content is now, or that it did not come; returns who waited for it.
-    pub(crate) fn settle(&self, digest: [u8; 32], holder: Option<Holder>) -> Vec<Waiter> {
+    pub(crate) fn resolve(&self, digest: [u8; 32], holder: Option<ContentHolder>) -> Vec<Waiter> {
         let mut all = self.all();
         let before = match (all.get(&digest), holder) {
-            (Some(Whereabouts::Here(_)), _) => return Vec::new(),
-            (None, Some(_)) if all.len() >= KNOWN => return Vec::new(),
-            (_, Some(holder)) => all.insert(digest, Whereabouts::Here(holder)),
+            (Some(ContentState::Here(_)), _) => return Vec::new(),
+            (None, Some(_)) if all.len() >= MAX_CONTENTS => return Vec::new(),
+            (_, Some(holder)) => all.insert(digest, ContentState::Here(holder)),
             (_, None) => all.remove(&digest),
         };
         match before {
-            Some(Whereabouts::Coming(waiters)) => waiters,
+            Some(ContentState::Coming(waiters)) => waiters,
             _ => Vec::new(),
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<[u8; 32], Whereabouts>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<[u8; 32], ContentState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

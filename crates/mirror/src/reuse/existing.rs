@@ -14,32 +14,33 @@ use fsops::{Dir, File, Kind, Op, Stat};
 use wire::Have;
 
 use crate::engine::dir_cache::Side;
-use crate::engine::entry::Name;
-use crate::engine::task::Arrived;
+use crate::engine::entry::Entry;
+use crate::engine::task::Arrival;
 use crate::engine::worker::Worker;
-use crate::model::change::Differs;
-use crate::model::change::Made;
-use crate::model::change::What;
-use crate::model::content::Elsewhere;
-use crate::model::content::Holder;
-use crate::model::content::SMALLEST;
-use crate::model::selection::takes;
+use crate::model::change::Action;
+use crate::model::change::CreatedEntry;
+use crate::model::change::Differences;
+use crate::model::content::ContentCandidate;
+use crate::model::content::ContentHolder;
+use crate::model::content::MIN_REUSED_BYTES;
+use crate::model::selection::selects;
+use crate::model::settled::DestInode;
 use crate::model::settled::Failure;
 use crate::model::settled::Settled;
 use crate::model::settled::destination;
-use crate::model::temp_name::is_part;
-use crate::reconcile::copy::Filled;
-use crate::reconcile::copy::Making;
+use crate::model::temp_name::is_temp_name;
+use crate::reconcile::copy::CopiedContent;
+use crate::reconcile::copy::NewCopy;
 use crate::reconcile::copy_bytes::Proof;
-use crate::remote::receiver::pending::Asked;
 use crate::remote::receiver::pending::Basis;
-use crate::reuse::contents::Needed;
+use crate::remote::receiver::pending::PendingRequest;
+use crate::reuse::contents::Lookup;
 
 /// Files that are looked at in search of one content.
-const TRIED: usize = 4;
+const MAX_CANDIDATES: usize = 4;
 
 /// A file that was found where a content may be.
-struct Found {
+struct FoundFile {
     dir: Rc<Dir>,
     name: CString,
     file: File,
@@ -48,50 +49,50 @@ struct Found {
 
 impl Worker<'_> {
     /// Returns whether a file of the source is one of which to look what the destination has.
-    pub(crate) fn may_reuse(&self, name: Name<'_>, stat: &Stat) -> bool {
-        let wanted = self.job.options.memory.is_some() && !self.imagines(name.site);
-        wanted && stat.kind == Kind::File && stat.size >= SMALLEST
+    pub(crate) fn may_reuse(&self, entry: Entry<'_>, stat: &Stat) -> bool {
+        let wanted = self.job.options.content_hints.is_some() && !self.is_dry_run(entry.dir);
+        wanted && stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES
     }
 
     /// Makes a file of content that the destination has, or begins to; nothing if there is none that is known.
     pub(crate) fn reuse(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: Option<Differs>,
+        replaces: Option<Differences>,
     ) -> Result<Option<Settled>, Failure> {
         // A clone of the source takes no more.
-        if !self.may_reuse(name, stat) || name.record.is_none() && name.site.manner.clones {
+        if !self.may_reuse(entry, stat) || entry.remote.is_none() && entry.dir.traits.can_clone {
             return Ok(None);
         }
-        let Some(memory) = self.job.options.memory.clone() else { return Ok(None) };
-        let hint = match name.record {
+        let Some(content_hints) = self.job.options.content_hints.clone() else { return Ok(None) };
+        let hint = match entry.remote {
             Some(record) => record.hint.as_deref().cloned(),
-            None => memory.of_source(&name.site.node.path(), name.name.to_bytes(), stat),
+            None => content_hints.of_source(&entry.dir.node.path(), entry.name.to_bytes(), stat),
         };
         let digest = hint.as_ref().map(|hint| hint.digest);
         let mut holders = Vec::new();
-        if let Some(digest) = digest.filter(|_| name.record.is_some()) {
+        if let Some(digest) = digest.filter(|_| entry.remote.is_some()) {
             // Names of one file wait for each other already.
-            match self.job.contents.need(digest, name, stat.links < 2) {
-                Needed::Here(holder) => holders.push(holder),
-                Needed::Waits => return Ok(Some(Settled::Asked)),
-                Needed::Nowhere => {}
+            match self.job.contents.look_up(digest, entry, stat.links < 2) {
+                Lookup::Found(holder) => holders.push(holder),
+                Lookup::Pending => return Ok(Some(Settled::Pending)),
+                Lookup::Unknown => {}
             }
         }
         let also = hint.map(|hint| hint.also).filter(|also| !also.is_empty());
-        let known = memory.in_destination(name.name.to_bytes(), stat, digest.as_ref());
+        let known = content_hints.in_destination(entry.name.to_bytes(), stat, digest.as_ref());
         let mut paths: Vec<Vec<u8>> = known.into_iter().chain(also).collect();
-        let path = name.site.node.child_path(name.name.to_bytes());
+        let path = entry.dir.node.child_path(entry.name.to_bytes());
         // Of a directory that was renamed, files are what they were.
-        paths.sort_by_cached_key(|other| std::cmp::Reverse(common_end(&path, other)));
-        holders.extend(paths.into_iter().map(Holder::Below));
-        for holder in holders.into_iter().take(TRIED) {
-            let Some(found) = self.find(&holder, stat.size) else { continue };
-            let settled = if name.record.is_some() {
-                self.ask_whether_found(name, instead, (holder, found), digest)?
+        paths.sort_by_cached_key(|other| std::cmp::Reverse(common_suffix_len(&path, other)));
+        holders.extend(paths.into_iter().map(ContentHolder::SubtreeCount));
+        for holder in holders.into_iter().take(MAX_CANDIDATES) {
+            let Some(found) = self.open_holder(&holder, stat.size) else { continue };
+            let settled = if entry.remote.is_some() {
+                self.request_unless_same(entry, replaces, (holder, found), digest)?
             } else {
-                self.reuse_here(name, stat, instead, &holder, &found)?
+                self.reuse_local(entry, stat, replaces, &holder, &found)?
             };
             if settled.is_some() {
                 return Ok(settled);
@@ -101,28 +102,28 @@ impl Worker<'_> {
     }
 
     /// Notes that a file of another host is at the destination, or is not.
-    pub(crate) fn note_content(&mut self, name: Name<'_>, is_there: bool) {
-        let Some(hint) = name.record.and_then(|record| record.hint.as_deref()) else { return };
-        if self.job.options.memory.is_none() {
+    pub(crate) fn note_content(&mut self, entry: Entry<'_>, is_there: bool) {
+        let Some(hint) = entry.remote.and_then(|record| record.hint.as_deref()) else { return };
+        if self.job.options.content_hints.is_none() {
             return;
         }
         let holder = || {
-            let called = name.called_there(&self.job.parts);
-            Holder::Mirrored(Arc::clone(&name.site.node), called)
+            let called = entry.provisional_name(&self.job.temp_names);
+            ContentHolder::Mirrored(Arc::clone(&entry.dir.node), called)
         };
-        let waiters = self.job.contents.settle(hint.digest, is_there.then(holder));
-        self.later.extend(waiters);
+        let waiters = self.job.contents.resolve(hint.digest, is_there.then(holder));
+        self.waiters.extend(waiters);
     }
 
     /// Opens a file where a content may be, if there is one of that size.
-    fn find(&mut self, holder: &Holder, size: u64) -> Option<Found> {
+    fn open_holder(&mut self, holder: &ContentHolder, size: u64) -> Option<FoundFile> {
         let (dir, name) = match holder {
-            Holder::Mirrored(node, name) => {
+            ContentHolder::Mirrored(node, name) => {
                 (self.open(Side::Destination, node).ok()?, name.clone())
             }
-            Holder::Below(path) => {
+            ContentHolder::SubtreeCount(path) => {
                 let top = &self.job.roots.destination.as_ref()?.dir;
-                let (dir, name) = split(path)?;
+                let (dir, name) = split_path(path)?;
                 let dir = if dir.is_empty() { top.open_child(c".") } else { top.open_below(dir) };
                 (Rc::new(dir.ok()?), CString::new(name).ok()?)
             }
@@ -130,25 +131,25 @@ impl Worker<'_> {
         let file = dir.open_regular(&name).ok()?;
         let stat = file.stat().ok()?;
         let fits = stat.kind == Kind::File && stat.size == size;
-        fits.then_some(Found { dir, name, file, stat })
+        fits.then_some(FoundFile { dir, name, file, stat })
     }
 
     /// Opens the file again that a digest was sent of, if that has not changed.
-    pub(crate) fn find_again(&mut self, elsewhere: &Elsewhere) -> Option<File> {
-        self.find_same(elsewhere).map(|found| found.file)
+    pub(crate) fn reopen_candidate(&mut self, candidate: &ContentCandidate) -> Option<File> {
+        self.find_unchanged(candidate).map(|found| found.file)
     }
 
-    fn find_same(&mut self, elsewhere: &Elsewhere) -> Option<Found> {
-        let found = self.find(&elsewhere.holder, elsewhere.stat.size)?;
-        found.stat.same_content(&elsewhere.stat).then_some(found)
+    fn find_unchanged(&mut self, candidate: &ContentCandidate) -> Option<FoundFile> {
+        let found = self.open_holder(&candidate.holder, candidate.stat.size)?;
+        found.stat.same_content(&candidate.stat).then_some(found)
     }
 
     /// Asks whether a file of another host is like one that was found.
-    fn ask_whether_found(
+    fn request_unless_same(
         &mut self,
-        name: Name<'_>,
-        instead: Option<Differs>,
-        (holder, found): (Holder, Found),
+        entry: Entry<'_>,
+        replaces: Option<Differences>,
+        (holder, found): (ContentHolder, FoundFile),
         wanted: Option<[u8; 32]>,
     ) -> Result<Option<Settled>, Failure> {
         let length = found.stat.size;
@@ -156,40 +157,45 @@ impl Worker<'_> {
         if wanted.is_some_and(|wanted| wanted != digest) {
             return Ok(None);
         }
-        let basis = Basis::Elsewhere(Box::new(Elsewhere { holder, stat: found.stat }));
+        let basis = Basis::Candidate(Box::new(ContentCandidate { holder, stat: found.stat }));
         let have = Have { length, digest, only: false };
-        self.ask(name, instead, Some(have), basis).map(Some)
+        self.request_content(entry, replaces, Some(have), basis).map(Some)
     }
 
     /// Makes a file of one that was found, if that has the bytes of the source's, which is on this host.
-    fn reuse_here(
+    fn reuse_local(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: Option<Differs>,
-        holder: &Holder,
-        found: &Found,
+        replaces: Option<Differences>,
+        holder: &ContentHolder,
+        found: &FoundFile,
     ) -> Result<Option<Settled>, Failure> {
-        let clones = self.clones(name, stat, instead, &found.file)?;
-        if !clones && !self.may_take(name, stat, holder, found)? {
+        let supports_clones = self.supports_clones(entry, stat, replaces, &found.file)?;
+        if !supports_clones && !self.may_adopt(entry, stat, holder, found)? {
             return Ok(None);
         }
-        let source = self.source_file(name)?;
-        let inode = if clones {
-            self.clone_found(name, stat, instead, (&found.file, &source))?
-        } else if self.is_same_here(&source, &found.file, stat)? {
-            self.take(name, found)?
+        let source = self.open_source_file(entry)?;
+        let inode = if supports_clones {
+            self.clone_file(entry, stat, replaces, (&found.file, &source))?
+        } else if self.is_unchanged_copy(&source, &found.file, stat)? {
+            self.adopt(entry, found)?
         } else {
             None
         };
         let Some(inode) = inode else { return Ok(None) };
-        self.note_reused(name, stat, holder);
-        Ok(Some(Settled::Is(inode)))
+        self.record_reused(entry, stat, holder);
+        Ok(Some(Settled::Done(inode)))
     }
 
     /// Returns whether a file has the bytes of the source's, and that is what it was when it was listed.
-    fn is_same_here(&mut self, source: &File, file: &File, stat: &Stat) -> Result<bool, Failure> {
-        if self.unlike(source, file, stat.size)? {
+    fn is_unchanged_copy(
+        &mut self,
+        source: &File,
+        file: &File,
+        stat: &Stat,
+    ) -> Result<bool, Failure> {
+        if self.contents_differ(source, file, stat.size)? {
             return Ok(false);
         }
         let now = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
@@ -197,197 +203,206 @@ impl Worker<'_> {
     }
 
     /// Returns whether files of the destination can share extents: tries it once, with this one.
-    fn clones(
+    fn supports_clones(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: Option<Differs>,
+        replaces: Option<Differences>,
         file: &File,
     ) -> Result<bool, Failure> {
-        if let Some(&known) = self.job.clones.get() {
+        if let Some(&known) = self.job.dest_clones.get() {
             return Ok(known);
         }
-        let making = self.begin_copy(name, stat, instead.is_some())?;
-        let clones = making.new.clone_from(file);
-        making.undo();
-        Ok(*self.job.clones.get_or_init(|| matches!(clones, Ok(true))))
+        let new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
+        let cloned = new_copy.file.clone_from(file);
+        new_copy.undo();
+        Ok(*self.job.dest_clones.get_or_init(|| matches!(cloned, Ok(true))))
     }
 
     /// Makes a file share the extents of one that was found, if it is like the source's then.
-    fn clone_found(
+    fn clone_file(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: Option<Differs>,
+        replaces: Option<Differences>,
         (file, source): (&File, &File),
-    ) -> Result<Option<u64>, Failure> {
-        let mut making = self.begin_copy(name, stat, instead.is_some())?;
-        let ended = self.end_clone(name, &mut making, stat, (file, source));
+    ) -> Result<Option<DestInode>, Failure> {
+        let mut new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
+        let ended = self.finish_clone(entry, &mut new_copy, stat, (file, source));
         if !matches!(ended, Ok(Some(_))) {
-            making.undo();
+            new_copy.undo();
         }
         ended
     }
 
-    fn end_clone(
+    fn finish_clone(
         &mut self,
-        name: Name<'_>,
-        making: &mut Making,
+        entry: Entry<'_>,
+        new_copy: &mut NewCopy,
         stat: &Stat,
         (file, source): (&File, &File),
-    ) -> Result<Option<u64>, Failure> {
-        if !making.new.clone_from(file).map_err(destination(Op::Write))? {
+    ) -> Result<Option<DestInode>, Failure> {
+        if !new_copy.file.clone_from(file).map_err(destination(Op::Write))? {
             return Ok(None);
         }
-        let copy = making.new.reader().map_err(destination(Op::Open))?;
+        let copy = new_copy.file.reader().map_err(destination(Op::Open))?;
         let has_size = copy.stat().map_err(destination(Op::Stat))?.size == stat.size;
-        if !has_size || !self.is_same_here(source, &copy, stat)? {
+        if !has_size || !self.is_unchanged_copy(source, &copy, stat)? {
             return Ok(None);
         }
-        let attributes = self.source_attributes(name)?;
+        let attributes = self.source_attributes(entry)?;
         let proof = Proof::Original(source);
-        let filled = Filled { stat: *stat, is_stable: true, attributes, proof };
-        self.end_copy(name, making, filled).map(Some)
+        let filled = CopiedContent { stat: *stat, is_stable: true, attributes, proof };
+        self.finish_copy(entry, new_copy, filled).map(Some)
     }
 
     /// Returns whether a file that was found may get this name in addition to its own, which it then
     /// loses: if it is to be removed, and is in all as it is to be.
-    fn may_take(
+    fn may_adopt(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        holder: &Holder,
-        found: &Found,
+        holder: &ContentHolder,
+        found: &FoundFile,
     ) -> Result<bool, Failure> {
         let options = self.job.options;
-        let Holder::Below(path) = holder else { return Ok(false) };
+        let ContentHolder::SubtreeCount(path) = holder else { return Ok(false) };
         let dir = found.dir.stat().map_err(destination(Op::Stat))?.key();
         if options.own.has(dir, found.name.to_bytes()) {
             return Ok(false);
         }
-        let goes = options.delete && options.max_delete.is_none() && is_taken(options, path);
+        let goes =
+            options.delete && options.max_delete.is_none() && is_selected_path(options, path);
         if !goes || options.verify || stat.links > 1 || found.stat.links > 1 {
             return Ok(false);
         }
-        if self.of_metadata(name.site.node.keeps(), stat, &found.stat).at_all() {
+        if self.compare_metadata(entry.dir.node.support(), stat, &found.stat).any() {
             return Ok(false);
         }
-        let wanted = self.source_attributes(name)?;
+        let wanted = self.source_attributes(entry)?;
         let has = found.dir.child_xattrs(&found.name).map_err(destination(Op::Read))?;
-        Ok(!wanted.differ(&self.job.rights, name.site.node.keeps(), has))
+        Ok(!wanted.differ(&self.job.privileges, entry.dir.node.support(), has))
     }
 
     /// Gives a file that was found this name in addition to its own; nothing if it belongs to another file of the
     /// source, or is not there any more.
-    fn take(&mut self, name: Name<'_>, found: &Found) -> Result<Option<u64>, Failure> {
-        if !self.job.claimed.claim(found.stat.key()) {
+    fn adopt(&mut self, entry: Entry<'_>, found: &FoundFile) -> Result<Option<DestInode>, Failure> {
+        if !self.job.claimed_inodes.claim(found.stat.key()) {
             return Ok(None);
         }
-        let to = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
-        let part = self.job.parts.of(name.name);
+        let to = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
+        let part = self.job.temp_names.of(entry.name);
         if to.link_name(&found.dir, &found.name, &part).is_err() {
             return Ok(None);
         }
         let is_it = to.stat_child(&part).is_ok_and(|now| now.same_content(&found.stat));
         let placed = if is_it {
-            self.put_in_place(name, &to, &part, Some(found.stat.key())).map(|()| true)
+            self.put_in_place(entry, &to, &part, Some(found.stat.key())).map(|()| true)
         } else {
             Ok(false)
         };
         if !matches!(placed, Ok(true)) {
             let _left = to.remove_name(&part);
         }
-        Ok(placed?.then_some(found.stat.inode))
+        Ok(placed?.then_some(DestInode::Known(found.stat.inode)))
     }
 
     /// Makes a file of the one that a digest was sent of, which is that of the source's; asks for all of it if that
     /// is not there any more.
-    pub(crate) fn reuse_asked(&mut self, asked: &Asked, stat: &Stat, is_stable: bool) {
-        let name = asked.name();
-        let settled = match self.reuse_far(asked, stat, is_stable) {
-            Ok(None) => self.ask_instead(asked),
-            Ok(Some(inode)) => Ok(Settled::Is(inode)),
-            Err(failure) => Err(failure),
-        };
-        self.conclude(name, &asked.listed(), settled);
-        self.leave(&asked.waiter.shared.site);
-    }
-
-    fn reuse_far(
+    pub(crate) fn reuse_requested(
         &mut self,
-        asked: &Asked,
+        pending: &PendingRequest,
         stat: &Stat,
         is_stable: bool,
-    ) -> Result<Option<u64>, Failure> {
-        let (Basis::Elsewhere(elsewhere), Some(have)) = (&asked.basis, asked.have) else {
+    ) {
+        let entry = pending.entry();
+        let settled = match self.reuse_remote(pending, stat, is_stable) {
+            Ok(None) => self.request_whole(pending),
+            Ok(Some(inode)) => Ok(Settled::Done(inode)),
+            Err(failure) => Err(failure),
+        };
+        self.conclude(entry, &pending.listed_stat(), settled);
+        self.release_dir(&pending.waiter.shared.dir);
+    }
+
+    fn reuse_remote(
+        &mut self,
+        pending: &PendingRequest,
+        stat: &Stat,
+        is_stable: bool,
+    ) -> Result<Option<DestInode>, Failure> {
+        let (Basis::Candidate(candidate), Some(have)) = (&pending.basis, pending.have) else {
             return Ok(None);
         };
-        let name = asked.name();
-        let Some(found) = self.find_same(elsewhere) else { return Ok(None) };
-        let clones = self.clones(name, stat, asked.instead, &found.file)?;
+        let entry = pending.entry();
+        let Some(found) = self.find_unchanged(candidate) else { return Ok(None) };
+        let supports_clones = self.supports_clones(entry, stat, pending.replaces, &found.file)?;
         // A copy is digested once more; this is not.
-        let is_sure = is_stable && found.stat.same_version(&elsewhere.stat);
+        let is_sure = is_stable && found.stat.same_version(&candidate.stat);
         let mut inode = None;
-        if !clones && is_sure && self.may_take(name, stat, &elsewhere.holder, &found)? {
-            inode = self.take(name, &found)?;
+        if !supports_clones && is_sure && self.may_adopt(entry, stat, &candidate.holder, &found)? {
+            inode = self.adopt(entry, &found)?;
         }
         if inode.is_none() {
-            let mut making = self.begin_copy(name, stat, asked.instead.is_some())?;
-            let filled = self.copy_beginning(&found.file, &making, &have);
+            let mut new_copy = self.begin_copy(entry, stat, pending.replaces.is_some())?;
+            let filled = self.copy_prefix(&found.file, &new_copy, &have);
             let ended = filled.and_then(|()| {
-                self.end_far(name, &mut making, (*stat, is_stable, Some(have.digest)))
+                self.finish_remote_copy(entry, &mut new_copy, (*stat, is_stable, Some(have.digest)))
             });
             match ended {
                 Ok(made) => inode = Some(made),
                 Err(failure) => {
-                    making.undo();
+                    new_copy.undo();
                     // Somebody wrote to it, or it is gone: the source has it still.
                     return if self.stopped() { Err(failure) } else { Ok(None) };
                 }
             }
         }
-        self.note_reused(name, stat, &elsewhere.holder);
+        self.record_reused(entry, stat, &candidate.holder);
         Ok(inode)
     }
 
     /// Leaves it to a worker to do that.
-    pub(crate) fn leave_reuse(&mut self, asked: Asked, stat: Stat, is_stable: bool) {
-        if let Some(far) = self.job.far.clone() {
-            self.line_up(&far, Arrived::Like(Box::new((asked, stat, is_stable))));
+    pub(crate) fn enqueue_reuse(&mut self, pending: PendingRequest, stat: Stat, is_stable: bool) {
+        if let Some(session) = self.job.remote.clone() {
+            self.enqueue(&session, Arrival::SameContent(Box::new((pending, stat, is_stable))));
         }
     }
 
-    fn note_reused(&mut self, name: Name<'_>, stat: &Stat, holder: &Holder) {
+    fn record_reused(&mut self, entry: Entry<'_>, stat: &Stat, holder: &ContentHolder) {
         let to = Some(match holder {
-            Holder::Below(path) => path.clone(),
-            Holder::Mirrored(node, name) => node.child_path(name.as_bytes()),
+            ContentHolder::SubtreeCount(path) => path.clone(),
+            ContentHolder::Mirrored(node, entry) => node.child_path(entry.as_bytes()),
         });
-        let (kind, size, differs) = (Kind::File, stat.size, Differs::default());
-        self.note(name, Made { what: What::Reused, kind, size, to, differs });
+        let (kind, size, differences) = (Kind::File, stat.size, Differences::default());
+        self.record_made(
+            entry,
+            CreatedEntry { action: Action::Reused, kind, size, to, differences },
+        );
     }
 }
 
 /// Returns how many components two paths have in common at their ends.
-fn common_end(one: &[u8], other: &[u8]) -> usize {
+fn common_suffix_len(one: &[u8], other: &[u8]) -> usize {
     let components = |path| <[u8]>::rsplit(path, |&b| b == b'/');
     components(one).zip(components(other)).take_while(|(one, other)| one == other).count()
 }
 
 /// Returns the directory and the name of a path below the top, if it is one.
-fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_plain = path.split(|&b| b == b'/').all(wire::is_name);
     let at = path.iter().rposition(|&b| b == b'/');
     is_plain.then(|| at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..])))
 }
 
 /// Returns whether a file of the destination is removed if the source has it not.
-fn is_taken(options: &crate::Options, path: &[u8]) -> bool {
+fn is_selected_path(options: &crate::Options, path: &[u8]) -> bool {
     let mut ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
-    let name_of = |path: &[u8]| split(path).map(|(_, name)| name.to_vec()).unwrap_or_default();
+    let name_of = |path: &[u8]| split_path(path).map(|(_, name)| name.to_vec()).unwrap_or_default();
     let dirs_are = ends.all(|end| {
         let dir = &path[..end];
-        takes(options, &name_of(dir), || dir.to_vec(), true)
+        selects(options, &name_of(dir), || dir.to_vec(), true)
     });
     let name = name_of(path);
-    dirs_are && !is_part(&name) && takes(options, &name, || path.to_vec(), false)
+    dirs_are && !is_temp_name(&name) && selects(options, &name, || path.to_vec(), false)
 }

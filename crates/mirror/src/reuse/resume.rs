@@ -9,141 +9,148 @@ use std::io::ErrorKind;
 use fsops::{Dir, File, Kind, Op, Stat};
 use wire::Have;
 
-use crate::engine::dest_listing::There;
+use crate::engine::dest_listing::DestEntry;
 use crate::engine::dir_cache::Side;
-use crate::engine::entry::Name;
+use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::model::change::Differs;
+use crate::model::change::Differences;
 use crate::model::reason::Reason;
 use crate::model::settled::Failure;
 use crate::model::settled::Settled;
 use crate::model::settled::destination;
-use crate::model::temp_name::is_part;
-use crate::reconcile::copy::Making;
-use crate::reconcile::copy_bytes::How;
-use crate::reconcile::copy_bytes::next_stretch;
+use crate::model::temp_name::is_temp_name;
+use crate::reconcile::copy::NewCopy;
+use crate::reconcile::copy_bytes::CopyMethod;
+use crate::reconcile::copy_bytes::next_data_range;
 use crate::remote::receiver::pending::Basis;
 
 /// Bytes for which it pays to read them here, and there, and to wait for the answer.
-pub(crate) const ENOUGH: u64 = 1 << 20;
+pub(crate) const MIN_RESUMED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
     /// Asks for a file, or for what is behind that which there is of it.
-    pub(crate) fn ask_for_the_rest(
+    pub(crate) fn request_rest(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: Option<Differs>,
+        replaces: Option<Differences>,
     ) -> Result<Settled, Failure> {
-        let beginning = if stat.size < ENOUGH { None } else { self.beginning(name, stat)? };
-        match beginning {
-            Some((called, have)) => {
-                let basis = Basis::Beginning(Box::new(called));
-                self.ask(name, instead, Some(have), basis)
+        let find_prefix =
+            if stat.size < MIN_RESUMED_BYTES { None } else { self.find_prefix(entry, stat)? };
+        match find_prefix {
+            Some((basis_name, have)) => {
+                let basis = Basis::Prefix(Box::new(basis_name));
+                self.request_content(entry, replaces, Some(have), basis)
             }
-            None => self.ask(name, instead, None, Basis::Nothing),
+            None => self.request_content(entry, replaces, None, Basis::Absent),
         }
     }
 
     /// Returns a file that may be the beginning of it, and its digest.
-    fn beginning(
+    fn find_prefix(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
     ) -> Result<Option<(CString, Have)>, Failure> {
-        let is_file = |there: There| there.kind == Kind::File;
-        let dir = self.open(Side::Destination, &name.site.node).map_err(destination(Op::Open))?;
-        let called = match self.largest_part(name, &dir) {
+        let is_file = |dest: DestEntry| dest.kind == Kind::File;
+        let dir = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
+        let basis_name = match self.largest_temp_file(entry, &dir) {
             Some(part) => part,
-            None if name.there.is_some_and(is_file) => name.name.to_owned(),
+            None if entry.dest.is_some_and(is_file) => entry.name.to_owned(),
             None => return Ok(None),
         };
         // It is of use if it can be read; if not, it is in nobody's way.
-        let Ok(file) = dir.open_regular(&called) else { return Ok(None) };
+        let Ok(file) = dir.open_regular(&basis_name) else { return Ok(None) };
         let Ok(now) = file.stat() else { return Ok(None) };
-        if now.kind != Kind::File || now.size < ENOUGH || now.size > stat.size {
+        if now.kind != Kind::File || now.size < MIN_RESUMED_BYTES || now.size > stat.size {
             return Ok(None);
         }
         let digest = self.digest(&file, now.size)?;
-        Ok(Some((called, Have { length: now.size, digest, only: false })))
+        Ok(Some((basis_name, Have { length: now.size, digest, only: false })))
     }
 
     /// Returns the temporary name under which a killed run has left the most of a file.
-    fn largest_part(&mut self, name: Name<'_>, dir: &Dir) -> Option<CString> {
-        let parts = name.site.present.parts_of(name.name);
-        let files = parts.filter(|(_, there)| there.kind == Kind::File);
+    fn largest_temp_file(&mut self, entry: Entry<'_>, dir: &Dir) -> Option<CString> {
+        let parts = entry.dir.dest_listing.temp_names_of(entry.name);
+        let files = parts.filter(|(_, dest)| dest.kind == Kind::File);
         let sizes = files.filter_map(|(part, _)| Some((dir.stat_child(part).ok()?.size, part)));
         let (_, largest) = sizes.max()?;
-        (!self.is_anothers(&name.site.node)).then(|| largest.to_owned())
+        (!self.is_of_other_run(&entry.dir.node)).then(|| largest.to_owned())
     }
 
     /// Begins a file with what there is of it.
-    pub(crate) fn begin_copy_with(
+    pub(crate) fn begin_copy_from_basis(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
         (basis, have): (&Basis, &Have),
-    ) -> Result<Making, Failure> {
-        let file = self.open_basis(name, basis)?;
-        let making = self.begin_copy_aside(name, stat)?;
-        self.copy_beginning(&file, &making, have).inspect_err(|_| making.undo())?;
+    ) -> Result<NewCopy, Failure> {
+        let file = self.open_basis(entry, basis)?;
+        let new_copy = self.begin_temp_copy(entry, stat)?;
+        self.copy_prefix(&file, &new_copy, have).inspect_err(|_| new_copy.undo())?;
         // What there was has stayed until the new file has all of it.
-        if let Basis::Beginning(called) = basis
-            && is_part(called.to_bytes())
+        if let Basis::Prefix(basis_name) = basis
+            && is_temp_name(basis_name.to_bytes())
         {
-            making.remove_beside(called);
+            new_copy.remove_beside(basis_name);
         }
-        Ok(making)
+        Ok(new_copy)
     }
 
     /// Opens the file that a digest was sent of.
-    fn open_basis(&mut self, name: Name<'_>, basis: &Basis) -> Result<File, Failure> {
-        let (side, called) = match basis {
-            Basis::Nothing => return Err(Some(Reason::Changed)),
-            Basis::There(_) => (Side::Destination, name.name),
-            Basis::Base => (Side::Base, name.name),
-            Basis::Beginning(called) => (Side::Destination, called.as_c_str()),
-            Basis::Elsewhere(elsewhere) => {
-                return self.find_again(elsewhere).ok_or(Some(Reason::Changed));
+    fn open_basis(&mut self, entry: Entry<'_>, basis: &Basis) -> Result<File, Failure> {
+        let (side, basis_name) = match basis {
+            Basis::Absent => return Err(Failure::Failed(Reason::Changed)),
+            Basis::Existing(_) => (Side::Destination, entry.name),
+            Basis::Base => (Side::Base, entry.name),
+            Basis::Prefix(basis_name) => (Side::Destination, basis_name.as_c_str()),
+            Basis::Candidate(candidate) => {
+                return self.reopen_candidate(candidate).ok_or(Failure::Failed(Reason::Changed));
             }
         };
-        let dir = self.open(side, &name.site.node).map_err(destination(Op::Open))?;
-        dir.open_regular(called).map_err(destination(Op::Open))
+        let dir = self.open(side, &entry.dir.node).map_err(destination(Op::Open))?;
+        dir.open_regular(basis_name).map_err(destination(Op::Open))
     }
 
     /// Fills a new file with the first bytes of another one, and makes sure that they are those.
-    pub(crate) fn copy_beginning(
+    pub(crate) fn copy_prefix(
         &mut self,
         file: &File,
-        making: &Making,
+        new_copy: &NewCopy,
         have: &Have,
     ) -> Result<(), Failure> {
         let failed = || destination(Op::Write);
-        if !making.new.clone_from(file).map_err(failed())? {
-            self.copy_stretches(file, making, have)?;
+        if !new_copy.file.clone_from(file).map_err(failed())? {
+            self.copy_data_ranges(file, new_copy, have)?;
         }
-        making.new.set_size(have.length).map_err(failed())?;
-        let copy = making.new.reader().map_err(destination(Op::Open))?;
+        new_copy.file.set_size(have.length).map_err(failed())?;
+        let copy = new_copy.file.reader().map_err(destination(Op::Open))?;
         if self.digest(&copy, have.length)? == have.digest {
             Ok(())
         } else {
-            Err(Some(Reason::Changed))
+            Err(Failure::Failed(Reason::Changed))
         }
     }
 
-    fn copy_stretches(&mut self, file: &File, making: &Making, have: &Have) -> Result<(), Failure> {
+    fn copy_data_ranges(
+        &mut self,
+        file: &File,
+        new_copy: &NewCopy,
+        have: &Have,
+    ) -> Result<(), Failure> {
         let failed = || {
             |e: std::io::Error| match e.kind() {
                 // Who asked to stop need not be told.
-                ErrorKind::Interrupted => None,
+                ErrorKind::Interrupted => Failure::Stopped,
                 _ => destination(Op::Write)(e),
             }
         };
         let stat = file.stat().map_err(destination(Op::Stat))?;
         let mut at = 0;
-        while let Some((from, to)) = next_stretch(file, &stat, at).map_err(failed())? {
+        while let Some((from, to)) = next_data_range(file, &stat, at).map_err(failed())? {
             let to = to.min(have.length);
-            self.copy_stretch((file, &making.new), (from, to), How::Within).map_err(failed())?;
+            self.copy_data_range((file, &new_copy.file), (from, to), CopyMethod::WithinDestination)
+                .map_err(failed())?;
             at = to.max(from);
             if at >= have.length {
                 break;

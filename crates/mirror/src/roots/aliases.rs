@@ -17,46 +17,46 @@ use std::path::Path;
 
 use fsops::{Ctimes, Dir, DirBuffer, Kind, Stat, Time, Volume};
 
-use crate::model::temp_name::Parts;
+use crate::model::temp_name::TempNames;
 use crate::roots::Refusal;
 use crate::roots::Roots;
 use crate::roots::Source;
-use crate::roots::Top;
+use crate::roots::TopDir;
 
 /// How many entries of two directories are compared to find out whether the directories are the same.
-const SOME: usize = 16;
+const MAX_COMPARED: usize = 16;
 
 /// A directory in the destination whose name identifies the destination under other paths.
 #[derive(Debug)]
 pub(crate) struct Marker {
     name: CString,
     /// Whether any file system can show the destination, and not only one that shows files of others.
-    anywhere: bool,
+    any_file_system: bool,
 }
 
 impl Roots {
     /// Refuses a source that is inside the destination under a second path. Makes the marker that identifies the
     /// destination inside the source.
-    pub(crate) fn see_through(&mut self, dry_run: bool) -> Result<(), Refusal> {
-        let (Some(source), Some(there)) = (&self.source, &self.destination) else { return Ok(()) };
-        let is_one_shown = source.is_shown_or(there);
-        if !is_one_shown && (dry_run || !source.mounts_below) {
+    pub(crate) fn check_aliases(&mut self, dry_run: bool) -> Result<(), Refusal> {
+        let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return Ok(()) };
+        let may_be_aliased = source.may_alias(dest);
+        if !may_be_aliased && (dry_run || !source.mounts_below) {
             return Ok(());
         }
-        let marker = if dry_run { None } else { Some(there.mark_by_name()) };
-        let (marker, unmarked) = match marker {
+        let marker = if dry_run { None } else { Some(dest.create_marker()) };
+        let (marker, marker_error) = match marker {
             Some(Err(error)) => (None, Some(error)),
             marker => (marker.and_then(Result::ok), None),
         };
-        let is_seen = marker.as_ref().is_some_and(|name| source.is_in_marked(name));
-        let has_ctimes = || there.has_ctimes(marker.as_deref());
-        let is_inside = is_seen || is_one_shown && source.is_shown_in(there, has_ctimes());
-        let refused = is_inside.then(|| source.seen_inside(there));
-        self.marker = marker.map(|name| Marker { name, anywhere: there.is_shown() });
-        self.unmarked = unmarked.filter(|_| is_one_shown);
+        let is_seen = marker.as_ref().is_some_and(|name| source.is_below_marker(name));
+        let has_ctimes = || dest.has_ctimes(marker.as_deref());
+        let is_inside = is_seen || may_be_aliased && source.is_shown_in(dest, has_ctimes());
+        let refused = is_inside.then(|| source.aliased_inside(dest));
+        self.marker = marker.map(|name| Marker { name, any_file_system: dest.shows_other_files() });
+        self.marker_error = marker_error.filter(|_| may_be_aliased);
         match refused {
             Some(refusal) => {
-                self.unmark();
+                self.undo_marker();
                 Err(refusal)
             }
             None => Ok(()),
@@ -69,14 +69,14 @@ impl Roots {
     /// # Errors
     ///
     /// [`Refusal::Unmarked`]. Nothing has been changed.
-    pub fn suit_deletion(&self) -> Result<(), Refusal> {
-        let (Some(error), Some(source), Some(there)) =
-            (&self.unmarked, &self.source, &self.destination)
+    pub fn check_deletion(&self) -> Result<(), Refusal> {
+        let (Some(error), Some(source), Some(dest)) =
+            (&self.marker_error, &self.source, &self.destination)
         else {
             return Ok(());
         };
         self.undo();
-        let (path, destination) = (source.top.absolute.clone(), there.absolute.clone());
+        let (path, destination) = (source.top.absolute.clone(), dest.absolute.clone());
         let source = error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error);
         Err(Refusal::Unmarked { path, destination, source })
     }
@@ -84,62 +84,62 @@ impl Roots {
     /// Returns whether what is to be removed from the destination may be the only copy of something in the source: if not
     /// all of the source could be copied, and another path may lead from the source into the destination.
     pub(crate) fn may_show_source(&self, is_incomplete: bool) -> bool {
-        let (Some(source), Some(there)) = (&self.source, &self.destination) else { return false };
-        let is_shown = || source.mounts_below || source.is_shown_or(there);
-        self.unmarked.is_some() || is_incomplete && is_shown()
+        let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return false };
+        let shows_other_files = || source.mounts_below || source.may_alias(dest);
+        self.marker_error.is_some() || is_incomplete && shows_other_files()
     }
 
     /// Returns whether the source or the destination is on a file system that can show files of another one.
-    pub(crate) fn is_one_shown(&self) -> bool {
+    pub(crate) fn may_be_aliased(&self) -> bool {
         let both = self.source.as_ref().zip(self.destination.as_ref());
-        both.is_some_and(|(source, there)| source.is_shown_or(there))
+        both.is_some_and(|(source, dest)| source.may_alias(dest))
     }
 
     /// Returns whether a directory of the source is the destination.
     pub(crate) fn is_destination(&self, dir: &Dir, stat: &Stat, volume: &Volume) -> bool {
-        let Some(there) = &self.destination else { return false };
+        let Some(dest) = &self.destination else { return false };
         let has_marker = |marker: &Marker| {
             // On one device the inode numbers tell, unless the file system makes them up.
-            (stat.device != there.stat.device || !volume.keeps_numbers())
-                && (marker.anywhere || volume.shows_others(stat.device))
+            (stat.device != dest.stat.device || !volume.keeps_numbers())
+                && (marker.any_file_system || volume.shows_others(stat.device))
                 && dir.stat_child(&marker.name).is_ok()
         };
-        stat.key() == there.stat.key() || self.marker.as_ref().is_some_and(has_marker)
+        stat.key() == dest.stat.key() || self.marker.as_ref().is_some_and(has_marker)
     }
 
     /// Removes the marker and restores the times that the destination had before.
-    fn unmark(&mut self) {
-        let Some((marker, there)) = self.marker.take().zip(self.destination.as_ref()) else {
+    fn undo_marker(&mut self) {
+        let Some((marker, dest)) = self.marker.take().zip(self.destination.as_ref()) else {
             return;
         };
-        if there.dir.remove_empty_dir(&marker.name).is_ok() {
+        if dest.dir.remove_empty_dir(&marker.name).is_ok() {
             // A failure to set times is ignored: nothing else was changed.
-            let _refused = there.dir.set_times(there.stat.atime, there.stat.mtime);
+            let _refused = dest.dir.set_times(dest.stat.atime, dest.stat.mtime);
         }
     }
 
     /// Removes the marker, if it is still there, and keeps the times that the run gave to the destination.
     pub(crate) fn clear_marker(&mut self) {
-        let Some((marker, there)) = self.marker.take().zip(self.destination.as_ref()) else {
+        let Some((marker, dest)) = self.marker.take().zip(self.destination.as_ref()) else {
             return;
         };
-        let Ok(now) = there.dir.stat() else { return };
+        let Ok(now) = dest.dir.stat() else { return };
         // The run may have removed it with all other temporary names.
-        if there.dir.remove_empty_dir(&marker.name).is_ok() {
-            let _refused = there.dir.set_times(now.atime, now.mtime);
+        if dest.dir.remove_empty_dir(&marker.name).is_ok() {
+            let _refused = dest.dir.set_times(now.atime, now.mtime);
         }
     }
 }
 
-impl Top {
+impl TopDir {
     /// Returns whether it is on a file system that can show files of another one.
-    fn is_shown(&self) -> bool {
+    fn shows_other_files(&self) -> bool {
         self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
     }
 
     /// Makes the marker and returns its name.
-    fn mark_by_name(&self) -> io::Result<CString> {
-        let name = Parts::new().of(c"");
+    fn create_marker(&self) -> io::Result<CString> {
+        let name = TempNames::new().of(c"");
         self.dir.make_private_dir(&name).map(|()| name)
     }
 
@@ -160,18 +160,18 @@ impl Top {
 
 impl Source {
     /// Returns the refusal of a source that is inside the destination `there`.
-    pub(crate) fn seen_inside(&self, there: &Top) -> Refusal {
-        let (path, destination) = (self.top.absolute.clone(), there.absolute.clone());
+    pub(crate) fn aliased_inside(&self, dest: &TopDir) -> Refusal {
+        let (path, destination) = (self.top.absolute.clone(), dest.absolute.clone());
         Refusal::SourceSeenInside { path, destination }
     }
 
     /// Returns whether this or the destination `there` is on a file system that can show files of another one.
-    fn is_shown_or(&self, there: &Top) -> bool {
-        self.top.is_shown() || there.is_shown()
+    fn may_alias(&self, dest: &TopDir) -> bool {
+        self.top.shows_other_files() || dest.shows_other_files()
     }
 
     /// Returns whether the source, or a directory above it, contains the marker.
-    fn is_in_marked(&self, marker: &CStr) -> bool {
+    fn is_below_marker(&self, marker: &CStr) -> bool {
         let marker = std::ffi::OsStr::from_bytes(marker.to_bytes());
         let is_marked = |dir: &Path| Stat::of_path(&dir.join(marker)).is_ok();
         self.top.absolute.ancestors().any(is_marked)
@@ -179,12 +179,12 @@ impl Source {
 
     /// Returns whether the destination contains the source itself where it would if the destination were one of the
     /// directories above the source.
-    fn is_shown_in(&self, there: &Top, has_ctimes: bool) -> bool {
+    fn is_shown_in(&self, dest: &TopDir, has_ctimes: bool) -> bool {
         let path = &self.top.absolute;
         path.ancestors().filter_map(|above| path.strip_prefix(above).ok()).any(|rest| {
             let other = match rest.as_os_str().as_bytes() {
-                b"" => there.dir.open_child(c"."),
-                rest => there.dir.open_below(rest),
+                b"" => dest.dir.open_child(c"."),
+                rest => dest.dir.open_below(rest),
             };
             other.is_ok_and(|other| is_same(&self.top.dir, &other, has_ctimes))
         })
@@ -199,7 +199,7 @@ fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
         list.list_quietly();
         list.list_some(&mut DirBuffer::default(), |item| {
             let some = if item.kind == Kind::Dir { &mut dirs } else { &mut files };
-            if some.len() < SOME {
+            if some.len() < MAX_COMPARED {
                 some.push(item.name.to_owned());
             }
         })

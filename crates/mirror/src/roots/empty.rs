@@ -16,7 +16,7 @@ impl Source {
     /// # Errors
     ///
     /// [`Refusal::Empty`], [`Refusal::OnlyDirs`].
-    pub fn is_not_empty(&self) -> Result<(), Refusal> {
+    pub fn check_not_empty(&self) -> Result<(), Refusal> {
         let mut has_dirs = false;
         match self.has_files(&mut has_dirs) {
             Ok(false) if has_dirs => Err(Refusal::OnlyDirs { path: self.top.absolute.clone() }),

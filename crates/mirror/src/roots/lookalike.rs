@@ -15,7 +15,7 @@ use fsops::{Dir, DirBuffer, DirItem, Kind, Stat, Time};
 use runtime::Progress;
 
 use crate::roots::Roots;
-use crate::roots::Top;
+use crate::roots::TopDir;
 
 /// How much two modification times of one directory differ at most, in seconds: some file systems keep whole or even
 /// seconds.
@@ -23,7 +23,7 @@ const PRECISION_S: i64 = 2;
 
 /// The source's top directory, as far as any file system shows it.
 pub(crate) struct Lookalike<'a> {
-    top: &'a Top,
+    top: &'a TopDir,
     /// The names in it, once they are needed; `None` if it cannot be listed.
     names: OnceCell<Option<HashSet<CString>>>,
 }
@@ -32,7 +32,7 @@ impl Roots {
     /// Returns what the source looks like, if another path may lead to it.
     pub(crate) fn lookalike(&self) -> Option<Lookalike<'_>> {
         let top = self.source.as_ref().map(|source| &source.top)?;
-        self.is_one_shown().then(|| Lookalike { top, names: OnceCell::new() })
+        self.may_be_aliased().then(|| Lookalike { top, names: OnceCell::new() })
     }
 }
 

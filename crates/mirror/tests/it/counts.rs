@@ -97,7 +97,7 @@ pub(crate) fn what_is_left_out_is_named() {
     ];
     for _ in 0..2 {
         let outcome = run(&from, place.join("to"), &deleting());
-        let mut left = outcome.left.clone();
+        let mut left = outcome.left_out_paths.clone();
         left.sort();
         assert_eq!(left, expected, "{outcome:?}");
         assert_eq!((outcome.left_out, outcome.names), (2, 2), "{outcome:?}");
@@ -108,7 +108,10 @@ pub(crate) fn what_is_left_out_is_named() {
     }
     let (from, inside) = (place.path(), place.join("to"));
     let outcome = run(from, &inside, &usual());
-    assert!(outcome.left.contains(&(LeftOut::Destination, b"to".to_vec())), "{outcome:?}");
+    assert!(
+        outcome.left_out_paths.contains(&(LeftOut::Destination, b"to".to_vec())),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -121,7 +124,7 @@ pub(crate) fn what_the_kernel_makes_up_is_not_taken_for_files() {
     let to = testkit::TempTree::new();
     TreeBuilder::new().file("proc/kept", "k").make(to.path());
     let outcome = run(place.path(), to.path(), &deleting());
-    assert_eq!(outcome.left, [(LeftOut::Pseudo, b"proc".to_vec())], "{outcome:?}");
+    assert_eq!(outcome.left_out_paths, [(LeftOut::Pseudo, b"proc".to_vec())], "{outcome:?}");
     assert_eq!(outcome.names, 2);
     assert!(to.join("proc/kept").exists());
     drop(mounted);
@@ -133,7 +136,7 @@ pub(crate) fn what_the_kernel_makes_up_is_not_taken_for_files() {
     let outcome = try_to(from, to.join("random"), &usual());
     let is_made_up = |problem: &mirror::Problem| match &problem.reason {
         Reason::MadeUp => true,
-        Reason::Said { text, .. } => text.contains("made up"),
+        Reason::Remote { text, .. } => text.contains("made up"),
         _ => false,
     };
     assert!(outcome.failed > 0 && outcome.files == 0, "{outcome:?}");

@@ -26,7 +26,7 @@ fn two() -> TempTree {
 pub(crate) fn nothing_is_removed_unless_asked_for() {
     let place = two();
     let outcome = run(place.join("from"), place.join("to"), &usual());
-    assert_eq!((outcome.removed, outcome.spared), (0, 0));
+    assert_eq!((outcome.removed, outcome.kept), (0, 0));
     for path in ["surplus", "d/surplus", "tree/x/y", "tree/z", "d/fifo"] {
         assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
     }
@@ -42,11 +42,11 @@ pub(crate) fn more_than_was_allowed_is_not_removed_at_all() {
     let at_most = |most| Options { max_delete: Some(most), ..deleting() };
     for most in [0, 3, 6] {
         let outcome = run(place.join("from"), place.join("to"), &at_most(most));
-        assert_eq!((outcome.removed, outcome.spared), (0, 4));
+        assert_eq!((outcome.removed, outcome.kept), (0, 4));
         assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
     }
     let outcome = run(place.join("from"), place.join("to"), &at_most(7));
-    assert_eq!((outcome.removed, outcome.spared), (7, 0));
+    assert_eq!((outcome.removed, outcome.kept), (7, 0));
     assert_alike(place.join("from"), place.join("to"));
 }
 
@@ -56,8 +56,8 @@ pub(crate) fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
     let exclude = globs(&["a", "d/"]);
     let options = Options { exclude, allow_empty: false, ..deleting() };
     let outcome = run(place.join("from"), place.join("to"), &options);
-    assert_eq!((outcome.removed, outcome.spared), (0, 2));
-    assert_eq!(outcome.spared_why, mirror::Spared::SourceEmpty);
+    assert_eq!((outcome.removed, outcome.kept), (0, 2));
+    assert_eq!(outcome.kept_why, mirror::Spared::SourceEmpty);
     assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
     run(place.join("from"), place.join("to"), &Options { allow_empty: true, ..options });
     assert!(!place.join("to/tree").exists() && place.join("to/a").exists());
@@ -73,7 +73,7 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
         inject(vec![fault.clone()]);
         let outcome = try_to(place.join("from"), place.join("to"), &deleting());
         inject(Vec::new());
-        assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 0, 4), "{fault:?}");
+        assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 0, 4), "{fault:?}");
         assert!(matches!(outcome.problems[0].reason, Reason::Source { .. }));
         assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
         let _gone = fs::remove_file(place.join("to/only-in-this-test"));

@@ -72,7 +72,7 @@ fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'stat
 /// Returns the messages, each with its head, that a sender says to an honest receiver.
 fn said(place: &TempTree) -> Vec<Vec<u8>> {
     let source = Source::open(&place.join("from")).expect("there");
-    let roots = Roots::of_far(&place.join("honest"), None, false).expect("made");
+    let roots = Roots::for_remote_source(&place.join("honest"), None, false).expect("made");
     let ((asks, to_sender), (says, heard), (again, to_receiver)) = (pipe(), pipe(), pipe());
     let bytes = thread::scope(|scope| {
         scope.spawn(move || {
@@ -170,7 +170,7 @@ fn replay_with(
     messages: impl Iterator<Item = Vec<u8>> + Send,
     patience: Duration,
 ) -> Result<(), Broken> {
-    let roots = Roots::of_far(to, None, false).expect("made");
+    let roots = Roots::for_remote_source(to, None, false).expect("made");
     let (asks, to_sender) = pipe();
     // Threads have copies of descriptors, by which a pipe would stay open.
     let (says, mut to_receiver) = UnixStream::pair().expect("there are sockets");

@@ -58,14 +58,14 @@ pub(crate) fn more_names_than_a_file_can_have() {
     for threads in [1, 4] {
         let to = ext4.path().join(format!("to {threads}"));
         let outcome = run(tmpfs.path(), &to, &with(threads));
-        assert_eq!((outcome.files, outcome.split), (2, 1));
+        assert_eq!((outcome.files, outcome.link_limit_copies), (2, 1));
         let inodes = inodes(&to);
         assert_eq!(inodes.len(), 2);
         assert_eq!(inodes.values().map(BTreeSet::len).sum::<usize>(), names);
         // Several threads may see the first two names of the other copy at the same time.
         for threads in [1, 4, 4, 4, 4, 4, 4, 4, 4] {
             let again = run(tmpfs.path(), &to, &with(threads));
-            assert_eq!((again.changes(), again.split), (0, 0));
+            assert_eq!((again.changes(), again.link_limit_copies), (0, 0));
         }
         // A copy that has lost its content, which only the bytes tell.
         let fewer = inodes.values().min_by_key(|names| names.len()).and_then(BTreeSet::first);

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mirror::{Options, Refusal, Roots, What};
+use mirror::{Action, Options, Refusal, Roots};
 use runtime::Throttle;
 use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped,
@@ -20,7 +20,7 @@ fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<
     assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
     let line = |change: &mirror::Change| {
         let to = change.to.as_deref().map(|to| to.escape_ascii().to_string());
-        format!("{} {:?} {to:?}", change.path.escape_ascii(), change.what)
+        format!("{} {:?} {to:?}", change.path.escape_ascii(), change.action)
     };
     let mut all: Vec<String> = changes.iter().map(line).collect();
     all.sort();
@@ -199,7 +199,7 @@ fn what_cannot_end_well_is_refused() {
     drop(held);
     assert!(check("a", "other").is_ok());
     fs::create_dir(place.join(".lop-quarantine-0")).expect("made");
-    assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Store)));
+    assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Quarantine)));
 }
 
 /// Whoever can make a link on the way to the destination must not choose where root writes.
@@ -258,14 +258,14 @@ pub(crate) fn changes_say_what_they_are() {
         .make_temp();
     let lines = told(&place.join("from"), &place.join("to"), &deleting());
     let expected = [
-        format!("gone {:?} None", What::Removed),
-        format!("new {:?} None", What::New),
-        format!("to be linked {:?} Some(\"new\")", What::Linked),
+        format!("gone {:?} None", Action::Removed),
+        format!("new {:?} None", Action::New),
+        format!("to be linked {:?} Some(\"new\")", Action::Linked),
     ];
     let other = [
         expected[0].clone(),
-        format!("new {:?} Some(\"to be linked\")", What::Linked),
-        format!("to be linked {:?} None", What::New),
+        format!("new {:?} Some(\"to be linked\")", Action::Linked),
+        format!("to be linked {:?} None", Action::New),
     ];
     let of_names: Vec<_> = lines.into_iter().filter(|line| !line.starts_with(' ')).collect();
     assert!(of_names == expected || of_names == other, "{of_names:?}");

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 
-use mirror::What;
+use mirror::Action;
 use testkit::{FileSystem, Mount, TempTree, is_root, skipped};
 
 use crate::world::{Way, assert_alike, run, tell, with};
@@ -50,7 +50,7 @@ fn contents_are_read_in_the_order_in_which_they_lie() {
                 let dir = top.open_below(&path[..cut]).expect("opened");
                 dir.open_file(&name).expect("opened").place(0).expect("told").expect("somewhere")
             };
-            let made = told.iter().filter(|change| change.what == What::New);
+            let made = told.iter().filter(|change| change.action == Action::New);
             let paths: Vec<&[u8]> = made.map(|change| &*change.path).collect();
             let files = paths.iter().filter(|path| path.contains(&b'/'));
             let places: Vec<u64> = files.map(|path| place_of(path)).collect();

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use mirror::{Options, Reason, Refusal, Roots, What};
+use mirror::{Action, Options, Reason, Refusal, Roots};
 use testkit::{Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, skipped};
 
 use crate::whole::set_time;
@@ -283,7 +283,7 @@ pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
         let options = Options { dry_run, ..usual() };
         let (_, told) = tell(place.join("other"), place.join("to"), None, &options);
         let [change] = told.as_slice() else { panic!("{told:?}") };
-        assert!(change.what == What::Adjusted && change.differs.xattrs, "{change:?}");
+        assert!(change.action == Action::Adjusted && change.differences.xattrs, "{change:?}");
     }
 }
 

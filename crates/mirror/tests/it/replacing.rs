@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mirror::{Change, Options, Outcome, What};
+use mirror::{Action, Change, Options, Outcome};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder, is_root, skipped};
 
 use crate::world::{assert_alike, deleting, parts_in, run, tell, usual};
@@ -27,7 +27,7 @@ fn mirrored(place: &TempTree, options: &Options) -> (Outcome, Vec<Change>) {
 }
 
 fn of<'t>(told: &'t [Change], path: &str) -> Option<&'t Change> {
-    told.iter().find(|change| change.path == path.as_bytes() && change.what != What::Removed)
+    told.iter().find(|change| change.path == path.as_bytes() && change.action != Action::Removed)
 }
 
 #[test]
@@ -37,7 +37,7 @@ pub(crate) fn a_file_that_gives_way_to_a_directory_is_told_as_replaced() {
         for dry_run in [true, false] {
             let (outcome, told) = mirrored(&place, &Options { dry_run, ..options.clone() });
             let dir = of(&told, "dir").expect("it is told");
-            assert!(dir.what == What::Replaced && dir.differs.kind, "{dir:?}");
+            assert!(dir.action == Action::Replaced && dir.differences.kind, "{dir:?}");
             assert_eq!(outcome.dirs, 1);
         }
         assert_eq!(fs::read_to_string(place.join("to/dir/in")).expect("there"), "i");
@@ -51,7 +51,7 @@ pub(crate) fn what_has_to_stay_is_not_told_as_replaced_nor_counted() {
         let options = Options { dry_run, max_delete: Some(max_delete), ..deleting() };
         let (outcome, told) = mirrored(&place, &options);
         assert!(of(&told, "file").is_none() && of(&told, "link").is_none(), "{told:?}");
-        assert_eq!((outcome.failed, outcome.removed, outcome.spared), (2, 0, 2), "{outcome:?}");
+        assert_eq!((outcome.failed, outcome.removed, outcome.kept), (2, 0, 2), "{outcome:?}");
         assert_eq!((outcome.linked, outcome.symlinks), (0, 0), "{outcome:?}");
         assert!(parts_in(place.join("to")).is_empty());
         assert!(place.join("to/file/precious").exists());
@@ -59,8 +59,8 @@ pub(crate) fn what_has_to_stay_is_not_told_as_replaced_nor_counted() {
     for dry_run in [true, false] {
         let options = Options { dry_run, max_delete: Some(4), ..deleting() };
         let (outcome, told) = mirrored(&place, &options);
-        let what = |path| of(&told, path).map(|change| change.what);
-        assert_eq!((what("file"), what("link")), (Some(What::Linked), Some(What::Replaced)));
+        let what = |path| of(&told, path).map(|change| change.action);
+        assert_eq!((what("file"), what("link")), (Some(Action::Linked), Some(Action::Replaced)));
         assert_eq!((outcome.failed, outcome.removed), (0, 4), "{outcome:?}");
         assert_eq!(outcome.symlinks, 1, "{outcome:?}");
     }

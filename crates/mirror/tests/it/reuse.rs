@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use fsops::faults::Blow;
-use mirror::{Options, What};
+use mirror::{Action, Options};
 use testkit::{FileSystem, Mount, Snapshot, TempTree, TreeBuilder, skipped};
 
 use crate::child;
@@ -218,7 +218,7 @@ fn what_the_source_has_twice_is_sent_once() {
         assert_eq!((outcome.files, outcome.reused, outcome.reused_bytes), (3, 27, 27 * SIZE));
         assert_eq!(sent(), 3 * SIZE);
         let reused =
-            changes.iter().filter(|change| change.what == What::Reused && change.to.is_some());
+            changes.iter().filter(|change| change.action == Action::Reused && change.to.is_some());
         assert_eq!(reused.count(), 27);
     });
     assert_alike(place.join("from"), place.join("to"));

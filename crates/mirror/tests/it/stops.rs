@@ -26,7 +26,7 @@ fn pipe() -> (Incoming<File>, File) {
 /// Sends a tree to where it is already, and has the sender stop after a while; returns whether it did.
 fn stopped_after(place: &TempTree, delay: Duration) -> bool {
     let source = Source::open(&place.join("from")).expect("there");
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let (mut asked, to_sender) = pipe();
     // Threads have copies of descriptors, by which a pipe would stay open.
     let (said, to_receiver) = UnixStream::pair().expect("there are sockets");
@@ -94,7 +94,7 @@ fn received(
     (mut said, to_sender): (Incoming<File>, File),
     meanwhile: impl FnOnce(&Progress) + Send,
 ) -> Result<(), Broken> {
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let progress = Progress::default();
     thread::scope(|scope| {
         scope.spawn(|| meanwhile(&progress));
@@ -125,7 +125,7 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
     let place = TreeBuilder::new().file("from/a", "a").file("to/a", "a").make_temp();
     let source = Source::open(&place.join("from")).expect("there");
     std::fs::remove_dir_all(place.join("from")).expect("removed");
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fsops::Stat;
-use mirror::{Hint, Memory, Options};
+use mirror::{ContentHint, ContentHints, Options};
 
 /// Hints, right or wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// What is said of files of the source, by their paths.
-    of_source: HashMap<Vec<u8>, Hint>,
+    of_source: HashMap<Vec<u8>, ContentHint>,
     /// Where it is said that contents are in the destination.
     places: Vec<Vec<u8>>,
     /// A file that grows when somebody asks where one like it is.
@@ -41,7 +41,8 @@ impl Told {
 
     /// Has it say that a file of the source has these bytes, and that `also` has them.
     pub(crate) fn with_digest(mut self, path: &[u8], bytes: &[u8], also: &str) -> Told {
-        let hint = Hint { digest: blake3::hash(bytes).into(), also: also.as_bytes().to_vec() };
+        let hint =
+            ContentHint { digest: blake3::hash(bytes).into(), also: also.as_bytes().to_vec() };
         self.of_source.insert(path.to_vec(), hint);
         self
     }
@@ -53,12 +54,12 @@ impl Told {
 
     /// Returns these options with what it tells.
     pub(crate) fn to(self, options: Options) -> Options {
-        Options { memory: Some(Arc::new(self)), ..options }
+        Options { content_hints: Some(Arc::new(self)), ..options }
     }
 }
 
-impl Memory for Told {
-    fn of_source(&self, dir: &[u8], name: &[u8], _: &Stat) -> Option<Hint> {
+impl ContentHints for Told {
+    fn of_source(&self, dir: &[u8], name: &[u8], _: &Stat) -> Option<ContentHint> {
         let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
         self.of_source.get(&path).cloned()
     }

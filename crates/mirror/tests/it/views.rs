@@ -118,8 +118,8 @@ fn a_destination_that_is_in_the_source_by_a_view_is_left_out() {
     each_view_of_new(|real, shown| {
         for to in ["new", "a/b/new"] {
             let outcome = run(real, shown.join(to), &usual());
-            assert_eq!(outcome.left.len(), 1, "{outcome:?}");
-            assert_eq!(outcome.left[0].1, to.as_bytes());
+            assert_eq!(outcome.left_out_paths.len(), 1, "{outcome:?}");
+            assert_eq!(outcome.left_out_paths[0].1, to.as_bytes());
             assert!(real.join(to).join("a/2").exists());
             assert!(!real.join(to).join(to).exists(), "the copy has a copy");
             fs::remove_dir_all(real.join(to)).expect("removed");
@@ -137,8 +137,8 @@ fn a_destination_that_is_seen_in_the_source_is_left_out() {
     };
     let _bound = Mount::bind(mount.path(), place.join("from/v")).expect("it can be mounted again");
     let outcome = run(place.join("from"), place.join("data/to"), &usual());
-    assert_eq!(outcome.left.len(), 1, "{outcome:?}");
-    assert_eq!(outcome.left[0].1, b"v/to");
+    assert_eq!(outcome.left_out_paths.len(), 1, "{outcome:?}");
+    assert_eq!(outcome.left_out_paths[0].1, b"v/to");
     assert!(place.join("data/to/f").exists() && !place.join("data/to/v/to").exists());
 }
 
@@ -151,7 +151,7 @@ fn a_destination_that_one_mount_shows_twice_is_left_out() {
         Err(reason) => return skipped(&reason),
     };
     let outcome = run(mount.path(), mount.path().join("to"), &usual());
-    let left: BTreeSet<_> = outcome.left.iter().map(|left| &left.1[..]).collect();
+    let left: BTreeSet<_> = outcome.left_out_paths.iter().map(|left| &left.1[..]).collect();
     assert_eq!(left, [&b"to"[..], b"y"].into(), "{outcome:?}");
     assert!(place.join("to/a/f").exists() && !place.join("to/y").exists());
 }
@@ -205,7 +205,7 @@ fn assert_spared(from: &Path, to: &Path) {
     let before = Snapshot::of(to.join("in"));
     let outcome = try_to(from, to, &deleting());
     assert!(outcome.failed > 0 && outcome.removed == 0, "{outcome:?}");
-    assert_eq!((outcome.spared, outcome.spared_why), (1, Spared::NotCopied), "{outcome:?}");
+    assert_eq!((outcome.kept, outcome.kept_why), (1, Spared::NotCopied), "{outcome:?}");
     assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
 }
 
@@ -238,7 +238,7 @@ fn surplus_is_removed_from_a_full_disk_if_no_other_path_leads_there() {
     };
     TreeBuilder::new().seeded("large", 9, 1_500_000).make(from.path());
     let outcome = try_to(from.path(), to.path(), &deleting());
-    assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 3, 0), "{outcome:?}");
+    assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 3, 0), "{outcome:?}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) fn with(threads: usize) -> Options {
         exclude: Globs::default(),
         bandwidth: Arc::default(),
         own: walk::Own::default(),
-        memory: None,
+        content_hints: None,
         threads: Threads { first: threads, grows: false },
         disks: Arc::new(Disks::new(if Way::now() == Way::ByPlace { Io::Hdd } else { Io::Auto })),
         open_dirs: 8,
@@ -109,7 +109,7 @@ pub(crate) fn tell(
         let roots = Roots::check(from.as_ref(), to.as_ref(), base, options.dry_run);
         let roots = roots.expect("may be mirrored");
         let (outcome, ended) =
-            mirror(&roots, options, &Progress::default(), mirror::User::told(&tell));
+            mirror(&roots, options, &Progress::default(), mirror::User::reporting_to(&tell));
         ended.expect("not interrupted");
         outcome
     };
@@ -231,8 +231,8 @@ fn through_pipes(
     tell: &(dyn Fn(&Change) + Sync),
 ) -> Outcome {
     let source = Source::open(from).expect("there is a source");
-    let roots = Roots::of_far(to, base, options.dry_run).expect("may be mirrored");
-    let place = roots.place().and_then(|place| source.suits_place(&place).expect("suits"));
+    let roots = Roots::for_remote_source(to, base, options.dry_run).expect("may be mirrored");
+    let place = roots.place().and_then(|place| source.check_place(&place).expect("suits"));
     let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
@@ -248,7 +248,7 @@ fn through_pipes(
             &roots,
             options,
             &progress,
-            mirror::User::told(tell),
+            mirror::User::reporting_to(tell),
             (&mut said, &out),
         );
         out.close();

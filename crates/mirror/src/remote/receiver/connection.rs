@@ -8,19 +8,19 @@ use std::time::Duration;
 use wire::{Broken, FromReceiver, Outgoing};
 
 /// Bytes that came and were not dealt with yet, but for listings: small files, metadata of directories.
-const UNWRITTEN: usize = 2 << 20;
+const MAX_BUFFERED_BYTES: usize = 2 << 20;
 
 /// How long to wait before looking again whether to stop.
-const LOOK: Duration = Duration::from_millis(100);
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The connection to the sender, as far as the receiver writes to it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     out: Arc<Outgoing<File>>,
     /// Bytes of listings that were not dealt with to their end.
-    listed: AtomicUsize,
-    unwritten: Mutex<usize>,
-    written: Condvar,
+    listed_cost: AtomicUsize,
+    buffered: Mutex<usize>,
+    buffer_freed: Condvar,
     is_broken: AtomicBool,
     /// Why, if that was found out here.
     why: Mutex<Option<Broken>>,
@@ -29,36 +29,36 @@ pub(crate) struct Connection {
 
 /// Tells the sender, when it is dropped, that a listing is dealt with.
 #[derive(Debug)]
-pub(crate) struct Credit {
-    far: Weak<Connection>,
+pub(crate) struct ListingCredit {
+    connection: Weak<Connection>,
     window: u64,
     cost: usize,
 }
 
 /// Gives back, when it is dropped, what something took of the room for what is not dealt with.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
-    far: Weak<Connection>,
+pub(crate) struct BufferSpace {
+    connection: Weak<Connection>,
     bytes: usize,
 }
 
-impl Drop for Room {
+impl Drop for BufferSpace {
     fn drop(&mut self) {
-        if let Some(far) = self.far.upgrade() {
-            let mut unwritten = far.unwritten();
-            *unwritten = unwritten.saturating_sub(self.bytes);
-            if *unwritten <= UNWRITTEN {
-                far.written.notify_one();
+        if let Some(connection) = self.connection.upgrade() {
+            let mut buffered = connection.buffered();
+            *buffered = buffered.saturating_sub(self.bytes);
+            if *buffered <= MAX_BUFFERED_BYTES {
+                connection.buffer_freed.notify_one();
             }
         }
     }
 }
 
-impl Drop for Credit {
+impl Drop for ListingCredit {
     fn drop(&mut self) {
-        if let Some(far) = self.far.upgrade() {
-            far.listed.fetch_sub(self.cost, Relaxed);
-            far.say(&FromReceiver::Release { window: self.window });
+        if let Some(connection) = self.connection.upgrade() {
+            connection.listed_cost.fetch_sub(self.cost, Relaxed);
+            connection.say(&FromReceiver::Release { window: self.window });
         }
     }
 }
@@ -67,9 +67,9 @@ impl Connection {
     pub(crate) fn new(out: Arc<Outgoing<File>>) -> Arc<Connection> {
         Arc::new(Connection {
             out,
-            listed: AtomicUsize::new(0),
-            unwritten: Mutex::default(),
-            written: Condvar::new(),
+            listed_cost: AtomicUsize::new(0),
+            buffered: Mutex::default(),
+            buffer_freed: Condvar::new(),
             is_broken: AtomicBool::new(false),
             why: Mutex::default(),
             is_done: AtomicBool::new(false),
@@ -123,7 +123,7 @@ impl Connection {
 
     pub(crate) fn set_broken(&self) {
         self.is_broken.store(true, Relaxed);
-        self.written.notify_all();
+        self.buffer_freed.notify_all();
     }
 
     /// Returns what a listing takes of what the sender may send ahead.
@@ -131,21 +131,21 @@ impl Connection {
     /// # Errors
     ///
     /// That it sent more.
-    pub(crate) fn credit(
+    pub(crate) fn take_credit(
         self: &Arc<Connection>,
         window: u64,
         cost: usize,
-    ) -> Result<Credit, Broken> {
-        let before = self.listed.fetch_add(cost, Relaxed);
+    ) -> Result<ListingCredit, Broken> {
+        let before = self.listed_cost.fetch_add(cost, Relaxed);
         if before >= wire::CREDIT {
             return Err(Broken::Nonsense("listings that nobody has room for"));
         }
-        Ok(Credit { far: Arc::downgrade(self), window, cost })
+        Ok(ListingCredit { connection: Arc::downgrade(self), window, cost })
     }
 
     /// Returns whether there is room for more bytes that are to be dealt with.
-    pub(crate) fn has_room(&self) -> bool {
-        *self.unwritten() <= UNWRITTEN
+    pub(crate) fn has_space(&self) -> bool {
+        *self.buffered() <= MAX_BUFFERED_BYTES
     }
 
     /// Waits until there is room for more bytes that are to be dealt with, unless it is time to stop; `stuck` says
@@ -154,26 +154,26 @@ impl Connection {
     /// # Errors
     ///
     /// That nobody will: there is only what no honest sender says.
-    pub(crate) fn make_room(
+    pub(crate) fn wait_for_space(
         self: &Arc<Connection>,
         bytes: usize,
         stopped: &dyn Fn() -> bool,
         stuck: &dyn Fn() -> bool,
-    ) -> Result<Room, Broken> {
-        let mut unwritten = self.unwritten();
-        while *unwritten > UNWRITTEN && !stopped() && !self.is_broken() {
-            let waited = self.written.wait_timeout(unwritten, LOOK);
+    ) -> Result<BufferSpace, Broken> {
+        let mut buffered = self.buffered();
+        while *buffered > MAX_BUFFERED_BYTES && !stopped() && !self.is_broken() {
+            let waited = self.buffer_freed.wait_timeout(buffered, STOP_POLL);
             let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            if timeout.timed_out() && stuck() && *now > UNWRITTEN {
+            if timeout.timed_out() && stuck() && *now > MAX_BUFFERED_BYTES {
                 return Err(Broken::Nonsense("more than can be dealt with"));
             }
-            unwritten = now;
+            buffered = now;
         }
-        *unwritten += bytes;
-        Ok(Room { far: Arc::downgrade(self), bytes })
+        *buffered += bytes;
+        Ok(BufferSpace { connection: Arc::downgrade(self), bytes })
     }
 
-    fn unwritten(&self) -> MutexGuard<'_, usize> {
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    fn buffered(&self) -> MutexGuard<'_, usize> {
+        self.buffered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

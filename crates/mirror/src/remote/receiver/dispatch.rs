@@ -9,143 +9,147 @@ use fsops::{Kind, Op, Stat};
 use wire::{Have, Loss};
 
 use crate::engine::dir_cache::Side;
+use crate::engine::dir_state::DirState;
 use crate::engine::dir_state::NameWork;
-use crate::engine::dir_state::Shared;
-use crate::engine::dir_state::Site;
-use crate::engine::entry::Name;
-use crate::engine::estimate::Below;
-use crate::engine::task::Arrived;
+use crate::engine::dir_state::SharedBatch;
+use crate::engine::entry::Entry;
+use crate::engine::estimate::SubtreeCount;
+use crate::engine::task::Arrival;
 use crate::engine::task::SmallFile;
 use crate::engine::task::Task;
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::Leader;
-use crate::model::change::Differs;
-use crate::model::dir_node::Node;
+use crate::model::change::Differences;
+use crate::model::dir_node::DirNode;
 use crate::model::reason::Reason;
+use crate::model::settled::DestInode;
 use crate::model::settled::Failure;
 use crate::model::settled::Settled;
 use crate::model::settled::destination;
-use crate::reconcile::copy::Filled;
-use crate::reconcile::copy::Making;
+use crate::reconcile::copy::CopiedContent;
+use crate::reconcile::copy::NewCopy;
 use crate::reconcile::copy_bytes::Proof;
 use crate::reconcile::directory::child_state;
-use crate::remote::receiver::pending::Asked;
 use crate::remote::receiver::pending::Basis;
+use crate::remote::receiver::pending::PendingRequest;
 use crate::remote::receiver::pending::reason_of;
-use crate::remote::receiver::session::Far;
-use crate::remote::receiver::session::Lost;
-use crate::remote::receiver::session::Next;
-use crate::remote::receiver::session::Said;
+use crate::remote::receiver::session::DirLoss;
+use crate::remote::receiver::session::DirMessage;
+use crate::remote::receiver::session::NextStep;
+use crate::remote::receiver::session::Session;
 
 /// Names that a worker takes at once of those that have waited.
-const MANY: usize = 128;
+const MAX_WAITERS: usize = 128;
 
 impl Worker<'_> {
     /// Has something put in line, before this worker waits for anything.
-    pub(crate) fn line_up(&mut self, far: &Far, what: Arrived) {
-        self.arrived.push(Task::Arrived { turn: far.turn(), what: Arc::new(what) });
+    pub(crate) fn enqueue(&mut self, session: &Session, arrival: Arrival) {
+        self.outbox.push(Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(arrival) });
     }
 
     /// Puts it there.
-    pub(crate) fn pass_on(&mut self) {
-        self.job.queue.enqueue_sorted(&mut self.arrived);
+    pub(crate) fn publish(&mut self) {
+        self.job.queue.enqueue_sorted(&mut self.outbox);
     }
 
     /// Deals with something that came.
-    pub(crate) fn deal_with_arrival(
+    pub(crate) fn dispatch(
         &mut self,
-        far: &Far,
-        what: &Arc<Arrived>,
+        session: &Session,
+        arrival: &Arc<Arrival>,
         meter: &mut WaitMeter<'_>,
     ) {
-        match &**what {
-            Arrived::Dir(number, node) => self.enter_far(far, *number, node),
-            Arrived::Names(work) => {
-                if let Some(site) = work.site() {
-                    site.in_turn(work, |work| self.deal_with_names(far, work, meter));
+        match &**arrival {
+            Arrival::Dir(number, node) => self.enter_remote(session, *number, node),
+            Arrival::Names(work) => {
+                if let Some(dir_state) = work.dir_state() {
+                    dir_state.run_serially(work, |work| self.process_names(session, work, meter));
                 }
             }
-            Arrived::Left(site) => self.leave(site),
-            Arrived::File(file) => {
-                self.write_small(file);
+            Arrival::DirEnd(dir_state) => self.release_dir(dir_state),
+            Arrival::SmallFile(file) => {
+                self.write_small_file(file);
             }
-            Arrived::Like(like) => self.reuse_asked(&like.0, &like.1, like.2),
+            Arrival::SameContent(like) => self.reuse_requested(&like.0, &like.1, like.2),
         }
-        self.share_later(far);
-        self.deal_with_later();
+        self.share_waiters(session);
+        self.process_waiters();
     }
 
-    fn deal_with_names(&mut self, far: &Far, work: &NameWork, meter: &mut WaitMeter<'_>) {
+    fn process_names(&mut self, session: &Session, work: &NameWork, meter: &mut WaitMeter<'_>) {
         match work {
             NameWork::Batch(shared) => {
-                self.take_part(shared, meter);
-                self.leave(&shared.site);
+                self.join_batch(shared, meter);
+                self.release_dir(&shared.dir);
             }
             NameWork::Waiters(waiters) => {
                 for waiter in &**waiters {
-                    self.deal_with_waiter(waiter);
+                    self.process_waiter(waiter);
                 }
             }
         }
-        self.share_later(far);
+        self.share_waiters(session);
     }
 
     /// Leaves names that have waited to whoever is free, if they are many.
-    fn share_later(&mut self, far: &Far) {
-        while self.later.len() > MANY {
-            let waiters = self.later.split_off(self.later.len() - MANY);
-            self.line_up(far, Arrived::Names(NameWork::Waiters(waiters.into())));
+    fn share_waiters(&mut self, session: &Session) {
+        while self.waiters.len() > MAX_WAITERS {
+            let waiters = self.waiters.split_off(self.waiters.len() - MAX_WAITERS);
+            self.enqueue(session, Arrival::Names(NameWork::Waiters(waiters.into())));
         }
     }
 
     /// Leaves all of them to whoever is free.
-    pub(crate) fn leave_later(&mut self, far: &Far) {
-        self.share_later(far);
-        if !self.later.is_empty() {
-            let waiters = std::mem::take(&mut self.later);
-            self.line_up(far, Arrived::Names(NameWork::Waiters(waiters.into())));
+    pub(crate) fn hand_over_waiters(&mut self, session: &Session) {
+        self.share_waiters(session);
+        if !self.waiters.is_empty() {
+            let waiters = std::mem::take(&mut self.waiters);
+            self.enqueue(session, Arrival::Names(NameWork::Waiters(waiters.into())));
         }
     }
 
     /// Does what there is to be done with something that was said.
-    pub(crate) fn go_on(&mut self, far: &Far, number: u64, next: Next) {
+    pub(crate) fn take_step(&mut self, session: &Session, number: u64, next: NextStep) {
         match next {
-            Next::Nothing => {}
-            Next::Begin(node) => self.line_up(far, Arrived::Dir(number, node)),
-            Next::Do(site, said) => self.apply(far, site, said),
-            Next::Forget(said, why) => self.miss_far(far, said, &why),
-            Next::Close(node, loss) => {
-                self.outcome.unread += u64::from(reason_of(loss).is_some());
-                self.note_loss(&node, b"", loss);
+            NextStep::Wait => {}
+            NextStep::Begin(node) => self.enqueue(session, Arrival::Dir(number, node)),
+            NextStep::Apply(dir_state, said) => self.apply_message(session, dir_state, said),
+            NextStep::Discard(said, why) => self.add_missing_remote(session, said, &why),
+            NextStep::Close(node, loss) => {
+                self.outcome.unread_dirs += u64::from(reason_of(loss).is_some());
+                self.record_loss(&node, b"", loss);
                 self.abandon(&node);
             }
         }
     }
 
-    fn apply(&mut self, far: &Far, site: Arc<Site>, said: Said) {
+    fn apply_message(&mut self, session: &Session, dir_state: Arc<DirState>, said: DirMessage) {
         match said {
-            Said::Names(mut window) => {
-                site.put_in_order(&mut window);
-                site.hold();
-                self.line_up(far, Arrived::Names(NameWork::Batch(Shared::new(&site, window))));
+            DirMessage::Names(mut batch) => {
+                dir_state.order_names(&mut batch);
+                dir_state.hold();
+                self.enqueue(
+                    session,
+                    Arrival::Names(NameWork::Batch(SharedBatch::new(&dir_state, batch))),
+                );
             }
-            Said::Failed(name, loss, _room) => {
+            DirMessage::Failed(name, loss, _space) => {
                 let is_left_out = matches!(loss, Loss::LeftOut(_));
                 self.outcome.names += u64::from(!name.is_empty() && !is_left_out);
-                self.outcome.unread += u64::from(name.is_empty() && !is_left_out);
-                self.note_loss(&site.node, &name, loss);
+                self.outcome.unread_dirs += u64::from(name.is_empty() && !is_left_out);
+                self.record_loss(&dir_state.node, &name, loss);
             }
-            Said::Left { whole } => {
-                site.whole.store(whole, Relaxed);
-                self.line_up(far, Arrived::Left(site));
+            DirMessage::Left { whole } => {
+                dir_state.is_fully_listed.store(whole, Relaxed);
+                self.enqueue(session, Arrival::DirEnd(dir_state));
             }
             // It was entered, so neither is said any more.
-            Said::Entered(_) | Said::Closed(..) => {}
+            DirMessage::Entered(_) | DirMessage::Closed(..) => {}
         }
     }
 
     /// Notes that something of the source is not to be had.
-    fn note_loss(&mut self, node: &Node, name: &[u8], loss: Loss) {
+    fn record_loss(&mut self, node: &DirNode, name: &[u8], loss: Loss) {
         match (reason_of(loss), loss) {
             (Some(reason), _) => self.fail(node, name, reason),
             (None, Loss::LeftOut(why)) => self.outcome.leave_out(why, || node.child_path(name)),
@@ -154,24 +158,24 @@ impl Worker<'_> {
     }
 
     /// Notes that a directory was listed by this number.
-    pub(crate) fn expect(&mut self, far: &Far, name: Name<'_>, number: u64) {
-        let node = &name.site.node;
-        let state = child_state(node, name.there);
-        let next = far.listed(number, Node::child(node, name.name, state));
-        self.go_on(far, number, next);
+    pub(crate) fn expect_dir(&mut self, session: &Session, entry: Entry<'_>, number: u64) {
+        let node = &entry.dir.node;
+        let state = child_state(node, entry.dest);
+        let next = session.dir_listed(number, DirNode::child(node, entry.name, state));
+        self.take_step(session, number, next);
     }
 
-    fn enter_far(&mut self, far: &Far, number: u64, node: &Arc<Node>) {
-        let Some(entered) = far.facts(number) else { return };
-        match self.begin_far(node, *entered) {
-            Ok(site) => {
-                for said in far.begun(number, &site) {
-                    self.apply(far, Arc::clone(&site), said);
+    fn enter_remote(&mut self, session: &Session, number: u64, node: &Arc<DirNode>) {
+        let Some(dir) = session.take_dir(number) else { return };
+        match self.begin_remote(node, *dir) {
+            Ok(dir_state) => {
+                for said in session.dir_begun(number, &dir_state) {
+                    self.apply_message(session, Arc::clone(&dir_state), said);
                 }
             }
             Err(reason) => {
                 self.fail(node, b"", reason);
-                self.lose(far, number, &Lost::Failed(Arc::clone(node)));
+                self.give_up_dir(session, number, &DirLoss::Failed(Arc::clone(node)));
                 self.abandon(node);
             }
         }
@@ -179,178 +183,181 @@ impl Worker<'_> {
 
     /// Records that the directory with this number is not mirrored. Counts what is in it as missing if the directory
     /// failed.
-    pub(crate) fn lose(&mut self, far: &Far, number: u64, why: &Lost) {
-        for said in far.lost(number, why) {
-            self.miss_far(far, said, why);
+    pub(crate) fn give_up_dir(&mut self, session: &Session, number: u64, why: &DirLoss) {
+        for said in session.dir_lost(number, why) {
+            self.add_missing_remote(session, said, why);
         }
     }
 
     /// Counts what arrived for a directory that is not mirrored, and gives up the directories below it as well.
-    fn miss_far(&mut self, far: &Far, said: Said, why: &Lost) {
+    fn add_missing_remote(&mut self, session: &Session, said: DirMessage, why: &DirLoss) {
         let mut rest = VecDeque::from([said]);
         while let Some(said) = rest.pop_front() {
-            if let (true, Lost::Failed(node)) = (said.is_last(), why) {
+            if let (true, DirLoss::Failed(node)) = (said.is_last(), why) {
                 self.release(node);
             }
-            if matches!(why, Lost::Failed(_)) {
-                self.miss_below(&Below::of(&said));
+            if matches!(why, DirLoss::Failed(_)) {
+                self.add_missing(&SubtreeCount::of(&said));
             }
-            if let Said::Names(window) = said {
-                for number in window.dirs() {
-                    rest.extend(far.lost(number, why));
+            if let DirMessage::Names(batch) = said {
+                for number in batch.dirs() {
+                    rest.extend(session.dir_lost(number, why));
                 }
             }
         }
     }
 
     /// Asks for the content of a file, unless the sender's begins with that of `have`.
-    pub(crate) fn ask(
+    pub(crate) fn request_content(
         &mut self,
-        name: Name<'_>,
-        instead: Option<Differs>,
+        entry: Entry<'_>,
+        replaces: Option<Differences>,
         have: Option<Have>,
         basis: Basis,
     ) -> Result<Settled, Failure> {
-        let Some(far) = &self.job.far else { return Err(Some(Reason::Changed)) };
-        let waiter = name.waiter();
-        let place = waiter.place();
-        far.ask(Asked { waiter, instead, have, basis }, place);
-        Ok(Settled::Asked)
+        let Some(session) = &self.job.remote else { return Err(Failure::Failed(Reason::Changed)) };
+        let waiter = entry.waiter();
+        let place = waiter.listing_position();
+        session.request(PendingRequest { waiter, replaces, have, basis }, place);
+        Ok(Settled::Pending)
     }
 
     /// Asks whether the sender's file is like this one of the destination, and for its content if not.
-    pub(crate) fn ask_whether_like(
+    pub(crate) fn request_if_different(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         dir: &fsops::Dir,
         length: u64,
-        instead: Option<Differs>,
+        replaces: Option<Differences>,
         basis: Basis,
     ) -> Result<Settled, Failure> {
-        let file = dir.open_regular(name.name).map_err(destination(Op::Open))?;
+        let file = dir.open_regular(entry.name).map_err(destination(Op::Open))?;
         let digest = self.digest(&file, length)?;
-        let only = self.imagines(name.site);
-        self.ask(name, instead, Some(Have { length, digest, only }), basis)
+        let only = self.is_dry_run(entry.dir);
+        self.request_content(entry, replaces, Some(Have { length, digest, only }), basis)
     }
 
     /// Makes a file that nothing is in.
-    pub(crate) fn make_empty(
+    pub(crate) fn create_empty(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
-        instead: bool,
-    ) -> Result<u64, Failure> {
-        let mut making = self.begin_copy(name, stat, instead)?;
+        replaces: bool,
+    ) -> Result<DestInode, Failure> {
+        let mut new_copy = self.begin_copy(entry, stat, replaces)?;
         let digest = Some(blake3::hash(b"").into());
-        let ended = self.end_far(name, &mut making, (*stat, true, digest));
-        ended.inspect_err(|_| making.undo())
+        let ended = self.finish_remote_copy(entry, &mut new_copy, (*stat, true, digest));
+        ended.inspect_err(|_| new_copy.undo())
     }
 
-    fn write_small(&mut self, file: &SmallFile) {
-        let SmallFile { asked, stat, is_stable, digest, bytes, .. } = file;
-        let name = asked.name();
+    fn write_small_file(&mut self, file: &SmallFile) {
+        let SmallFile { pending, stat, is_stable, digest, bytes, .. } = file;
+        let entry = pending.entry();
         let settled = if self.stopped() {
-            Err(None)
+            Err(Failure::Stopped)
         } else if stat.kind != Kind::File || stat.size != bytes.len() as u64 {
-            Err(Some(Reason::Changed))
+            Err(Failure::Failed(Reason::Changed))
         } else {
             let filled = (*stat, *is_stable, *digest);
-            self.begin_copy(name, stat, asked.instead.is_some()).and_then(|mut making| {
-                let written = making.new.write_at(bytes, 0).map_err(destination(Op::Write));
-                let ended = written.and_then(|()| self.end_far(name, &mut making, filled));
-                ended.inspect_err(|_| making.undo())
+            self.begin_copy(entry, stat, pending.replaces.is_some()).and_then(|mut new_copy| {
+                let written = new_copy.file.write_at(bytes, 0).map_err(destination(Op::Write));
+                let ended =
+                    written.and_then(|()| self.finish_remote_copy(entry, &mut new_copy, filled));
+                ended.inspect_err(|_| new_copy.undo())
             })
         };
-        self.conclude_far(asked, stat, settled);
+        self.conclude_request(pending, stat, settled);
     }
 
     /// Gives a file that came its metadata and its name.
-    pub(crate) fn end_far(
+    pub(crate) fn finish_remote_copy(
         &mut self,
-        name: Name<'_>,
-        making: &mut Making,
+        entry: Entry<'_>,
+        new_copy: &mut NewCopy,
         (stat, is_stable, digest): (Stat, bool, Option<[u8; 32]>),
-    ) -> Result<u64, Failure> {
-        let attributes = self.source_attributes(name)?;
+    ) -> Result<DestInode, Failure> {
+        let attributes = self.source_attributes(entry)?;
         let proof = Proof::Digest(digest);
-        self.end_copy(name, making, Filled { stat, is_stable, attributes, proof })
+        self.finish_copy(entry, new_copy, CopiedContent { stat, is_stable, attributes, proof })
     }
 
     /// Ends what was begun when a file was asked for.
-    pub(crate) fn conclude_far(
+    pub(crate) fn conclude_request(
         &mut self,
-        asked: &Asked,
+        pending: &PendingRequest,
         stat: &Stat,
-        settled: Result<u64, Failure>,
+        settled: Result<DestInode, Failure>,
     ) {
-        let name = asked.name();
+        let entry = pending.entry();
         if settled.is_ok() {
-            self.note_made(name, stat, asked.instead);
+            self.record_created(entry, stat, pending.replaces);
         }
-        self.conclude(name, &asked.listed(), settled.map(Settled::Is));
-        self.leave(&asked.waiter.shared.site);
+        self.conclude(entry, &pending.listed_stat(), settled.map(Settled::Done));
+        self.release_dir(&pending.waiter.shared.dir);
     }
 
     /// Ends it where the sender's file is like the one that there is.
-    pub(crate) fn conclude_alike(&mut self, asked: &Asked) {
-        let name = asked.name();
-        let settled = match (&asked.basis, name.record) {
-            (Basis::There(there), Some(record)) => {
-                let (now, differs) = &**there;
-                let adjusted = if differs.at_all() {
-                    self.adjust(name, &record.stat, now, *differs)
+    pub(crate) fn conclude_unchanged(&mut self, pending: &PendingRequest) {
+        let entry = pending.entry();
+        let settled = match (&pending.basis, entry.remote) {
+            (Basis::Existing(dest), Some(remote)) => {
+                let (now, differences) = &**dest;
+                let adjusted = if differences.any() {
+                    self.adjust(entry, &remote.stat, now, *differences)
                 } else {
                     Ok(())
                 };
-                adjusted.map(|()| Settled::Is(now.inode))
+                adjusted.map(|()| Settled::Done(DestInode::Known(now.inode)))
             }
-            (Basis::Base, Some(record)) => {
-                match self.link_to_like(name, &record.stat, asked.instead) {
-                    Ok(None) => self.ask_instead(asked),
-                    linked => linked.map(|inode| Settled::Is(inode.unwrap_or(0))),
+            (Basis::Base, Some(remote)) => {
+                match self.link_to_base_file(entry, &remote.stat, pending.replaces) {
+                    Ok(None) => self.request_whole(pending),
+                    linked => {
+                        linked.map(|inode| Settled::Done(inode.unwrap_or(DestInode::NotNeeded)))
+                    }
                 }
             }
-            _ => Err(Some(Reason::Changed)),
+            _ => Err(Failure::Failed(Reason::Changed)),
         };
-        self.conclude(name, &asked.listed(), settled);
-        self.leave(&asked.waiter.shared.site);
+        self.conclude(entry, &pending.listed_stat(), settled);
+        self.release_dir(&pending.waiter.shared.dir);
     }
 
     /// Asks for all of a file, as what is like it is of no use.
-    pub(crate) fn ask_instead(&mut self, asked: &Asked) -> Result<Settled, Failure> {
-        let name = asked.name();
-        if self.imagines(name.site) {
-            self.note_made(name, &asked.listed(), asked.instead);
-            return Ok(Settled::Is(0));
+    pub(crate) fn request_whole(&mut self, pending: &PendingRequest) -> Result<Settled, Failure> {
+        let entry = pending.entry();
+        if self.is_dry_run(entry.dir) {
+            self.record_created(entry, &pending.listed_stat(), pending.replaces);
+            return Ok(Settled::Done(DestInode::NotNeeded));
         }
-        self.ask(name, asked.instead, None, Basis::Nothing)
+        self.request_content(entry, pending.replaces, None, Basis::Absent)
     }
 
     /// Makes another copy of a file that has too many names, of the one that is there.
     pub(crate) fn copy_leader(
         &mut self,
-        name: Name<'_>,
+        entry: Entry<'_>,
         stat: &Stat,
         leader: &Leader,
-    ) -> Result<u64, Failure> {
+    ) -> Result<DestInode, Failure> {
         if stat.kind != Kind::File {
-            return match self.settle(name, stat)? {
-                Settled::Is(inode) => Ok(inode),
-                Settled::Asked => Err(Some(Reason::Changed)),
+            return match self.create_or_update(entry, stat)? {
+                Settled::Done(inode) => Ok(inode),
+                Settled::Pending => Err(Failure::Failed(Reason::Changed)),
             };
         }
         let dir = self.open(Side::Destination, &leader.node).map_err(destination(Op::Open))?;
         let source = dir.open_regular(&leader.name).map_err(destination(Op::Open))?;
         let now = source.stat().map_err(destination(Op::Stat))?;
-        let instead = name.there.map(|_| Differs { links: true, ..Differs::default() });
-        let mut making = self.begin_copy(name, stat, instead.is_some())?;
-        let filled = self.fill_from(name.site, &making.new, &source, &now);
+        let replaces = entry.dest.map(|_| Differences { links: true, ..Differences::default() });
+        let mut new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
+        let filled = self.fill_from(entry.dir, &new_copy.file, &source, &now);
         let ended = filled.and_then(|(_, is_stable)| {
             let digest = self.job.options.verify.then(|| self.digest(&source, stat.size));
-            self.end_far(name, &mut making, (*stat, is_stable, digest.transpose()?))
+            self.finish_remote_copy(entry, &mut new_copy, (*stat, is_stable, digest.transpose()?))
         });
-        let inode = ended.inspect_err(|_| making.undo())?;
-        self.note_made(name, stat, instead);
+        let inode = ended.inspect_err(|_| new_copy.undo())?;
+        self.record_created(entry, stat, replaces);
         Ok(inode)
     }
 }

@@ -6,17 +6,17 @@ use fsops::{Kind, Stat, Time};
 use wire::{Have, Loss, Meta};
 
 use crate::engine::dir_state::Waiter;
-use crate::engine::entry::Name;
-use crate::model::change::Differs;
-use crate::model::content::Elsewhere;
+use crate::engine::entry::Entry;
+use crate::model::change::Differences;
+use crate::model::content::ContentCandidate;
 use crate::model::reason::Reason;
 
 /// A file whose content was asked for.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     pub(crate) waiter: Waiter,
     /// How what it takes the place of differs.
-    pub(crate) instead: Option<Differs>,
+    pub(crate) replaces: Option<Differences>,
     /// What was said that there is of it.
     pub(crate) have: Option<Have>,
     pub(crate) basis: Basis,
@@ -25,22 +25,22 @@ pub(crate) struct Asked {
 /// What a digest was sent of.
 #[derive(Clone, Debug)]
 pub(crate) enum Basis {
-    Nothing,
+    Absent,
     /// The file that has the name at the destination, which is to be adjusted if it is equal.
-    There(Box<(Stat, Differs)>),
+    Existing(Box<(Stat, Differences)>),
     /// The file in the tree that may be linked to.
     Base,
     /// A file of this name in the same directory that may be the beginning of it: what a run left that was cut off,
     /// or what it was before it grew.
-    Beginning(Box<CString>),
+    Prefix(Box<CString>),
     /// A file elsewhere in the destination that may have all of its content.
-    Elsewhere(Box<Elsewhere>),
+    Candidate(Box<ContentCandidate>),
 }
 
 impl Basis {
     /// Returns whether it is of use as a whole, and need not be written to.
-    pub(crate) fn is_whole(&self) -> bool {
-        matches!(self, Basis::There(_) | Basis::Base | Basis::Elsewhere(_))
+    pub(crate) fn is_complete_file(&self) -> bool {
+        matches!(self, Basis::Existing(_) | Basis::Base | Basis::Candidate(_))
     }
 }
 
@@ -65,28 +65,28 @@ pub(crate) fn stat_of(meta: &Meta) -> Stat {
     }
 }
 
-fn time_of(said: wire::Time) -> Time {
+fn time_of(time: wire::Time) -> Time {
     // More would be something else than a time to the kernel.
-    Time { s: said.s, ns: said.ns.min(999_999_999) }
+    Time { s: time.s, ns: time.ns.min(999_999_999) }
 }
 
-impl Asked {
+impl PendingRequest {
     /// Returns the name that it was asked for.
-    pub(crate) fn name(&self) -> Name<'_> {
-        Name::of(&self.waiter.shared, self.waiter.index)
+    pub(crate) fn entry(&self) -> Entry<'_> {
+        Entry::of(&self.waiter.shared, self.waiter.index)
     }
 
     /// Returns the metadata when it was listed.
-    pub(crate) fn listed(&self) -> Stat {
-        let stat = self.name().record.map(|record| record.stat);
+    pub(crate) fn listed_stat(&self) -> Stat {
+        let stat = self.entry().remote.map(|remote| remote.stat);
         stat.unwrap_or_else(|| stat_of(&Meta::default()))
     }
 
     /// Returns the metadata when it was opened, for the file that was listed. That is no file if the name is one of
     /// several and another file has it now: the others are not names of that.
-    pub(crate) fn opened(&self, meta: &Meta) -> Stat {
+    pub(crate) fn opened_stat(&self, meta: &Meta) -> Stat {
         // What names are linked to each other follows from the listings alone.
-        let Stat { inode, links, born_ns, .. } = self.listed();
+        let Stat { inode, links, born_ns, .. } = self.listed_stat();
         let now = stat_of(meta);
         let kind = if links > 1 && now.inode != inode { Kind::Unknown } else { now.kind };
         Stat { inode, links, born_ns, kind, ..now }

@@ -12,110 +12,114 @@ use device::WaitMeter;
 use fsops::{Kind, Op, Stat, Xattr};
 use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
 
-use crate::engine::batch::Record;
-use crate::engine::batch::Window;
-use crate::engine::task::Arrived;
+use crate::engine::batch::Batch;
+use crate::engine::batch::RemoteEntry;
+use crate::engine::task::Arrival;
 use crate::engine::task::SmallFile;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::content::Hint;
+use crate::model::content::ContentHint;
 use crate::model::reason::Reason;
+use crate::model::settled::DestInode;
 use crate::model::settled::Failure;
 use crate::model::settled::destination;
 use crate::outcome::Outcome;
-use crate::reconcile::copy::Making;
-use crate::remote::receiver::connection::Credit;
-use crate::remote::receiver::connection::Room;
-use crate::remote::receiver::pending::Asked;
+use crate::reconcile::copy::NewCopy;
+use crate::remote::receiver::connection::BufferSpace;
+use crate::remote::receiver::connection::ListingCredit;
 use crate::remote::receiver::pending::Basis;
+use crate::remote::receiver::pending::PendingRequest;
 use crate::remote::receiver::pending::reason_of;
 use crate::remote::receiver::pending::stat_of;
+use crate::remote::receiver::session::DirMessage;
 use crate::remote::receiver::session::Entered;
-use crate::remote::receiver::session::Far;
-use crate::remote::receiver::session::Said;
-use crate::reuse::resume::ENOUGH;
+use crate::remote::receiver::session::Session;
+use crate::reuse::resume::MIN_RESUMED_BYTES;
 
 /// Bytes that a directory takes besides what was said of it.
-const ROOM_OF_EACH: usize = 512;
+const MESSAGE_OVERHEAD_BYTES: usize = 512;
 
 /// What is put in line at once at most: to do that for each by itself wakes workers too often.
-const AT_ONCE: usize = 64;
+const MAX_UNPUBLISHED: usize = 64;
 
 /// A file that comes in pieces.
 #[derive(Debug)]
-struct Coming {
-    asked: Asked,
+struct IncomingFile {
+    pending: PendingRequest,
     stat: Stat,
     /// What is made of it; nothing if that failed, or nothing is.
-    making: Option<Making>,
+    new_copy: Option<NewCopy>,
     failure: Option<Failure>,
     /// It is like the one that there is.
-    is_alike: bool,
+    is_unchanged: bool,
     /// Bytes that have come.
-    came: u64,
+    received_bytes: u64,
 }
 
-type AllComing = HashMap<u64, Coming>;
+type IncomingFiles = HashMap<u64, IncomingFile>;
 
 impl Worker<'_> {
     /// Hears what is said until nothing more is; returns why, if that is too soon.
-    pub(crate) fn hear(
+    pub(crate) fn receive_loop(
         mut self,
-        far: &Arc<Far>,
+        session: &Arc<Session>,
         incoming: &mut Incoming<File>,
         meter: &mut WaitMeter<'_>,
     ) -> (Outcome, Result<(), Broken>) {
         let _guard = self.job.queue.close_on_panic();
-        let mut coming = AllComing::new();
+        let mut incoming_file = IncomingFiles::new();
         let progress = self.job.progress;
-        let ended = self.hear_all(far, incoming, &mut coming).map_err(|why| match why {
-            Broken::Stopped if !progress.poll_stop() => {
-                far.connection.why().unwrap_or(Broken::Lost)
-            }
-            why => why,
-        });
-        self.pass_on();
-        for making in coming.into_values().filter_map(|coming| coming.making) {
+        let ended =
+            self.read_messages(session, incoming, &mut incoming_file).map_err(|why| match why {
+                Broken::Stopped if !progress.poll_stop() => {
+                    session.connection.why().unwrap_or(Broken::Lost)
+                }
+                why => why,
+            });
+        self.publish();
+        for new_copy in
+            incoming_file.into_values().filter_map(|incoming_file| incoming_file.new_copy)
+        {
             // The next run goes on with what is worth it.
-            if !making.new.stat().is_ok_and(|now| now.size >= ENOUGH) {
-                making.undo();
+            if !new_copy.file.stat().is_ok_and(|now| now.size >= MIN_RESUMED_BYTES) {
+                new_copy.undo();
             }
         }
         if ended.is_err() {
-            far.connection.set_broken();
+            session.connection.set_broken();
             self.job.queue.close();
         }
         // Whoever is at work still is not the last one now.
-        self.held.clear();
-        while let Some(task) = self.next() {
-            self.work(task, meter);
+        self.dir_cache.clear();
+        while let Some(task) = self.next_task() {
+            self.run_task(task, meter);
         }
         (self.outcome, ended)
     }
 
-    fn hear_all(
+    fn read_messages(
         &mut self,
-        far: &Arc<Far>,
+        session: &Arc<Session>,
         incoming: &mut Incoming<File>,
-        coming: &mut AllComing,
+        incoming_file: &mut IncomingFiles,
     ) -> Result<(), Broken> {
         let job = self.job;
-        let mut windows = 0;
+        let mut listings = 0;
         loop {
-            if !incoming.has_more() || self.arrived.len() >= AT_ONCE {
-                self.pass_on();
-                far.connection.flush();
+            if !incoming.has_more() || self.outbox.len() >= MAX_UNPUBLISHED {
+                self.publish();
+                session.connection.flush();
             }
             // Who need not wait for what comes does not look up meanwhile.
             if job.progress.poll_stop() {
                 return Err(Broken::Stopped);
             }
             let message =
-                incoming.next(&|| job.progress.poll_stop() || far.connection.is_broken())?;
+                incoming.next(&|| job.progress.poll_stop() || session.connection.is_broken())?;
             let length = message.len();
-            let (said, bytes) = decode::<FromSender<'_>>(message)?;
-            match said {
-                FromSender::Bye { matched } if far.connection.is_done() => {
+            let (message_, bytes) = decode::<FromSender<'_>>(message)?;
+            match message_ {
+                FromSender::Bye { matched } if session.connection.is_done() => {
                     job.options.note_matched(matched);
                     return Ok(());
                 }
@@ -123,236 +127,267 @@ impl Worker<'_> {
                     return Err(Broken::Nonsense("an end before everything was said"));
                 }
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
-                    let (stat, attributes) = (stat_of(&facts.meta), owned(&facts));
-                    let room = self.make_room(far, length + ROOM_OF_EACH)?;
-                    let entered = Box::new(Entered { stat, attributes, is_listed, room });
-                    self.tell_of_dir(far, dir, Said::Entered(entered))?;
+                    let (stat, attributes) = (stat_of(&facts.meta), attributes_of(&facts));
+                    let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
+                    let entered = Box::new(Entered { stat, attributes, is_listed, space });
+                    self.take_dir_message(session, dir, DirMessage::Entered(entered))?;
                 }
                 FromSender::Closed { dir, loss } => {
-                    let room = self.make_room(far, ROOM_OF_EACH)?;
-                    self.tell_of_dir(far, dir, Said::Closed(loss, room))?;
+                    let space = self.wait_for_space(session, MESSAGE_OVERHEAD_BYTES)?;
+                    self.take_dir_message(session, dir, DirMessage::Closed(loss, space))?;
                 }
                 FromSender::Names(names) => {
-                    if names.window != windows {
+                    if names.window != listings {
                         return Err(Broken::Nonsense("a listing out of turn"));
                     }
-                    windows += 1;
+                    listings += 1;
                     let all = names.records.iter().map(|record| record.names.len()).sum();
-                    let credit =
-                        far.connection.credit(names.window, wire::credit_of(length, all))?;
-                    let window = window_of(&names, credit, job.options.memory.is_some())?;
-                    self.tell_of_dir(far, names.dir, Said::Names(window))?;
+                    let credit = session
+                        .connection
+                        .take_credit(names.window, wire::credit_of(length, all))?;
+                    let window = batch_of(&names, credit, job.options.content_hints.is_some())?;
+                    self.take_dir_message(session, names.dir, DirMessage::Names(window))?;
                 }
                 FromSender::Failed { dir, name, loss } => {
-                    let room = self.make_room(far, length + ROOM_OF_EACH)?;
-                    self.tell_of_dir(far, dir, Said::Failed(name.to_vec(), loss, room))?;
+                    let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
+                    self.take_dir_message(
+                        session,
+                        dir,
+                        DirMessage::Failed(name.to_vec(), loss, space),
+                    )?;
                 }
                 FromSender::Leave { dir, whole } => {
-                    self.tell_of_dir(far, dir, Said::Left { whole })?;
+                    self.take_dir_message(session, dir, DirMessage::Left { whole })?;
                 }
                 FromSender::File { request, meta, stable, digest } => {
-                    let asked = far.answered(request)?;
-                    let room = self.make_room(far, bytes.len())?;
-                    let (stat, bytes) = (asked.opened(&meta), bytes.into());
+                    let pending = session.take_request(request)?;
+                    let space = self.wait_for_space(session, bytes.len())?;
+                    let (stat, bytes) = (pending.opened_stat(&meta), bytes.into());
                     let is_stable = stable;
-                    let file = SmallFile { asked, stat, is_stable, digest, bytes, _room: room };
-                    self.line_up(far, Arrived::File(Box::new(file)));
+                    let file = SmallFile { pending, stat, is_stable, digest, bytes, _space: space };
+                    self.enqueue(session, Arrival::SmallFile(Box::new(file)));
                 }
                 FromSender::Begin { request, meta, from } => {
-                    let begun = self.begin_coming(far.answered(request)?, &meta, from)?;
-                    coming.insert(request, begun);
+                    let begun = self.begin_incoming(session.take_request(request)?, &meta, from)?;
+                    incoming_file.insert(request, begun);
                 }
                 FromSender::Piece { request, at } => {
-                    let coming = of(coming, request)?;
-                    write_piece(coming, at, bytes)?;
-                    coming.came = coming.came.saturating_add(bytes.len() as u64);
+                    let incoming_file = incoming_of(incoming_file, request)?;
+                    write_piece(incoming_file, at, bytes)?;
+                    incoming_file.received_bytes =
+                        incoming_file.received_bytes.saturating_add(bytes.len() as u64);
                     job.progress.bytes_done.fetch_add(bytes.len() as u64, Relaxed);
                 }
                 FromSender::Again { request, meta } => {
-                    self.begin_again(of(coming, request)?, &meta);
+                    self.restart_incoming(incoming_of(incoming_file, request)?, &meta);
                 }
                 FromSender::End { request, stable, digest } => {
-                    let ended = coming.remove(&request).ok_or(UNASKED)?;
-                    self.end_coming(ended, stable, digest);
-                    self.leave_later(far);
+                    let ended = incoming_file.remove(&request).ok_or(UNREQUESTED)?;
+                    self.finish_incoming(ended, stable, digest);
+                    self.hand_over_waiters(session);
                 }
                 FromSender::Lost { request, loss } => {
-                    let failure = reason_of(loss);
-                    self.outcome.vanished += u64::from(failure.is_none());
-                    let lost = match coming.remove(&request) {
+                    let failure = reason_of(loss).map_or(Failure::Vanished, Failure::Failed);
+                    self.outcome.vanished += u64::from(matches!(failure, Failure::Vanished));
+                    let lost = match incoming_file.remove(&request) {
                         Some(lost) => lost,
-                        None => Coming::nothing(far.answered(request)?),
+                        None => IncomingFile::nothing(session.take_request(request)?),
                     };
-                    self.give_up_coming(&lost, failure);
-                    self.leave_later(far);
+                    self.fail_incoming(&lost, failure);
+                    self.hand_over_waiters(session);
                 }
             }
-            self.count();
+            self.report_progress();
         }
     }
 
     /// Waits until there is room for more that is to be dealt with.
-    fn make_room(&mut self, far: &Arc<Far>, bytes: usize) -> Result<Room, Broken> {
-        if !far.connection.has_room() {
+    fn wait_for_space(
+        &mut self,
+        session: &Arc<Session>,
+        bytes: usize,
+    ) -> Result<BufferSpace, Broken> {
+        if !session.connection.has_space() {
             // Those that are to make room may wait for this.
-            self.pass_on();
-            far.connection.flush();
+            self.publish();
+            session.connection.flush();
         }
         let (progress, queue) = (self.job.progress, &self.job.queue);
-        far.connection.make_room(bytes, &|| progress.poll_stop(), &|| queue.others_wait())
+        session.connection.wait_for_space(bytes, &|| progress.poll_stop(), &|| queue.others_wait())
     }
 
-    fn tell_of_dir(&mut self, far: &Far, dir: u64, said: Said) -> Result<(), Broken> {
-        let next = far.heard(dir, said)?;
-        self.go_on(far, dir, next);
+    fn take_dir_message(
+        &mut self,
+        session: &Session,
+        dir: u64,
+        message_: DirMessage,
+    ) -> Result<(), Broken> {
+        let next = session.dir_message(dir, message_)?;
+        self.take_step(session, dir, next);
         Ok(())
     }
 
     /// Begins a file that comes in pieces, from `from` on.
-    fn begin_coming(&mut self, asked: Asked, meta: &Meta, from: u64) -> Result<Coming, Broken> {
-        let stat = asked.opened(meta);
-        let mut coming = Coming { stat, ..Coming::nothing(asked) };
-        let have = coming.asked.have.filter(|have| have.length == from);
+    fn begin_incoming(
+        &mut self,
+        pending: PendingRequest,
+        meta: &Meta,
+        from: u64,
+    ) -> Result<IncomingFile, Broken> {
+        let stat = pending.opened_stat(meta);
+        let mut incoming_file = IncomingFile { stat, ..IncomingFile::nothing(pending) };
+        let have = incoming_file.pending.have.filter(|have| have.length == from);
         if from > 0 && have.is_none() {
             return Err(Broken::Nonsense("a part of a file that nobody asked for"));
         }
         let is_whole = from > 0 && from == stat.size && stat.kind == Kind::File;
-        if is_whole && coming.asked.basis.is_whole() {
-            coming.is_alike = true;
+        if is_whole && incoming_file.pending.basis.is_complete_file() {
+            incoming_file.is_unchanged = true;
         } else {
-            self.begin_making(&mut coming, have.filter(|_| from > 0));
+            self.create_incoming(&mut incoming_file, have.filter(|_| from > 0));
         }
-        Ok(coming)
+        Ok(incoming_file)
     }
 
     /// Makes the file that the bytes go to, with those of them that there are already.
-    fn begin_making(&mut self, coming: &mut Coming, have: Option<Have>) {
-        let Coming { asked, stat, .. } = &*coming;
-        let name = asked.name();
-        if self.imagines(name.site) {
+    fn create_incoming(&mut self, incoming_file: &mut IncomingFile, have: Option<Have>) {
+        let IncomingFile { pending, stat, .. } = &*incoming_file;
+        let entry = pending.entry();
+        if self.is_dry_run(entry.dir) {
             return;
         }
-        let instead = asked.instead.is_some();
-        let making = match have {
-            _ if stat.kind != Kind::File => Err(Some(Reason::Changed)),
-            Some(have) => self.begin_copy_with(name, stat, (&asked.basis, &have)),
-            None => self.begin_copy(name, stat, instead),
+        let replaces = pending.replaces.is_some();
+        let new_copy = match have {
+            _ if stat.kind != Kind::File => Err(Failure::Failed(Reason::Changed)),
+            Some(have) => self.begin_copy_from_basis(entry, stat, (&pending.basis, &have)),
+            None => self.begin_copy(entry, stat, replaces),
         };
-        match making {
-            Ok(making) => coming.making = Some(making),
-            Err(failure) => coming.failure = Some(failure),
+        match new_copy {
+            Ok(new_copy) => incoming_file.new_copy = Some(new_copy),
+            Err(failure) => incoming_file.failure = Some(failure),
         }
     }
 
     /// Begins once more with a file that has changed meanwhile.
-    fn begin_again(&mut self, coming: &mut Coming, meta: &Meta) {
-        coming.stat = coming.asked.opened(meta);
-        if std::mem::take(&mut coming.is_alike) {
-            return self.begin_making(coming, None);
+    fn restart_incoming(&mut self, incoming_file: &mut IncomingFile, meta: &Meta) {
+        incoming_file.stat = incoming_file.pending.opened_stat(meta);
+        if std::mem::take(&mut incoming_file.is_unchanged) {
+            return self.create_incoming(incoming_file, None);
         }
-        if let Some(making) = &coming.making
-            && let Err(e) = making.new.set_size(0)
+        if let Some(new_copy) = &incoming_file.new_copy
+            && let Err(e) = new_copy.file.set_size(0)
         {
-            coming.fail(destination(Op::Write)(e));
+            incoming_file.fail(destination(Op::Write)(e));
         }
     }
 
-    fn end_coming(&mut self, mut coming: Coming, is_stable: bool, digest: Option<[u8; 32]>) {
-        self.ahead = coming.came;
-        if coming.is_alike && matches!(coming.asked.basis, Basis::Elsewhere(_)) {
-            return self.leave_reuse(coming.asked, coming.stat, is_stable);
+    fn finish_incoming(
+        &mut self,
+        mut incoming_file: IncomingFile,
+        is_stable: bool,
+        digest: Option<[u8; 32]>,
+    ) {
+        self.counted_bytes = incoming_file.received_bytes;
+        if incoming_file.is_unchanged && matches!(incoming_file.pending.basis, Basis::Candidate(_))
+        {
+            return self.enqueue_reuse(incoming_file.pending, incoming_file.stat, is_stable);
         }
-        if coming.is_alike {
-            return self.conclude_alike(&coming.asked);
+        if incoming_file.is_unchanged {
+            return self.conclude_unchanged(&incoming_file.pending);
         }
-        let stat = coming.stat;
-        let settled = match (coming.failure.take(), &mut coming.making) {
-            (None, Some(making)) => {
-                let sized = making.new.set_size(stat.size).map_err(destination(Op::Write));
+        let stat = incoming_file.stat;
+        let settled = match (incoming_file.failure.take(), &mut incoming_file.new_copy) {
+            (None, Some(new_copy)) => {
+                let sized = new_copy.file.set_size(stat.size).map_err(destination(Op::Write));
                 let filled = (stat, is_stable, digest);
-                sized.and_then(|()| self.end_far(coming.asked.name(), making, filled))
+                sized.and_then(|()| {
+                    self.finish_remote_copy(incoming_file.pending.entry(), new_copy, filled)
+                })
             }
-            (None, None) => Ok(0),
+            (None, None) => Ok(DestInode::NotNeeded),
             (Some(failure), _) => Err(failure),
         };
-        if let (Err(_), Some(making)) = (&settled, &coming.making) {
-            making.undo();
+        if let (Err(_), Some(new_copy)) = (&settled, &incoming_file.new_copy) {
+            new_copy.undo();
         }
-        self.conclude_far(&coming.asked, &stat, settled);
+        self.conclude_request(&incoming_file.pending, &stat, settled);
     }
 
-    fn give_up_coming(&mut self, coming: &Coming, failure: Failure) {
-        self.ahead = coming.came;
-        if let Some(making) = &coming.making {
-            making.undo();
+    fn fail_incoming(&mut self, incoming_file: &IncomingFile, failure: Failure) {
+        self.counted_bytes = incoming_file.received_bytes;
+        if let Some(new_copy) = &incoming_file.new_copy {
+            new_copy.undo();
         }
-        self.conclude_far(&coming.asked, &coming.stat, Err(failure));
+        self.conclude_request(&incoming_file.pending, &incoming_file.stat, Err(failure));
     }
 }
 
-impl Coming {
-    fn nothing(asked: Asked) -> Coming {
-        Coming {
-            stat: asked.listed(),
-            asked,
-            making: None,
+impl IncomingFile {
+    fn nothing(pending: PendingRequest) -> IncomingFile {
+        IncomingFile {
+            stat: pending.listed_stat(),
+            pending,
+            new_copy: None,
             failure: None,
-            is_alike: false,
-            came: 0,
+            is_unchanged: false,
+            received_bytes: 0,
         }
     }
 
     fn fail(&mut self, failure: Failure) {
-        if let Some(making) = self.making.take() {
-            making.undo();
+        if let Some(new_copy) = self.new_copy.take() {
+            new_copy.undo();
         }
         self.failure = Some(failure);
     }
 }
 
-const UNASKED: Broken = Broken::Nonsense("bytes that nobody asked for");
+const UNREQUESTED: Broken = Broken::Nonsense("bytes that nobody asked for");
 
-fn of(coming: &mut AllComing, request: u64) -> Result<&mut Coming, Broken> {
-    coming.get_mut(&request).ok_or(UNASKED)
+fn incoming_of(
+    incoming_file: &mut IncomingFiles,
+    request: u64,
+) -> Result<&mut IncomingFile, Broken> {
+    incoming_file.get_mut(&request).ok_or(UNREQUESTED)
 }
 
-fn write_piece(coming: &mut Coming, at: u64, bytes: &[u8]) -> Result<(), Broken> {
+fn write_piece(incoming_file: &mut IncomingFile, at: u64, bytes: &[u8]) -> Result<(), Broken> {
     let end = at.checked_add(bytes.len() as u64);
-    if coming.is_alike || end.is_none_or(|end| end > coming.stat.size) {
+    if incoming_file.is_unchanged || end.is_none_or(|end| end > incoming_file.stat.size) {
         return Err(Broken::Nonsense("bytes beyond the end of a file"));
     }
-    if let Some(making) = &coming.making
-        && let Err(e) = making.new.write_at(bytes, at)
+    if let Some(new_copy) = &incoming_file.new_copy
+        && let Err(e) = new_copy.file.write_at(bytes, at)
     {
-        coming.fail(destination(Op::Write)(e));
+        incoming_file.fail(destination(Op::Write)(e));
     }
     Ok(())
 }
 
-fn owned(facts: &Facts<'_>) -> Attributes {
+fn attributes_of(facts: &Facts<'_>) -> Attributes {
     let xattrs = facts.xattrs.iter();
-    let mut owned: Vec<Xattr> =
+    let mut attributes_of: Vec<Xattr> =
         xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
     // As the ones that they are compared with.
-    owned.sort_unstable();
-    Attributes::new(owned, facts.partial)
+    attributes_of.sort_unstable();
+    Attributes::new(attributes_of, facts.partial)
 }
 
-fn hint_of(content: &wire::Content<'_>) -> Hint {
-    Hint { digest: content.digest, also: content.also.to_vec() }
+fn hint_of(content: &wire::Content<'_>) -> ContentHint {
+    ContentHint { digest: content.digest, also: content.also.to_vec() }
 }
 
 /// Returns a listing, if all names in it are such that they name something in the directory.
-fn window_of(names: &Names<'_>, credit: Credit, reuses: bool) -> Result<Window, Broken> {
+fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Batch, Broken> {
     // Exactly, as up to a mebibyte of them waits.
     let all = || names.records.iter().flat_map(|record| &record.names);
     let bytes = all().map(|name| name.len() + 1).sum();
     let sizes = (names.records.len(), all().count(), bytes);
-    let mut window = Window::of_far((names.window, credit), sizes);
+    let mut window = Batch::of_remote((names.window, credit), sizes);
     for record in &names.records {
         let mut all = Vec::with_capacity(record.names.len());
         for name in &record.names {
-            let is_name = wire::is_name(name) && !crate::model::temp_name::is_part(name);
+            let is_name = wire::is_name(name) && !crate::model::temp_name::is_temp_name(name);
             let name = CString::new(*name).ok().filter(|_| is_name);
             all.push(name.ok_or(Broken::Nonsense("a name that leads elsewhere"))?);
         }
@@ -367,11 +402,11 @@ fn window_of(names: &Names<'_>, credit: Credit, reuses: bool) -> Result<Window, 
                 if matches!(stat.kind, Kind::Dir | Kind::Unknown) {
                     return Err(Broken::Nonsense("something of a kind that there is not"));
                 }
-                let (attributes, target) = (owned(facts), target.to_vec());
+                let (attributes, target) = (attributes_of(facts), target.to_vec());
                 let hint = record.content.as_ref().filter(|_| reuses);
                 let hint = hint.map(|content| Box::new(hint_of(content)));
-                let record = Record { stat, attributes, target, hint };
-                window.add_record(record, all.iter().map(CString::as_c_str));
+                let record = RemoteEntry { stat, attributes, target, hint };
+                window.add_remote(record, all.iter().map(CString::as_c_str));
             }
         }
     }

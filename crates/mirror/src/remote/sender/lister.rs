@@ -10,76 +10,76 @@ use wire::{
     Broken, Content, Enter, Facts, FromSender, Item, LeftOut, Loss, Meta, Names, Op, Record,
 };
 
-use crate::engine::batch::Window;
-use crate::engine::dir_cache::Held;
+use crate::engine::batch::Batch;
+use crate::engine::dir_cache::DirCache;
 use crate::engine::dir_cache::Side;
 use crate::model::attributes::Attributes;
-use crate::model::content::Hint;
-use crate::model::content::SMALLEST;
-use crate::model::dir_node::Node;
-use crate::remote::sender::Listing;
-use crate::remote::sender::Sending;
+use crate::model::content::ContentHint;
+use crate::model::content::MIN_REUSED_BYTES;
+use crate::model::dir_node::DirNode;
+use crate::remote::sender::SendJob;
+use crate::remote::sender::SentListing;
 use crate::remote::sender::loss_of;
 use crate::remote::sender::meta_of;
 
 /// Bytes of names and attributes after which a listing is sent: so many that messages cost nothing, so few that
 /// the receiver soon has something to do.
-const ENOUGH: usize = 32 << 10;
+const MAX_LISTING_BYTES: usize = 32 << 10;
 
 /// The thread that lists.
-pub(crate) struct Walk<'s, 'a> {
-    sending: &'s Sending<'a>,
-    held: Held,
+pub(crate) struct FileLister<'s, 'a> {
+    sending: &'s SendJob<'a>,
+    dir_cache: DirCache,
     listing: DirBuffer,
     /// Directories that were listed, by their numbers, the next one last.
-    rest: Vec<(u64, Arc<Node>)>,
-    numbers: u64,
+    pending_dirs: Vec<(u64, Arc<DirNode>)>,
+    last_number: u64,
     devices: Vec<u64>,
 }
 
 /// A directory that is being listed.
-struct Place {
+struct ListedDir {
     number: u64,
-    node: Arc<Node>,
+    node: Arc<DirNode>,
     dir: Rc<Dir>,
     device: u16,
     /// Names with one inode number are names of one file.
-    tells_inodes: bool,
+    lists_inodes: bool,
     /// The kernel makes up what is in files while they are read.
-    is_made_up: bool,
+    is_synthetic: bool,
 }
 
 /// An inode with its names here.
-struct Group {
-    what: What,
+struct ListedInode {
+    what: InodeInfo,
     /// Its names, as places in the window.
     names: Vec<usize>,
 }
 
-enum What {
+enum InodeInfo {
     Dir(u64),
-    Other(Box<(Meta, Attributes, Vec<u8>)>, Option<Hint>),
+    Other(Box<(Meta, Attributes, Vec<u8>)>, Option<ContentHint>),
 }
 
-impl<'s, 'a> Walk<'s, 'a> {
-    pub(crate) fn new(sending: &'s Sending<'a>) -> Walk<'s, 'a> {
-        Walk {
+impl<'s, 'a> FileLister<'s, 'a> {
+    pub(crate) fn new(sending: &'s SendJob<'a>) -> FileLister<'s, 'a> {
+        FileLister {
             sending,
-            held: Held::new(sending.options.open_dirs),
+            dir_cache: DirCache::new(sending.options.open_dirs),
             listing: DirBuffer::default(),
-            rest: vec![(0, Node::top())],
-            numbers: 0,
+            pending_dirs: vec![(0, DirNode::top())],
+            last_number: 0,
             devices: Vec::new(),
         }
     }
 
     pub(crate) fn run(mut self) -> Result<(), Broken> {
-        while let Some((number, node)) = self.rest.pop() {
+        while let Some((number, node)) = self.pending_dirs.pop() {
             if self.sending.is_over() {
                 return Err(Broken::Stopped);
             }
             match self.enter(number, &node) {
-                Ok(Some(place)) => self.list(&place)?,
+                Ok(Some(listed)) => self.list(&listed)?,
                 Ok(None) => {
                     let left = FromSender::Leave { dir: number, whole: false };
                     self.sending.out.say(&left, &[])?;
@@ -93,7 +93,7 @@ impl<'s, 'a> Walk<'s, 'a> {
                 }
                 Err(Err(broken)) => return Err(broken),
             }
-            self.held.close(&node);
+            self.dir_cache.close(&node);
         }
         self.sending.out.flush()
     }
@@ -102,13 +102,13 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn enter(
         &mut self,
         number: u64,
-        node: &Arc<Node>,
-    ) -> Result<Option<Place>, Result<Loss, Broken>> {
+        node: &Arc<DirNode>,
+    ) -> Result<Option<ListedDir>, Result<Loss, Broken>> {
         let failed = |op| move |e: std::io::Error| Ok(loss_of(op, &e));
         let source = self.sending.source;
-        let dir = match open(&mut self.held, &source.top.dir, node) {
+        let dir = match open_source_dir(&mut self.dir_cache, &source.top.dir, node) {
             Err(e) if e.kind() == ErrorKind::PermissionDenied && number > 0 => {
-                self.tell_of_unread(number, node, &e)?;
+                self.announce_unreadable(number, node, &e)?;
                 return Ok(None);
             }
             dir => dir.map_err(failed(Op::Open))?,
@@ -120,29 +120,36 @@ impl<'s, 'a> Walk<'s, 'a> {
         let attributes = Attributes::read(dir.xattrs(), || dir.acls()).map_err(failed(Op::Read))?;
         let volume = dir.volume().map_err(failed(Op::Stat))?;
         let device = self.device(&stat);
-        let is_made_up = volume.is_synthetic();
-        let is_passed_over = is_made_up && !source.is_synthetic;
+        let is_synthetic = volume.is_synthetic();
+        let is_passed_over = is_synthetic && !source.is_synthetic;
         let is_inside =
             !self.sending.options.one_file_system || stat.device == source.top.stat.device;
         let is_entered = is_inside && !is_passed_over;
         let meta = meta_of(&stat, device);
-        if self.tell_of_dir(number, meta, &attributes, is_entered)?.is_none() {
+        if self.announce_dir(number, meta, &attributes, is_entered)?.is_none() {
             // They are too many for a message.
             let acls = Attributes::new(dir.acls().map_err(failed(Op::Read))?, true);
-            self.tell_of_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
+            self.announce_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
         }
         if is_passed_over {
             let loss = Loss::LeftOut(LeftOut::Pseudo);
             let left_out = FromSender::Failed { dir: number, name: b"", loss };
             self.sending.out.say(&left_out, &[]).map_err(Err)?;
         }
-        let tells_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
+        let lists_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
         let node = Arc::clone(node);
-        Ok(is_entered.then_some(Place { number, node, dir, device, tells_inodes, is_made_up }))
+        Ok(is_entered.then_some(ListedDir {
+            number,
+            node,
+            dir,
+            device,
+            lists_inodes,
+            is_synthetic,
+        }))
     }
 
     /// Tells of a directory; nothing if that is too much for a message.
-    fn tell_of_dir(
+    fn announce_dir(
         &self,
         dir: u64,
         meta: Meta,
@@ -156,16 +163,16 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     /// Tells of a directory that cannot be read, and why.
-    fn tell_of_unread(
+    fn announce_unreadable(
         &mut self,
         number: u64,
-        node: &Arc<Node>,
+        node: &Arc<DirNode>,
         refused: &Error,
     ) -> Result<(), Result<Loss, Broken>> {
         let loss = loss_of(Op::Open, refused);
         let failed = |op| move |e: Error| Ok(loss_of(op, &e));
         let Some(parent) = node.parent() else { return Err(Ok(loss)) };
-        let above = open(&mut self.held, &self.sending.source.top.dir, parent);
+        let above = open_source_dir(&mut self.dir_cache, &self.sending.source.top.dir, parent);
         let above = above.map_err(failed(Op::Open))?;
         let stat = above.stat_child(node.name()).map_err(failed(Op::Stat))?;
         if stat.kind != Kind::Dir {
@@ -173,34 +180,34 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
         let acls = above.child_acls(node.name()).map_err(failed(Op::Read))?;
         let meta = meta_of(&stat, self.device(&stat));
-        self.tell_of_dir(number, meta, &Attributes::new(acls, true), false)?;
+        self.announce_dir(number, meta, &Attributes::new(acls, true), false)?;
         let failed = FromSender::Failed { dir: number, name: b"", loss };
         self.sending.out.say(&failed, &[]).map_err(Err)
     }
 
-    fn list(&mut self, place: &Place) -> Result<(), Broken> {
+    fn list(&mut self, listed: &ListedDir) -> Result<(), Broken> {
         let mut left_out = Vec::new();
-        let first = self.rest.len();
+        let first = self.pending_dirs.len();
         let whole = loop {
             let leave_out = |why, name: &[u8]| left_out.push((why, name.to_vec()));
             let (options, listing) = (self.sending.options, &mut self.listing);
-            let (window, more) = Window::fill(&place.dir, &place.node, options, listing, leave_out);
+            let (batch, more) = Batch::fill(&listed.dir, &listed.node, options, listing, leave_out);
             for (why, name) in left_out.drain(..) {
-                self.fail(place, &name, Loss::LeftOut(why))?;
+                self.fail(listed, &name, Loss::LeftOut(why))?;
             }
-            self.offer(place, &window)?;
+            self.send_names(listed, &batch)?;
             match more {
                 Ok(true) => {}
                 Ok(false) => break true,
                 Err(e) => {
-                    self.fail(place, b"", loss_of(Op::List, &e))?;
+                    self.fail(listed, b"", loss_of(Op::List, &e))?;
                     break false;
                 }
             }
         };
         // They were found in the order of their inodes, in which they are to be gone into.
-        self.rest[first..].reverse();
-        self.sending.out.say(&FromSender::Leave { dir: place.number, whole }, &[])
+        self.pending_dirs[first..].reverse();
+        self.sending.out.say(&FromSender::Leave { dir: listed.number, whole }, &[])
     }
 
     /// Sends names, in as many listings as there have to be.
@@ -208,18 +215,18 @@ impl<'s, 'a> Walk<'s, 'a> {
     /// # Errors
     ///
     /// Also that it is time to stop: what was not sent MUST NOT be taken for what is not there.
-    fn offer(&mut self, place: &Place, window: &Window) -> Result<(), Broken> {
+    fn send_names(&mut self, listed: &ListedDir, batch: &Batch) -> Result<(), Broken> {
         let mut next = 0;
-        while next < window.len() {
-            let number = self.sending.wait_for_room()?;
+        while next < batch.len() {
+            let number = self.sending.reserve_listing()?;
             let mut groups = Vec::new();
             let mut bytes = 0;
-            while next < window.len() && bytes < ENOUGH {
+            while next < batch.len() && bytes < MAX_LISTING_BYTES {
                 let from = next;
-                next = self.group(place, window, from, &mut groups)?;
-                bytes += groups.last().map_or(0, |group: &Group| group.bytes(window));
+                next = self.group(listed, batch, from, &mut groups)?;
+                bytes += groups.last().map_or(0, |group: &ListedInode| group.bytes(batch));
             }
-            self.say(place, window, number, groups)?;
+            self.say(listed, batch, number, groups)?;
         }
         Ok(())
     }
@@ -227,100 +234,100 @@ impl<'s, 'a> Walk<'s, 'a> {
     /// Finds the names of the next inode; returns where the one after it begins.
     fn group(
         &mut self,
-        place: &Place,
-        window: &Window,
+        listed: &ListedDir,
+        batch: &Batch,
         from: usize,
-        groups: &mut Vec<Group>,
+        groups: &mut Vec<ListedInode>,
     ) -> Result<usize, Broken> {
-        let first = window.get(from);
+        let first = batch.get(from);
         let mut end = from + 1;
         let what = if first.is_dir {
-            What::Dir(self.found(place, first.name))
+            InodeInfo::Dir(self.add_dir(listed, first.name))
         } else {
-            let looked_at = look_at(&place.dir, first.name);
+            let looked_at = inspect(&listed.dir, first.name);
             let (stat, attributes, target) = match looked_at {
                 Ok(looked_at) => looked_at,
                 Err(loss) => {
-                    self.fail(place, first.name.to_bytes(), loss)?;
+                    self.fail(listed, first.name.to_bytes(), loss)?;
                     return Ok(end);
                 }
             };
             // It has become one.
             if stat.kind == Kind::Dir {
-                let number = self.found(place, first.name);
-                groups.push(Group { what: What::Dir(number), names: vec![from] });
+                let number = self.add_dir(listed, first.name);
+                groups.push(ListedInode { what: InodeInfo::Dir(number), names: vec![from] });
                 return Ok(end);
             }
-            if place.is_made_up && stat.kind == Kind::File && stat.size == 0 {
-                self.fail(place, first.name.to_bytes(), Loss::MadeUp)?;
+            if listed.is_synthetic && stat.kind == Kind::File && stat.size == 0 {
+                self.fail(listed, first.name.to_bytes(), Loss::MadeUp)?;
                 return Ok(end);
             }
             let is_named = |index: &usize| {
-                let next = window.get(*index);
+                let next = batch.get(*index);
                 stat.links > 1 && stat.inode == next.inode && !next.is_dir
             };
-            if place.tells_inodes && is_named(&from) {
-                end += (end..window.len()).take_while(is_named).take(ENOUGH / 16).count();
+            if listed.lists_inodes && is_named(&from) {
+                end += (end..batch.len()).take_while(is_named).take(MAX_LISTING_BYTES / 16).count();
             }
-            let hint = self.hint(place, first.name, &stat);
-            What::Other(Box::new((meta_of(&stat, place.device), attributes, target)), hint)
+            let hint = self.hint(listed, first.name, &stat);
+            InodeInfo::Other(Box::new((meta_of(&stat, listed.device), attributes, target)), hint)
         };
-        groups.push(Group { what, names: (from..end).collect() });
+        groups.push(ListedInode { what, names: (from..end).collect() });
         Ok(end)
     }
 
     /// Returns what is remembered of a file, if somebody wants to know.
-    fn hint(&self, place: &Place, name: &CStr, stat: &Stat) -> Option<Hint> {
-        let memory = self.sending.options.memory.as_ref()?;
-        let wanted = stat.kind == Kind::File && stat.size >= SMALLEST;
-        wanted.then(|| memory.of_source(&place.node.path(), name.to_bytes(), stat))?
+    fn hint(&self, listed: &ListedDir, name: &CStr, stat: &Stat) -> Option<ContentHint> {
+        let content_hints = self.sending.options.content_hints.as_ref()?;
+        let wanted = stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES;
+        wanted.then(|| content_hints.of_source(&listed.node.path(), name.to_bytes(), stat))?
     }
 
     /// Gives a directory a number.
-    fn found(&mut self, place: &Place, name: &CStr) -> u64 {
-        self.numbers += 1;
-        self.rest.push((self.numbers, Node::child(&place.node, name, 0)));
-        self.numbers
+    fn add_dir(&mut self, listed: &ListedDir, name: &CStr) -> u64 {
+        self.last_number += 1;
+        self.pending_dirs.push((self.last_number, DirNode::child(&listed.node, name, 0)));
+        self.last_number
     }
 
     fn say(
         &mut self,
-        place: &Place,
-        window: &Window,
+        listed: &ListedDir,
+        batch: &Batch,
         number: u64,
-        mut groups: Vec<Group>,
+        mut groups: Vec<ListedInode>,
     ) -> Result<(), Broken> {
         let message = loop {
-            let records = groups.iter().map(|group| group.record(window)).collect();
-            let names = Names { dir: place.number, window: number, records };
+            let records = groups.iter().map(|group| group.record(batch)).collect();
+            let names = Names { dir: listed.number, window: number, records };
             if let Ok(message) = wire::encode(&FromSender::Names(names)) {
                 break message;
             }
             // The last one has more attributes than fit in a message.
-            if groups.last_mut().is_some_and(|group| group.leave_attributes(place, window)) {
+            if groups.last_mut().is_some_and(|group| group.keep_only_acls(listed, batch)) {
                 continue;
             }
             if let Some(group) = groups.pop() {
                 for index in group.names {
-                    self.fail(place, window.get(index).name.to_bytes(), too_large())?;
+                    self.fail(listed, batch.get(index).name.to_bytes(), too_large())?;
                 }
             }
         };
         let mut listing =
-            Listing { node: Arc::clone(&place.node), items: Vec::new(), bytes: Vec::new() };
+            SentListing { node: Arc::clone(&listed.node), items: Vec::new(), bytes: Vec::new() };
         for group in &groups {
             for &index in &group.names {
                 let at = u32::try_from(listing.bytes.len()).unwrap_or(u32::MAX);
                 listing.items.push(at);
-                listing.bytes.extend_from_slice(window.get(index).name.to_bytes_with_nul());
+                listing.bytes.extend_from_slice(batch.get(index).name.to_bytes_with_nul());
             }
         }
-        self.sending.keep(number, listing, message.len());
+        self.sending.register(number, listing, message.len());
         self.sending.out.say_encoded(&message)
     }
 
-    fn fail(&self, place: &Place, name: &[u8], loss: Loss) -> Result<(), Broken> {
-        self.sending.out.say(&FromSender::Failed { dir: place.number, name, loss }, &[])
+    fn fail(&self, listed: &ListedDir, name: &[u8], loss: Loss) -> Result<(), Broken> {
+        self.sending.out.say(&FromSender::Failed { dir: listed.number, name, loss }, &[])
     }
 
     /// Returns the number of the device that something is on.
@@ -334,15 +341,16 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 }
 
-impl Group {
-    fn record<'g>(&'g self, window: &'g Window) -> Record<'g> {
-        let names = self.names.iter().map(|&index| window.get(index).name.to_bytes()).collect();
+impl ListedInode {
+    fn record<'g>(&'g self, batch: &'g Batch) -> Record<'g> {
+        let names = self.names.iter().map(|&index| batch.get(index).name.to_bytes()).collect();
         let mut content = None;
         let item = match &self.what {
-            What::Dir(number) => Item::Dir(*number),
-            What::Other(facts, hint) => {
+            InodeInfo::Dir(number) => Item::Dir(*number),
+            InodeInfo::Other(facts, hint) => {
                 let (meta, attributes, target) = &**facts;
-                let known = |hint: &'g Hint| Content { digest: hint.digest, also: &hint.also };
+                let known =
+                    |hint: &'g ContentHint| Content { digest: hint.digest, also: &hint.also };
                 content = hint.as_ref().map(known);
                 Item::Other(facts_of(*meta, attributes), target)
             }
@@ -351,22 +359,23 @@ impl Group {
     }
 
     /// Keeps the ACLs alone; returns whether there was more.
-    fn leave_attributes(&mut self, place: &Place, window: &Window) -> bool {
-        let (What::Other(facts, _), Some(&index)) = (&mut self.what, self.names.first()) else {
+    fn keep_only_acls(&mut self, listed: &ListedDir, batch: &Batch) -> bool {
+        let (InodeInfo::Other(facts, _), Some(&index)) = (&mut self.what, self.names.first())
+        else {
             return false;
         };
-        let acls = place.dir.child_acls(window.get(index).name);
+        let acls = listed.dir.child_acls(batch.get(index).name);
         let had_more = !facts.1.is_partial();
         facts.1 = Attributes::new(acls.unwrap_or_default(), true);
         had_more
     }
 
-    fn bytes(&self, window: &Window) -> usize {
+    fn bytes(&self, batch: &Batch) -> usize {
         let names: usize =
-            self.names.iter().map(|&index| window.get(index).name.to_bytes().len() + 1).sum();
+            self.names.iter().map(|&index| batch.get(index).name.to_bytes().len() + 1).sum();
         let facts = match &self.what {
-            What::Dir(_) => 0,
-            What::Other(facts, hint) => {
+            InodeInfo::Dir(_) => 0,
+            InodeInfo::Other(facts, hint) => {
                 let values = facts.1.all().iter().map(|(name, value)| name.len() + value.len());
                 let hint = hint.as_ref().map_or(0, |hint| hint.digest.len() + hint.also.len());
                 values.sum::<usize>() + facts.2.len() + 48 + hint
@@ -377,7 +386,7 @@ impl Group {
 }
 
 /// Returns what is known of a name without reading it.
-fn look_at(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
+fn inspect(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
     let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
     if stat.kind == Kind::Dir {
         return Ok((stat, Attributes::default(), Vec::new()));
@@ -393,20 +402,24 @@ fn look_at(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> 
 }
 
 /// Opens a directory of the source.
-pub(crate) fn open(held: &mut Held, top: &Dir, node: &Arc<Node>) -> std::io::Result<Rc<Dir>> {
-    if let Some(dir) = held.get(Side::Source, node) {
+pub(crate) fn open_source_dir(
+    dir_cache: &mut DirCache,
+    top: &Dir,
+    node: &Arc<DirNode>,
+) -> std::io::Result<Rc<Dir>> {
+    if let Some(dir) = dir_cache.get(Side::Source, node) {
         return Ok(dir);
     }
     let dir = match node.parent() {
         None => top.open_child(c"."),
-        Some(parent) => match held.get(Side::Source, parent) {
+        Some(parent) => match dir_cache.get(Side::Source, parent) {
             Some(dir) => dir.open_child(node.name()),
             None => top.open_below(&node.path()),
         },
     };
     let dir = dir?;
     dir.list_quietly();
-    Ok(held.put(Side::Source, node, dir))
+    Ok(dir_cache.put(Side::Source, node, dir))
 }
 
 fn facts_of(meta: Meta, attributes: &Attributes) -> Facts<'_> {

@@ -5,38 +5,39 @@ use std::sync::Arc;
 
 use wire::{Broken, Loss, Outgoing};
 
-use super::{Far, Lost, MOST_DIRS, Next, Room, Said};
-use crate::model::dir_node::Node;
+use super::{BufferSpace, DirLoss, DirMessage, MAX_DIRS, NextStep, Session};
+use crate::model::dir_node::DirNode;
 
-fn far() -> Arc<Far> {
+fn session() -> Arc<Session> {
     let nowhere = File::options().write(true).open("/dev/null").expect("there");
-    Far::new(Arc::new(Outgoing::new(nowhere)))
+    Session::new(Arc::new(Outgoing::new(nowhere)))
 }
 
 #[test]
 fn there_are_only_so_many_directories() {
     for is_lost in [false, true] {
-        let far = far();
-        for number in 0..2 * MOST_DIRS as u64 {
+        let session = session();
+        for number in 0..2 * MAX_DIRS as u64 {
             if is_lost {
-                far.lost(number, &Lost::Failed(Node::top()));
+                session.dir_lost(number, &DirLoss::Failed(DirNode::top()));
             } else {
-                far.listed(number, Node::top());
+                session.dir_listed(number, DirNode::top());
             }
         }
-        assert_eq!(far.dirs().expected.len(), MOST_DIRS);
+        assert_eq!(session.dirs().expected.len(), MAX_DIRS);
         assert!(
-            far.connection.is_broken() && matches!(far.connection.why(), Some(Broken::Nonsense(_)))
+            session.connection.is_broken()
+                && matches!(session.connection.why(), Some(Broken::Nonsense(_)))
         );
     }
 }
 
 #[test]
 fn nothing_comes_behind_the_end() {
-    let far = far();
-    let closed = || Said::Closed(Loss::Vanished, Room::default());
-    assert!(matches!(far.heard(7, closed()), Ok(Next::Nothing)));
-    assert!(matches!(far.heard(7, closed()), Err(Broken::Nonsense(_))));
-    assert!(matches!(far.listed(7, Node::top()), Next::Close(_, Loss::Vanished)));
-    assert!(far.dirs().expected.is_empty());
+    let session = session();
+    let closed = || DirMessage::Closed(Loss::Vanished, BufferSpace::default());
+    assert!(matches!(session.dir_message(7, closed()), Ok(NextStep::Wait)));
+    assert!(matches!(session.dir_message(7, closed()), Err(Broken::Nonsense(_))));
+    assert!(matches!(session.dir_listed(7, DirNode::top()), NextStep::Close(_, Loss::Vanished)));
+    assert!(session.dirs().expected.is_empty());
 }
