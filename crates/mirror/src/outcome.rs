@@ -1,9 +1,7 @@
 //! What came of a mirroring, and what changes on the way.
 
-use crate::model::change::Action;
-use crate::model::change::CreatedEntry;
-use crate::model::reason::Problem;
-use crate::model::reason::Reason;
+use crate::model::change::{Action, CreatedEntry};
+use crate::model::reason::{Problem, Reason};
 use fsops::Kind;
 use wire::{LeftOut, Spared, Summary};
 

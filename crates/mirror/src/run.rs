@@ -9,15 +9,11 @@ use runtime::{Interrupted, Progress, Stage};
 use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
 
 use crate::engine::job::Job;
-use crate::engine::task::Arrival;
-use crate::engine::task::Task;
+use crate::engine::task::{Arrival, Task};
 use crate::engine::worker::Worker;
-use crate::model::dir_node::CHANGED;
-use crate::model::dir_node::DRY_RUN_ONLY;
-use crate::model::dir_node::DirNode;
+use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
 use crate::model::metadata_support::ClampedTimes;
-use crate::outcome::Outcome;
-use crate::outcome::Removal;
+use crate::outcome::{Outcome, Removal};
 use crate::remote::receiver::session::Session;
 use crate::roots::Roots;
 use crate::{Consent, Options, User};
@@ -37,7 +33,7 @@ pub fn mirror(
     let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
     let Stat { inode, device, .. } = source.top.stat;
     let start = Task::MirrorDir { inode, node: roots.top() };
-    let job = Job::new(roots, options, progress, user.on_change, (start, device), None);
+    let job = Job::new(roots, options, progress, user.on_change, start, device, None);
     job.limit_pool();
     let mut outcome = Outcome::default();
     let pool = WorkerPool { disk: &job.disk, threads: options.threads, pieces: None };
@@ -58,9 +54,21 @@ pub fn receive(
     options: &Options,
     progress: &Progress,
     user: User<'_>,
-    connection: (&mut Incoming<File>, &Arc<Outgoing<File>>),
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
 ) -> (Outcome, Result<(), Broken>) {
-    receive_for(roots, options, progress, user, (false, None), connection)
+    let audience = Audience { user, asks_sender: false, running_totals: None };
+    receive_for(roots, options, progress, audience, incoming, out)
+}
+
+/// Whom a receiver reports to and asks.
+pub(crate) struct Audience<'a> {
+    /// The user on this host.
+    pub(crate) user: User<'a>,
+    /// Whether the user of the sender is asked before anything is deleted, instead of `user.consent`.
+    pub(crate) asks_sender: bool,
+    /// Where to keep the counts so far.
+    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
 }
 
 /// Does the same for a user here, or if `asks_sender` for one on the sender's side, and keeps `so_far` what has come
@@ -69,9 +77,9 @@ pub(crate) fn receive_for(
     roots: &Roots,
     options: &Options,
     progress: &Progress,
-    user: User<'_>,
-    (asks_sender, running_totals): (bool, Option<&Mutex<Summary>>),
-    (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
+    Audience { user, asks_sender, running_totals }: Audience<'_>,
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
 ) -> (Outcome, Result<(), Broken>) {
     progress.enter(Stage::Mirror);
     let session = Session::new(Arc::clone(out));
@@ -82,7 +90,7 @@ pub(crate) fn receive_for(
         Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(Arrival::Dir(0, top)) };
     let session = Some(session);
     let mut job =
-        Job::new(roots, options, progress, user.on_change, (start, device), session.clone());
+        Job::new(roots, options, progress, user.on_change, start, device, session.clone());
     job.running_totals = running_totals;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
@@ -113,7 +121,7 @@ pub(crate) fn receive_for(
         let incoming = Mutex::new((incoming, &mut ended));
         let ask = |removal: &Removal| {
             let (incoming, ended) = &mut *incoming.lock().unwrap_or_else(PoisonError::into_inner);
-            let answer = ask_sender(removal, progress, (incoming, out));
+            let answer = ask_sender(removal, progress, incoming, out);
             answer.unwrap_or_else(|broken| {
                 **ended = Err(broken);
                 false
@@ -130,7 +138,8 @@ pub(crate) fn receive_for(
 fn ask_sender(
     removal: &Removal,
     progress: &Progress,
-    (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
+    incoming: &mut Incoming<File>,
+    out: &Outgoing<File>,
 ) -> Result<bool, Broken> {
     let Removal { entries, names, ref some, source, unchanged } = *removal;
     let some = some.iter().map(Vec::as_slice).collect();

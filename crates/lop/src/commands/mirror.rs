@@ -106,9 +106,9 @@ impl Run<'_> {
         let not_into = place.map_or(Ok(None), |place| source.check_place(&place));
         let not_into = not_into.map_err(refused)?;
         self.carry_out(Some(&source), &mut |user| {
-            let talk = connection.talk();
+            let (incoming, out) = connection.talk();
             let (outcome, ended) =
-                mirror::push(&source, not_into, &options, progress, user, (talk.0, talk.1));
+                mirror::push(&source, not_into, &options, progress, user, incoming, out);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
@@ -121,8 +121,8 @@ impl Run<'_> {
         let open = self.open(wire::Role::Send, host, roots.place());
         let (mut connection, _) = host.connect(self.args, &open).inspect_err(|_| roots.undo())?;
         self.carry_out(None, &mut |user| {
-            let talk = connection.talk();
-            let (outcome, ended) = mirror::receive(&roots, &options, progress, user, talk);
+            let (incoming, out) = connection.talk();
+            let (outcome, ended) = mirror::receive(&roots, &options, progress, user, incoming, out);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }

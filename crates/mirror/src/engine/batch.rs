@@ -16,8 +16,7 @@ use crate::Options;
 use crate::model::attributes::Attributes;
 use crate::model::content::ContentHint;
 use crate::model::dir_node::DirNode;
-use crate::model::selection::is_quarantine;
-use crate::model::selection::selects;
+use crate::model::selection::{is_quarantine, selects};
 use crate::model::temp_name::is_temp_name;
 use crate::remote::receiver::connection::ListingCredit;
 
@@ -73,6 +72,15 @@ pub(crate) enum Precedence {
     Next,
     /// The destination has a directory of that name, which may have to stay.
     Last,
+}
+
+/// How much memory a batch of remote names needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchSizes {
+    pub(crate) remote_entries: usize,
+    pub(crate) names: usize,
+    /// Bytes of all names, each with its NUL.
+    pub(crate) name_bytes: usize,
 }
 
 /// What a name is in the source.
@@ -133,12 +141,13 @@ impl Batch {
 
     /// Returns one with the number that the sender has it by, and room for so many records, names, and bytes of these.
     pub(crate) fn of_remote(
-        (listing, credit): (u64, ListingCredit),
-        (remote_entries, names, bytes): (usize, usize, usize),
+        listing: u64,
+        credit: ListingCredit,
+        BatchSizes { remote_entries, names, name_bytes }: BatchSizes,
     ) -> Batch {
         Batch {
             items: Vec::with_capacity(names),
-            names: Vec::with_capacity(bytes),
+            names: Vec::with_capacity(name_bytes),
             remote_entries: Vec::with_capacity(remote_entries),
             listing,
             _credit: Some(credit),

@@ -13,12 +13,10 @@ use fsops::{File, Stat};
 
 use crate::engine::disk_probe as probe;
 use crate::engine::entry::Entry;
-use crate::engine::task::DeferredCopy;
-use crate::engine::task::Task;
+use crate::engine::task::{DeferredCopy, Task};
 use crate::engine::worker::Worker;
 use crate::model::change::Differences;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
+use crate::model::settled::{Failure, Settled};
 
 /// Files that are put off, and names that wait for one of them to have another, before no more directories are
 /// listed; each takes some 400 bytes at most, and holds its directory.

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fsops::{Dir, DirBuffer, Kind};
 use hashbrown::HashTable;
 
-use crate::model::temp_name::is_temp_name;
-use crate::model::temp_name::temp_name_prefix;
+use crate::model::temp_name::{is_temp_name, temp_name_prefix};
 
 /// The names of a directory.
 #[derive(Debug, Default)]

@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsops::{Kind, Stat};
 
-use crate::engine::batch::Batch;
-use crate::engine::batch::Precedence;
-use crate::engine::dest_listing::DestEntry;
-use crate::engine::dest_listing::DestListing;
+use crate::engine::batch::{Batch, Precedence};
+use crate::engine::dest_listing::{DestEntry, DestListing};
 use crate::model::dir_node::DirNode;
 
 /// A directory whose names are being dealt with.
@@ -74,10 +72,20 @@ pub(crate) struct Waiter {
     pub(crate) index: usize,
 }
 
+/// Where the sender finds a name again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListingPosition {
+    /// The number of the listing.
+    pub(crate) listing: u64,
+    /// The name's index in the listing.
+    pub(crate) position: u32,
+}
+
 impl Waiter {
     /// Returns the number of the listing that the sender has it in, and its place there.
-    pub(crate) fn listing_position(&self) -> (u64, u32) {
-        (self.shared.batch.listing, self.shared.batch.position(self.index))
+    pub(crate) fn listing_position(&self) -> ListingPosition {
+        let SharedBatch { batch, .. } = &*self.shared;
+        ListingPosition { listing: batch.listing, position: batch.position(self.index) }
     }
 }
 

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use device::{Probe, spread};
 use runtime::ThreadUsage;
 
-use crate::engine::task::DeferredCopy;
-use crate::engine::task::Task;
+use crate::engine::task::{DeferredCopy, Task};
 use crate::engine::worker::Worker;
 
 /// Files that are put off before there is a trial: twice what it needs, as some are cached.

@@ -5,12 +5,9 @@ use std::sync::Arc;
 
 use fsops::Kind;
 
-use crate::engine::batch::BatchItem;
-use crate::engine::batch::RemoteEntry;
+use crate::engine::batch::{BatchItem, RemoteEntry};
 use crate::engine::dest_listing::DestEntry;
-use crate::engine::dir_state::DirState;
-use crate::engine::dir_state::SharedBatch;
-use crate::engine::dir_state::Waiter;
+use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::model::temp_name::TempNames;
 
 /// A name that is dealt with.

@@ -66,7 +66,8 @@ impl<'a> Job<'a> {
         options: &'a Options,
         progress: &'a Progress,
         on_change: Option<OnChange<'a>>,
-        (start, device): (Task, u64),
+        start: Task,
+        device: u64,
         remote: Option<Arc<Session>>,
     ) -> Job<'a> {
         Job {

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use fsops::Stat;
 
-use crate::engine::dir_state::DirState;
-use crate::engine::dir_state::NameWork;
-use crate::engine::dir_state::SharedBatch;
-use crate::engine::dir_state::Waiter;
+use crate::engine::dir_state::{DirState, NameWork, SharedBatch, Waiter};
 use crate::engine::entry::Entry;
 use crate::model::change::Differences;
 use crate::model::dir_node::DirNode;
@@ -56,7 +53,16 @@ pub(crate) enum Arrival {
     /// A small file.
     SmallFile(Box<SmallFile>),
     /// A file that is like one that was found, and whether it was at rest.
-    SameContent(Box<(PendingRequest, Stat, bool)>),
+    SameContent(Box<SameContent>),
+}
+
+/// A file of the source that has the content of a file that was found at the destination.
+#[derive(Debug)]
+pub(crate) struct SameContent {
+    pub(crate) pending: PendingRequest,
+    pub(crate) stat: Stat,
+    /// Whether the source did not change while it was read.
+    pub(crate) is_stable: bool,
 }
 
 /// A file that came as a whole.

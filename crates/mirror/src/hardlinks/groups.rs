@@ -18,10 +18,7 @@ use walk::Names;
 
 use crate::engine::dir_state::Waiter;
 use crate::hardlinks::inode_set::InodeSet;
-use crate::hardlinks::table::GroupTable;
-use crate::hardlinks::table::LinkGroup;
-use crate::hardlinks::table::SourceInode;
-use crate::hardlinks::table::UNCOUNTED;
+use crate::hardlinks::table::{GroupTable, LinkGroup, SourceInode, UNCOUNTED};
 use crate::model::dir_node::DirNode;
 use crate::model::settled::DestInode;
 

@@ -8,15 +8,10 @@ use fsops::{FileKey, Kind, Op, Stat};
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::hardlinks::groups::GroupState;
-use crate::hardlinks::groups::Leader;
+use crate::hardlinks::groups::{GroupState, Leader};
 use crate::hardlinks::table::SourceInode;
-use crate::model::change::Action;
-use crate::model::change::CreatedEntry;
-use crate::model::change::Differences;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
-use crate::model::settled::destination;
+use crate::model::change::{Action, CreatedEntry, Differences};
+use crate::model::settled::{Failure, Settled, destination};
 use crate::outcome::Outcome;
 use crate::reconcile::put_in_place::name_exists;
 

@@ -8,8 +8,7 @@ use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::change::Differences;
 use crate::model::metadata_support::MetadataSupport;
-use crate::model::settled::Failure;
-use crate::model::settled::destination;
+use crate::model::settled::{Failure, destination};
 
 impl Worker<'_> {
     /// Compares what has a name on both sides.
@@ -24,8 +23,7 @@ impl Worker<'_> {
             return Ok(differences);
         }
         let node = &entry.dir.node;
-        differences.time =
-            differences.time && self.time_differs(node, stat.mtime, (now.mtime, now.device));
+        differences.time = differences.time && self.time_differs(node, stat.mtime, now);
         let to = self.open(Side::Destination, &entry.dir.node);
         let to = to.map_err(destination(Op::Open))?;
         differences.content |= match stat.kind {

@@ -11,16 +11,11 @@ use crate::engine::dir_state::DirState;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::dir_node::CHANGED;
-use crate::model::dir_node::DirNode;
-use crate::model::ownership::Owner;
-use crate::model::ownership::mode_after_chown;
+use crate::model::dir_node::{CHANGED, DirNode};
+use crate::model::ownership::{Owner, mode_after_chown};
 use crate::model::reason::Reason;
-use crate::model::settled::DestInode;
-use crate::model::settled::Failure;
-use crate::model::settled::destination;
-use crate::reconcile::copy_bytes::Proof;
-use crate::reconcile::copy_bytes::copy_failure;
+use crate::model::settled::{DestInode, Failure, destination};
+use crate::reconcile::copy_bytes::{Proof, copy_failure};
 
 /// A file that keeps changing is copied as it was the last time.
 const MAX_RETRIES: usize = 2;

@@ -2,6 +2,7 @@
 //! a limit if there is one; and read back.
 
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{File, NewFile, Op, Stat};
@@ -9,8 +10,7 @@ use fsops::{File, NewFile, Op, Stat};
 use crate::engine::dir_state::DirState;
 use crate::engine::worker::Worker;
 use crate::model::reason::Reason;
-use crate::model::settled::Failure;
-use crate::model::settled::destination;
+use crate::model::settled::{Failure, destination};
 
 /// Files up to this size are read and written by one call each.
 const MAX_SINGLE_CALL_BYTES: u64 = 192 << 10;
@@ -54,12 +54,12 @@ impl Worker<'_> {
         }
         let has_holes = stat.allocated < stat.size;
         if stat.size <= MAX_SINGLE_CALL_BYTES && !has_holes {
-            return self.copy_data_range((source, new), (0, stat.size), CopyMethod::Buffered);
+            return self.copy_data_range(source, new, 0..stat.size, CopyMethod::Buffered);
         }
         let mut at = 0;
-        while let Some((from, to)) = next_data_range(source, stat, at)? {
-            self.copy_data_range((source, new), (from, to), CopyMethod::InKernel)?;
-            at = to;
+        while let Some(data) = next_data_range(source, stat, at)? {
+            self.copy_data_range(source, new, data.clone(), CopyMethod::InKernel)?;
+            at = data.end;
         }
         if at < stat.size { new.set_size(stat.size) } else { Ok(()) }
     }
@@ -67,10 +67,12 @@ impl Worker<'_> {
     /// Copies the bytes from one place to another.
     pub(crate) fn copy_data_range(
         &mut self,
-        (source, new): (&File, &NewFile),
-        (mut at, end): (u64, u64),
+        source: &File,
+        new: &NewFile,
+        range: Range<u64>,
         method: CopyMethod,
     ) -> io::Result<()> {
+        let Range { start: mut at, end } = range;
         let mut in_kernel = method != CopyMethod::Buffered;
         while at < end {
             if self.stopped() {
@@ -87,7 +89,7 @@ impl Worker<'_> {
             in_kernel = copied.is_some();
             let copied = match copied {
                 Some(copied) => copied,
-                None => self.copy_buffered((source, new), at, step_bytes)?,
+                None => self.copy_buffered(source, new, at, step_bytes)?,
             };
             if copied == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
@@ -103,7 +105,8 @@ impl Worker<'_> {
     /// Copies some bytes by reading and writing them.
     fn copy_buffered(
         &mut self,
-        (source, new): (&File, &NewFile),
+        source: &File,
+        new: &NewFile,
         at: u64,
         most: u64,
     ) -> io::Result<u64> {
@@ -175,14 +178,14 @@ pub(crate) fn next_data_range(
     source: &File,
     stat: &Stat,
     at: u64,
-) -> io::Result<Option<(u64, u64)>> {
+) -> io::Result<Option<Range<u64>>> {
     if at >= stat.size {
         return Ok(None);
     }
     let Some(from) = source.next_data(at)?.filter(|&from| from < stat.size) else {
         return Ok(None);
     };
-    Ok(Some((from, source.next_hole(from)?.min(stat.size))))
+    Ok(Some(from..source.next_hole(from)?.min(stat.size)))
 }
 
 /// Returns how copying bytes failed; who asked to stop need not be told.

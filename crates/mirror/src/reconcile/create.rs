@@ -9,18 +9,11 @@ use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::change::Action;
-use crate::model::change::Change;
-use crate::model::change::CreatedEntry;
-use crate::model::change::Differences;
+use crate::model::change::{Action, Change, CreatedEntry, Differences};
 use crate::model::dir_node::CHANGED;
-use crate::model::ownership::Owner;
-use crate::model::ownership::mode_after_chown;
+use crate::model::ownership::{Owner, mode_after_chown};
 use crate::model::reason::Reason;
-use crate::model::settled::DestInode;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
-use crate::model::settled::destination;
+use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::reconcile::put_in_place::name_exists;
 use crate::remote::receiver::pending::Basis;
 
@@ -102,8 +95,7 @@ impl Worker<'_> {
         };
         created.map_err(|e| self.creation_failure(entry, &to, Op::Create, e))?;
         let wanted = self.source_attributes(entry);
-        let dressed =
-            wanted.and_then(|wanted| self.set_metadata(entry, (&to, made), stat, &wanted));
+        let dressed = wanted.and_then(|wanted| self.set_metadata(entry, &to, made, stat, &wanted));
         let placed = dressed.and_then(|()| {
             if replaces { self.put_in_place(entry, &to, made, None) } else { Ok(()) }
         });
@@ -123,18 +115,20 @@ impl Worker<'_> {
     fn set_metadata(
         &mut self,
         entry: Entry<'_>,
-        (dir, made): (&Dir, &CStr),
+        dir: &Dir,
+        made: &CStr,
         stat: &Stat,
         wanted: &Attributes,
     ) -> Result<(), Failure> {
         let now = dir.stat_child(made).map_err(destination(Op::Stat))?;
-        self.set_metadata_from(entry, (dir, made), stat, &now, wanted)
+        self.set_metadata_from(entry, dir, made, stat, &now, wanted)
     }
 
     fn set_metadata_from(
         &mut self,
         entry: Entry<'_>,
-        (dir, made): (&Dir, &CStr),
+        dir: &Dir,
+        made: &CStr,
         stat: &Stat,
         now: &Stat,
         wanted: &Attributes,
@@ -181,7 +175,7 @@ impl Worker<'_> {
             let to = self.open(Side::Destination, &entry.dir.node);
             let to = to.map_err(destination(Op::Open))?;
             let wanted = self.source_attributes(entry)?;
-            self.set_metadata_from(entry, (&to, entry.name), stat, now, &wanted)?;
+            self.set_metadata_from(entry, &to, entry.name, stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
         let (what, path) = (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
@@ -233,8 +227,7 @@ impl Worker<'_> {
     /// Returns how a file of that tree differs, as far as its metadata tell.
     fn differs_from_base(&mut self, entry: Entry<'_>, stat: &Stat, dest: &Stat) -> Differences {
         let mut differences = self.compare_metadata(entry.dir.node.support(), stat, dest);
-        let time = (dest.mtime, dest.device);
-        differences.time = differences.time && self.time_differs(&entry.dir.node, stat.mtime, time);
+        differences.time = differences.time && self.time_differs(&entry.dir.node, stat.mtime, dest);
         differences
     }
 

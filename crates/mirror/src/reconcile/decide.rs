@@ -10,27 +10,16 @@ use wire::{Broken, LeftOut};
 
 use crate::engine::batch::BatchItem;
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::DirState;
-use crate::engine::dir_state::SharedBatch;
-use crate::engine::dir_state::Waiter;
+use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::hardlinks::groups::GroupState;
-use crate::hardlinks::groups::Leader;
-use crate::hardlinks::groups::birth_tag;
+use crate::hardlinks::groups::{GroupState, Leader, birth_tag};
 use crate::hardlinks::table::SourceInode;
-use crate::model::change::CreatedEntry;
-use crate::model::change::Differences;
-use crate::model::dir_node::CHANGED;
-use crate::model::dir_node::DRY_RUN_ONLY;
-use crate::model::dir_node::DirNode;
+use crate::model::change::{CreatedEntry, Differences};
+use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
 use crate::model::reason::Reason;
-use crate::model::selection::is_quarantine;
-use crate::model::selection::selects;
-use crate::model::settled::DestInode;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
-use crate::model::settled::destination;
+use crate::model::selection::{is_quarantine, selects};
+use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::remote::receiver::pending::Basis;
 use crate::remote::receiver::session::DirLoss;
 
@@ -45,7 +34,7 @@ impl Worker<'_> {
             return session.connection.break_off(Broken::Nonsense("a name that is to be left out"));
         }
         if self.is_own(&entry.dir.node, entry.name) {
-            return self.skip_own(entry, (inode, is_dir));
+            return self.skip_own(entry, inode, is_dir);
         }
         if is_dir {
             return self.add_dir(entry, inode);
@@ -62,7 +51,7 @@ impl Worker<'_> {
     }
 
     /// Leaves out a name that belongs to lop itself.
-    fn skip_own(&mut self, entry: Entry<'_>, (inode, is_dir): (u64, bool)) {
+    fn skip_own(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
         if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
             self.give_up_dir(&session, inode, &DirLoss::LeftOut);
         }
@@ -274,7 +263,7 @@ impl Worker<'_> {
         }
         recreate |= shared && differences.any();
         if !recreate && differences.time && self.may_reuse(entry, stat) {
-            return self.update_time(entry, stat, (&dir, now), differences);
+            return self.update_time(entry, stat, &dir, now, differences);
         }
         if recreate || differences.time && stat.kind == Kind::File {
             return self.make(entry, stat, Some(differences));
@@ -299,7 +288,8 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
-        (dir, now): (&Dir, Stat),
+        dir: &Dir,
+        now: Stat,
         differences: Differences,
     ) -> Result<Settled, Failure> {
         if entry.remote.is_some() {

@@ -9,35 +9,24 @@ use std::sync::atomic::Ordering::Release;
 use fsops::{Dir, Kind, Op, Stat, Volume, Xattr};
 use wire::LeftOut;
 
-use crate::engine::dest_listing::DestEntry;
-use crate::engine::dest_listing::DestListing;
+use crate::engine::dest_listing::{DestEntry, DestListing};
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::DirState;
-use crate::engine::dir_state::DirTraits;
+use crate::engine::dir_state::{DirState, DirTraits};
 use crate::engine::estimate::count_subtree;
 use crate::engine::job::Job;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::change::Action;
-use crate::model::change::Change;
-use crate::model::change::Differences;
-use crate::model::dir_node::CHANGED;
-use crate::model::dir_node::DRY_RUN_ONLY;
-use crate::model::dir_node::DirMetadata;
-use crate::model::dir_node::DirNode;
-use crate::model::dir_node::EXISTS;
-use crate::model::dir_node::HAS_TEMP_NAME;
-use crate::model::dir_node::REPLACES_OTHER;
+use crate::model::change::{Action, Change, Differences};
+use crate::model::dir_node::{
+    CHANGED, DRY_RUN_ONLY, DirMetadata, DirNode, EXISTS, HAS_TEMP_NAME, REPLACES_OTHER,
+};
 use crate::model::metadata_support::MetadataSupport;
-use crate::model::ownership::Owner;
-use crate::model::ownership::mode_after_chown;
+use crate::model::ownership::{Owner, mode_after_chown};
 use crate::model::reason::Reason;
 use crate::model::selection::selects;
-use crate::model::settled::Failure;
-use crate::model::settled::destination;
+use crate::model::settled::{Failure, destination};
 use crate::model::temp_name::is_temp_name;
-use crate::reconcile::put_in_place::check_still_ours;
-use crate::reconcile::put_in_place::name_exists;
+use crate::reconcile::put_in_place::{check_still_ours, name_exists};
 use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::session::Entered;
 
@@ -307,9 +296,8 @@ impl Worker<'_> {
             self.compare_metadata(metadata.support, &metadata.stat, &now)
         });
         if let Some(now) = now {
-            let times = (now.mtime, now.device);
             differences.time =
-                differences.time && self.time_differs(node, metadata.stat.mtime, times);
+                differences.time && self.time_differs(node, metadata.stat.mtime, &now);
             let to = self.open(Side::Destination, node).map_err(destination(Op::Open))?;
             differences.xattrs = self.set_dir_metadata(&to, node, metadata)?;
             if node.is(HAS_TEMP_NAME) {

@@ -12,19 +12,12 @@ use fsops::{NewFile, Stat, Time, Volume};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::worker::Worker;
-use crate::model::dir_node::CHANGED;
-use crate::model::dir_node::DirNode;
-use crate::model::dir_node::SUPPORT_PROBED;
-use crate::model::metadata_support::EARLIEST_PROBED;
-use crate::model::metadata_support::EXACT_NS;
-use crate::model::metadata_support::LATEST_PROBED;
-use crate::model::metadata_support::MetadataSupport;
-use crate::model::metadata_support::PROBE_TIME;
-use crate::model::metadata_support::TIME_STEPS_NS;
-use crate::model::metadata_support::TimeRange;
-use crate::model::metadata_support::round_down;
-use crate::model::ownership::Owner;
-use crate::model::ownership::Privileges;
+use crate::model::dir_node::{CHANGED, DirNode, SUPPORT_PROBED};
+use crate::model::metadata_support::{
+    EARLIEST_PROBED, EXACT_NS, LATEST_PROBED, MetadataSupport, PROBE_TIME, TIME_STEPS_NS,
+    TimeRange, round_down,
+};
+use crate::model::ownership::{Owner, Privileges};
 
 /// Permissions that are tried one after the other.
 const PROBE_MODES: [u32; 2] = [0o640, 0o701];
@@ -44,12 +37,8 @@ impl Worker<'_> {
     }
 
     /// Returns whether the time of something at the destination is none that the source's has become there.
-    pub(crate) fn time_differs(
-        &mut self,
-        node: &Arc<DirNode>,
-        of: Time,
-        (now, device): (Time, u64),
-    ) -> bool {
+    pub(crate) fn time_differs(&mut self, node: &Arc<DirNode>, of: Time, dest: &Stat) -> bool {
+        let (now, device) = (dest.mtime, dest.device);
         if of == now {
             return false;
         }

@@ -14,11 +14,9 @@ use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::DirState;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::model::dir_node::DRY_RUN_ONLY;
-use crate::model::dir_node::DirNode;
+use crate::model::dir_node::{DRY_RUN_ONLY, DirNode};
 use crate::model::reason::Reason;
-use crate::model::settled::Failure;
-use crate::model::settled::destination;
+use crate::model::settled::{Failure, destination};
 
 impl Worker<'_> {
     /// Renames `part` to its own name, unless it has to wait for that until a directory is gone which is in its way.

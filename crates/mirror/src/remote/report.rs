@@ -10,16 +10,12 @@ use fsops::{FileKey, Kind};
 use runtime::{Progress, Stage};
 use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
 
-use crate::model::change::Action;
-use crate::model::change::Change;
-use crate::model::change::Differences;
-use crate::model::reason::Problem;
-use crate::model::reason::Reason;
+use crate::model::change::{Action, Change, Differences};
+use crate::model::reason::{Problem, Reason};
 use crate::outcome::Outcome;
-use crate::remote::sender::send_to;
-use crate::roots::Roots;
-use crate::roots::Source;
-use crate::run::receive_for;
+use crate::remote::sender::{ReportingUser, send_to};
+use crate::roots::{Roots, Source};
+use crate::run::{Audience, receive_for};
 use crate::{Options, User};
 
 /// How often the other side is told how far it is.
@@ -36,7 +32,8 @@ pub fn push(
     options: &Options,
     progress: &Progress,
     user: User<'_>,
-    talk: (&mut Incoming<File>, &Outgoing<File>),
+    incoming: &mut Incoming<File>,
+    out: &Outgoing<File>,
 ) -> (Outcome, Result<(), Broken>) {
     let received = RefCell::new((Outcome::default(), false));
     let on_message = |message: &FromReceiver<'_>| {
@@ -72,7 +69,15 @@ pub fn push(
         }
     };
     let consent = user.consent.unwrap_or(&|_| true);
-    let ended = send_to(source, not_into, options, progress, talk, Some((&on_message, consent)));
+    let ended = send_to(
+        source,
+        not_into,
+        options,
+        progress,
+        incoming,
+        out,
+        Some(ReportingUser { on_message: &on_message, consent }),
+    );
     let (mut outcome, stopped) = received.into_inner();
     outcome.is_lower_bound = ended.is_err() && !stopped;
     // Who was told to stop over there has ended the conversation.
@@ -98,8 +103,10 @@ pub fn receive_and_report(
     roots: &Roots,
     options: &Options,
     progress: &Progress,
-    (Reports { lists, asks }, text): (Reports, &dyn Fn(&Reason) -> String),
-    (incoming, out): (&mut Incoming<File>, &Arc<Outgoing<File>>),
+    Reports { lists, asks }: Reports,
+    text: &dyn Fn(&Reason) -> String,
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
 ) -> Result<(), Broken> {
     let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
     let tell = |change: &Change| {
@@ -121,8 +128,8 @@ pub fn receive_and_report(
             }
         });
         let user = if lists { User::reporting_to(&tell) } else { User::default() };
-        let reports = (asks, Some(&running_totals));
-        let received = receive_for(roots, options, progress, user, reports, (incoming, out));
+        let audience = Audience { user, asks_sender: asks, running_totals: Some(&running_totals) };
+        let received = receive_for(roots, options, progress, audience, incoming, out);
         is_done.store(true, Relaxed);
         reporter.thread().unpark();
         received
@@ -215,9 +222,7 @@ impl Differences {
 mod tests {
     use fsops::Kind;
 
-    use crate::model::change::Action;
-    use crate::model::change::Change;
-    use crate::model::change::Differences;
+    use crate::model::change::{Action, Change, Differences};
 
     #[test]
     fn what_is_heard_of_a_change_is_what_was_said() {

@@ -37,6 +37,13 @@ const READERS: usize = 2;
 /// Who is told what the receiver says besides its requests.
 pub(crate) type OnMessage<'a> = &'a dyn Fn(&FromReceiver<'_>);
 
+/// The user of a push: the receiver reports to this side.
+#[derive(Clone, Copy)]
+pub(crate) struct ReportingUser<'a> {
+    pub(crate) on_message: OnMessage<'a>,
+    pub(crate) consent: Consent<'a>,
+}
+
 /// A tree that is sent.
 pub(crate) struct SendJob<'a> {
     pub(crate) source: &'a Source,
@@ -96,9 +103,10 @@ pub fn send(
     not_into: Option<FileKey>,
     options: &Options,
     progress: &Progress,
-    talk: (&mut Incoming<File>, &Outgoing<File>),
+    incoming: &mut Incoming<File>,
+    out: &Outgoing<File>,
 ) -> Result<(), Broken> {
-    send_to(source, not_into, options, progress, talk, None)
+    send_to(source, not_into, options, progress, incoming, out, None)
 }
 
 /// Sends a tree to a receiver that, if somebody hears it, reports what came of it, and may ask before it removes
@@ -108,8 +116,9 @@ pub(crate) fn send_to(
     not_into: Option<FileKey>,
     options: &Options,
     progress: &Progress,
-    (incoming, out): (&mut Incoming<File>, &Outgoing<File>),
-    user: Option<(OnMessage<'_>, Consent<'_>)>,
+    incoming: &mut Incoming<File>,
+    out: &Outgoing<File>,
+    user: Option<ReportingUser<'_>>,
 ) -> Result<(), Broken> {
     progress.enter(Stage::Mirror);
     let sending = SendJob {
@@ -131,10 +140,8 @@ pub(crate) fn send_to(
         for _ in 0..READERS {
             scope.spawn(|| sending.run(|| FileReader::new(&sending).run()));
         }
-        let received = sending.receive_requests(
-            incoming,
-            user.map_or(&|_| (), |(receive_requests, _)| receive_requests),
-        );
+        let received =
+            sending.receive_requests(incoming, user.map_or(&|_| (), |user| user.on_message));
         sending.end();
         received
     });
@@ -149,14 +156,14 @@ pub(crate) fn send_to(
     }
     out.say(&FromSender::Bye { matched: options.matched() }, &[])?;
     out.flush()?;
-    let Some((receive_requests, consent)) = user else { return Ok(()) };
+    let Some(ReportingUser { on_message, consent }) = user else { return Ok(()) };
     loop {
         let message = incoming.next(&|| progress.poll_stop())?;
         let (said, _) = decode::<FromReceiver<'_>>(message)?;
-        receive_requests(&said);
+        on_message(&said);
         match said {
-            FromReceiver::Ask(request_arrived) => {
-                out.say(&FromSender::Consent { given: consent(&request_arrived.into()) }, &[])?;
+            FromReceiver::Ask(removal) => {
+                out.say(&FromSender::Consent { given: consent(&removal.into()) }, &[])?;
                 out.flush()?;
             }
             FromReceiver::Finished(_) => return Ok(()),
@@ -166,8 +173,8 @@ pub(crate) fn send_to(
 }
 
 impl From<wire::Removal<'_>> for Removal {
-    fn from(request_arrived: wire::Removal<'_>) -> Removal {
-        let wire::Removal { entries, names, some, source, unchanged } = request_arrived;
+    fn from(removal: wire::Removal<'_>) -> Removal {
+        let wire::Removal { entries, names, some, source, unchanged } = removal;
         let some = some.into_iter().map(<[u8]>::to_vec).collect();
         Removal { entries, names, some, source, unchanged }
     }
@@ -191,7 +198,7 @@ impl SendJob<'_> {
     fn receive_requests(
         &self,
         incoming: &mut Incoming<File>,
-        receive_requests: OnMessage<'_>,
+        on_message: OnMessage<'_>,
     ) -> Result<(), Broken> {
         loop {
             if !incoming.has_more() {
@@ -205,7 +212,7 @@ impl SendJob<'_> {
                     self.enqueue_request(request, window, item, have)?;
                 }
                 FromReceiver::Release { window } => self.release(window)?,
-                said => receive_requests(&said),
+                said => on_message(&said),
             }
         }
     }

@@ -15,25 +15,17 @@ use wire::Have;
 
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
-use crate::engine::task::Arrival;
+use crate::engine::task::{Arrival, SameContent};
 use crate::engine::worker::Worker;
-use crate::model::change::Action;
-use crate::model::change::CreatedEntry;
-use crate::model::change::Differences;
-use crate::model::content::ContentCandidate;
-use crate::model::content::ContentHolder;
-use crate::model::content::MIN_REUSED_BYTES;
+use crate::model::change::{Action, CreatedEntry, Differences};
+use crate::model::content::{ContentCandidate, ContentHolder, MIN_REUSED_BYTES};
 use crate::model::selection::selects;
-use crate::model::settled::DestInode;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
-use crate::model::settled::destination;
+use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::model::temp_name::is_temp_name;
-use crate::reconcile::copy::CopiedContent;
-use crate::reconcile::copy::NewCopy;
+use crate::reconcile::copy::{CopiedContent, NewCopy};
 use crate::reconcile::copy_bytes::Proof;
+use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::Basis;
-use crate::remote::receiver::pending::PendingRequest;
 use crate::reuse::contents::Lookup;
 
 /// Files that are looked at in search of one content.
@@ -90,7 +82,7 @@ impl Worker<'_> {
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
             let Some(found) = self.open_holder(&holder, stat.size) else { continue };
             let settled = if entry.remote.is_some() {
-                self.request_unless_same(entry, replaces, (holder, found), digest)?
+                self.request_unless_same(entry, replaces, holder, found, digest)?
             } else {
                 self.reuse_local(entry, stat, replaces, &holder, &found)?
             };
@@ -149,7 +141,8 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         replaces: Option<Differences>,
-        (holder, found): (ContentHolder, FoundFile),
+        holder: ContentHolder,
+        found: FoundFile,
         wanted: Option<[u8; 32]>,
     ) -> Result<Option<Settled>, Failure> {
         let length = found.stat.size;
@@ -177,7 +170,7 @@ impl Worker<'_> {
         }
         let source = self.open_source_file(entry)?;
         let inode = if supports_clones {
-            self.clone_file(entry, stat, replaces, (&found.file, &source))?
+            self.clone_file(entry, stat, replaces, &found.file, &source)?
         } else if self.is_unchanged_copy(&source, &found.file, stat)? {
             self.adopt(entry, found)?
         } else {
@@ -225,10 +218,11 @@ impl Worker<'_> {
         entry: Entry<'_>,
         stat: &Stat,
         replaces: Option<Differences>,
-        (file, source): (&File, &File),
+        file: &File,
+        source: &File,
     ) -> Result<Option<DestInode>, Failure> {
         let mut new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
-        let ended = self.finish_clone(entry, &mut new_copy, stat, (file, source));
+        let ended = self.finish_clone(entry, &mut new_copy, stat, file, source);
         if !matches!(ended, Ok(Some(_))) {
             new_copy.undo();
         }
@@ -240,7 +234,8 @@ impl Worker<'_> {
         entry: Entry<'_>,
         new_copy: &mut NewCopy,
         stat: &Stat,
-        (file, source): (&File, &File),
+        file: &File,
+        source: &File,
     ) -> Result<Option<DestInode>, Failure> {
         if !new_copy.file.clone_from(file).map_err(destination(Op::Write))? {
             return Ok(None);
@@ -309,14 +304,10 @@ impl Worker<'_> {
 
     /// Makes a file of the one that a digest was sent of, which is that of the source's; asks for all of it if that
     /// is not there any more.
-    pub(crate) fn reuse_requested(
-        &mut self,
-        pending: &PendingRequest,
-        stat: &Stat,
-        is_stable: bool,
-    ) {
+    pub(crate) fn reuse_requested(&mut self, same: &SameContent) {
+        let SameContent { pending, .. } = same;
         let entry = pending.entry();
-        let settled = match self.reuse_remote(pending, stat, is_stable) {
+        let settled = match self.reuse_remote(same) {
             Ok(None) => self.request_whole(pending),
             Ok(Some(inode)) => Ok(Settled::Done(inode)),
             Err(failure) => Err(failure),
@@ -325,12 +316,9 @@ impl Worker<'_> {
         self.release_dir(&pending.waiter.shared.dir);
     }
 
-    fn reuse_remote(
-        &mut self,
-        pending: &PendingRequest,
-        stat: &Stat,
-        is_stable: bool,
-    ) -> Result<Option<DestInode>, Failure> {
+    fn reuse_remote(&mut self, same: &SameContent) -> Result<Option<DestInode>, Failure> {
+        let SameContent { pending, stat, is_stable } = same;
+        let is_stable = *is_stable;
         let (Basis::Candidate(candidate), Some(have)) = (&pending.basis, pending.have) else {
             return Ok(None);
         };
@@ -347,7 +335,11 @@ impl Worker<'_> {
             let mut new_copy = self.begin_copy(entry, stat, pending.replaces.is_some())?;
             let filled = self.copy_prefix(&found.file, &new_copy, &have);
             let ended = filled.and_then(|()| {
-                self.finish_remote_copy(entry, &mut new_copy, (*stat, is_stable, Some(have.digest)))
+                self.finish_remote_copy(
+                    entry,
+                    &mut new_copy,
+                    ReceivedContent { stat: *stat, is_stable, digest: Some(have.digest) },
+                )
             });
             match ended {
                 Ok(made) => inode = Some(made),
@@ -363,9 +355,9 @@ impl Worker<'_> {
     }
 
     /// Leaves it to a worker to do that.
-    pub(crate) fn enqueue_reuse(&mut self, pending: PendingRequest, stat: Stat, is_stable: bool) {
+    pub(crate) fn enqueue_reuse(&mut self, same: SameContent) {
         if let Some(session) = self.job.remote.clone() {
-            self.enqueue(&session, Arrival::SameContent(Box::new((pending, stat, is_stable))));
+            self.enqueue(&session, Arrival::SameContent(Box::new(same)));
         }
     }
 

@@ -15,13 +15,10 @@ use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::change::Differences;
 use crate::model::reason::Reason;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
-use crate::model::settled::destination;
+use crate::model::settled::{Failure, Settled, destination};
 use crate::model::temp_name::is_temp_name;
 use crate::reconcile::copy::NewCopy;
-use crate::reconcile::copy_bytes::CopyMethod;
-use crate::reconcile::copy_bytes::next_data_range;
+use crate::reconcile::copy_bytes::{CopyMethod, next_data_range};
 use crate::remote::receiver::pending::Basis;
 
 /// Bytes for which it pays to read them here, and there, and to wait for the answer.
@@ -83,7 +80,8 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
-        (basis, have): (&Basis, &Have),
+        basis: &Basis,
+        have: &Have,
     ) -> Result<NewCopy, Failure> {
         let file = self.open_basis(entry, basis)?;
         let new_copy = self.begin_temp_copy(entry, stat)?;
@@ -147,9 +145,9 @@ impl Worker<'_> {
         };
         let stat = file.stat().map_err(destination(Op::Stat))?;
         let mut at = 0;
-        while let Some((from, to)) = next_data_range(file, &stat, at).map_err(failed())? {
-            let to = to.min(have.length);
-            self.copy_data_range((file, &new_copy.file), (from, to), CopyMethod::WithinDestination)
+        while let Some(data) = next_data_range(file, &stat, at).map_err(failed())? {
+            let (from, to) = (data.start, data.end.min(have.length));
+            self.copy_data_range(file, &new_copy.file, from..to, CopyMethod::WithinDestination)
                 .map_err(failed())?;
             at = to.max(from);
             if at >= have.length {

@@ -18,10 +18,7 @@ use std::path::Path;
 use fsops::{Ctimes, Dir, DirBuffer, Kind, Stat, Time, Volume};
 
 use crate::model::temp_name::TempNames;
-use crate::roots::Refusal;
-use crate::roots::Roots;
-use crate::roots::Source;
-use crate::roots::TopDir;
+use crate::roots::{Refusal, Roots, Source, TopDir};
 
 /// How many entries of two directories are compared to find out whether the directories are the same.
 const MAX_COMPARED: usize = 16;

@@ -7,8 +7,7 @@ use std::io;
 
 use fsops::{DirBuffer, Kind};
 
-use crate::roots::Refusal;
-use crate::roots::Source;
+use crate::roots::{Refusal, Source};
 
 impl Source {
     /// Refuses a source that is empty or has only directories. The search ends at the first other entry.

@@ -14,8 +14,7 @@ use std::io;
 use fsops::{Dir, DirBuffer, DirItem, Kind, Stat, Time};
 use runtime::Progress;
 
-use crate::roots::Roots;
-use crate::roots::TopDir;
+use crate::roots::{Roots, TopDir};
 
 /// How much two modification times of one directory differ at most, in seconds: some file systems keep whole or even
 /// seconds.

@@ -78,7 +78,7 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
         scope.spawn(move || {
             let (out, progress, mut asks) =
                 (Outgoing::new(heard), Progress::default(), Incoming::new(asks));
-            mirror::send(&source, None, &one(), &progress, (&mut asks, &out)).expect("sent");
+            mirror::send(&source, None, &one(), &progress, &mut asks, &out).expect("sent");
         });
         let listener = scope.spawn(move || {
             let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
@@ -96,7 +96,8 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
             &one(),
             &Progress::default(),
             mirror::User::default(),
-            (&mut again, &out),
+            &mut again,
+            &out,
         );
         ended.expect("received");
         listener.join().expect("no panic")
@@ -210,7 +211,7 @@ fn replay_with(
         let mut says = Incoming::new(OwnedFd::from(says).into());
         let progress = Progress::default();
         let (_, ended) =
-            mirror::receive(&roots, options, &progress, mirror::User::default(), (&mut says, &out));
+            mirror::receive(&roots, options, &progress, mirror::User::default(), &mut says, &out);
         drop(says);
         ended
     });
@@ -389,7 +390,7 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
     let sender = thread::spawn(move || {
         let (out, progress, mut asks) =
             (Outgoing::new(heard), Progress::default(), Incoming::new(OwnedFd::from(asks).into()));
-        mirror::send(&source, None, &one(), &progress, (&mut asks, &out))
+        mirror::send(&source, None, &one(), &progress, &mut asks, &out)
     });
     let listener = thread::spawn(move || {
         let mut all = Vec::new();

@@ -36,8 +36,7 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
         let sender = scope.spawn(|| {
             let end = to_receiver.try_clone().expect("copied");
             let out = Outgoing::new(File::from(OwnedFd::from(to_receiver)));
-            let talk = (&mut asked, &out);
-            let sent = mirror::send(&source, None, &with(1), &send_progress, talk);
+            let sent = mirror::send(&source, None, &with(1), &send_progress, &mut asked, &out);
             end.shutdown(Shutdown::Write).expect("it is open");
             sent.is_err()
         });
@@ -51,7 +50,8 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
             &deleting(),
             &progress,
             mirror::User::default(),
-            (&mut said, &out),
+            &mut said,
+            &out,
         );
         out.close();
         let has_stopped = sender.join().expect("no panic");
@@ -99,8 +99,7 @@ fn received(
     thread::scope(|scope| {
         scope.spawn(|| meanwhile(&progress));
         let out = Arc::new(Outgoing::new(to_sender));
-        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), (&mut said, &out))
-            .1
+        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), &mut said, &out).1
     })
 }
 
@@ -130,13 +129,11 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
             let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
-            let talk = (&mut asked, &out);
-            mirror::send(&source, None, &with(1), &progress, talk).expect("sent");
+            mirror::send(&source, None, &with(1), &progress, &mut asked, &out).expect("sent");
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let progress = Progress::default();
-        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), (&mut said, &out))
-            .0
+        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), &mut said, &out).0
     });
     assert!(outcome.source_failed && outcome.failed > 0, "{outcome:?}");
     assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
@@ -162,8 +159,7 @@ fn what_had_come_of_a_file_stays_when_one_stops() {
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
                 let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
-                let talk = (&mut asked, &out);
-                let _ended = mirror::send(&source, None, &with(1), &progress, talk);
+                let _ended = mirror::send(&source, None, &with(1), &progress, &mut asked, &out);
             });
             let end = to_sender.try_clone().expect("copied");
             let ended = received(&place, (said, OwnedFd::from(to_sender).into()), |progress| {

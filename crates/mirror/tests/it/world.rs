@@ -238,8 +238,7 @@ fn through_pipes(
         let sender = scope.spawn(move || {
             let out = Outgoing::new(to_receiver);
             let progress = Progress::default();
-            let talk = (&mut asked, &out);
-            mirror::send(&source, place, options, &progress, talk)
+            mirror::send(&source, place, options, &progress, &mut asked, &out)
                 .map(|()| progress.bytes_read.load(Relaxed))
         });
         let out = Arc::new(Outgoing::new(to_sender));
@@ -249,7 +248,8 @@ fn through_pipes(
             options,
             &progress,
             mirror::User::reporting_to(tell),
-            (&mut said, &out),
+            &mut said,
+            &out,
         );
         out.close();
         let sent = sender.join().expect("no panic");

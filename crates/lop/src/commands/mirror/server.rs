@@ -77,7 +77,7 @@ fn send(
     };
     options.content_hints = open.reuse.then(|| remembered(settings, Some(source.absolute()), None));
     answer(out, &Answer::Ready(None))?;
-    mirror::send(&source, not_into, &options, progress, (incoming, out))
+    mirror::send(&source, not_into, &options, progress, incoming, out)
 }
 
 fn receive(
@@ -98,7 +98,7 @@ fn receive(
     answer(out, &Answer::Ready(roots.place()))?;
     let text = |reason: &Reason| reason_text(reason);
     let reports = Reports { lists: open.lists, asks: open.asks };
-    mirror::receive_and_report(&roots, &options, progress, (reports, &text), (incoming, out))
+    mirror::receive_and_report(&roots, &options, progress, reports, &text, incoming, out)
 }
 
 fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {

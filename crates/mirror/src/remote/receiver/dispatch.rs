@@ -9,37 +9,35 @@ use fsops::{Kind, Op, Stat};
 use wire::{Have, Loss};
 
 use crate::engine::dir_cache::Side;
-use crate::engine::dir_state::DirState;
-use crate::engine::dir_state::NameWork;
-use crate::engine::dir_state::SharedBatch;
+use crate::engine::dir_state::{DirState, NameWork, SharedBatch};
 use crate::engine::entry::Entry;
 use crate::engine::estimate::SubtreeCount;
-use crate::engine::task::Arrival;
-use crate::engine::task::SmallFile;
-use crate::engine::task::Task;
+use crate::engine::task::{Arrival, SmallFile, Task};
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::Leader;
 use crate::model::change::Differences;
 use crate::model::dir_node::DirNode;
 use crate::model::reason::Reason;
-use crate::model::settled::DestInode;
-use crate::model::settled::Failure;
-use crate::model::settled::Settled;
-use crate::model::settled::destination;
-use crate::reconcile::copy::CopiedContent;
-use crate::reconcile::copy::NewCopy;
+use crate::model::settled::{DestInode, Failure, Settled, destination};
+use crate::reconcile::copy::{CopiedContent, NewCopy};
 use crate::reconcile::copy_bytes::Proof;
 use crate::reconcile::directory::child_state;
-use crate::remote::receiver::pending::Basis;
-use crate::remote::receiver::pending::PendingRequest;
-use crate::remote::receiver::pending::reason_of;
-use crate::remote::receiver::session::DirLoss;
-use crate::remote::receiver::session::DirMessage;
-use crate::remote::receiver::session::NextStep;
-use crate::remote::receiver::session::Session;
+use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of};
+use crate::remote::receiver::session::{DirLoss, DirMessage, NextStep, Session};
 
 /// Names that a worker takes at once of those that have waited.
 const MAX_WAITERS: usize = 128;
+
+/// What the sender said of a file whose bytes are at the destination now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceivedContent {
+    /// The metadata of the source when it was read.
+    pub(crate) stat: Stat,
+    /// Whether the source did not change while it was read.
+    pub(crate) is_stable: bool,
+    /// BLAKE3 of the content, if the copy is to be verified.
+    pub(crate) digest: Option<[u8; 32]>,
+}
 
 impl Worker<'_> {
     /// Has something put in line, before this worker waits for anything.
@@ -70,7 +68,7 @@ impl Worker<'_> {
             Arrival::SmallFile(file) => {
                 self.write_small_file(file);
             }
-            Arrival::SameContent(like) => self.reuse_requested(&like.0, &like.1, like.2),
+            Arrival::SameContent(same) => self.reuse_requested(same),
         }
         self.share_waiters(session);
         self.process_waiters();
@@ -246,7 +244,11 @@ impl Worker<'_> {
     ) -> Result<DestInode, Failure> {
         let mut new_copy = self.begin_copy(entry, stat, replaces)?;
         let digest = Some(blake3::hash(b"").into());
-        let ended = self.finish_remote_copy(entry, &mut new_copy, (*stat, true, digest));
+        let ended = self.finish_remote_copy(
+            entry,
+            &mut new_copy,
+            ReceivedContent { stat: *stat, is_stable: true, digest },
+        );
         ended.inspect_err(|_| new_copy.undo())
     }
 
@@ -258,7 +260,7 @@ impl Worker<'_> {
         } else if stat.kind != Kind::File || stat.size != bytes.len() as u64 {
             Err(Failure::Failed(Reason::Changed))
         } else {
-            let filled = (*stat, *is_stable, *digest);
+            let filled = ReceivedContent { stat: *stat, is_stable: *is_stable, digest: *digest };
             self.begin_copy(entry, stat, pending.replaces.is_some()).and_then(|mut new_copy| {
                 let written = new_copy.file.write_at(bytes, 0).map_err(destination(Op::Write));
                 let ended =
@@ -274,7 +276,7 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         new_copy: &mut NewCopy,
-        (stat, is_stable, digest): (Stat, bool, Option<[u8; 32]>),
+        ReceivedContent { stat, is_stable, digest }: ReceivedContent,
     ) -> Result<DestInode, Failure> {
         let attributes = self.source_attributes(entry)?;
         let proof = Proof::Digest(digest);
@@ -354,7 +356,11 @@ impl Worker<'_> {
         let filled = self.fill_from(entry.dir, &new_copy.file, &source, &now);
         let ended = filled.and_then(|(_, is_stable)| {
             let digest = self.job.options.verify.then(|| self.digest(&source, stat.size));
-            self.finish_remote_copy(entry, &mut new_copy, (*stat, is_stable, digest.transpose()?))
+            self.finish_remote_copy(
+                entry,
+                &mut new_copy,
+                ReceivedContent { stat: *stat, is_stable, digest: digest.transpose()? },
+            )
         });
         let inode = ended.inspect_err(|_| new_copy.undo())?;
         self.record_created(entry, stat, replaces);

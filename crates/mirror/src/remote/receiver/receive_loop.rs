@@ -12,28 +12,19 @@ use device::WaitMeter;
 use fsops::{Kind, Op, Stat, Xattr};
 use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
 
-use crate::engine::batch::Batch;
-use crate::engine::batch::RemoteEntry;
-use crate::engine::task::Arrival;
-use crate::engine::task::SmallFile;
+use crate::engine::batch::{Batch, BatchSizes, RemoteEntry};
+use crate::engine::task::{Arrival, SameContent, SmallFile};
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
 use crate::model::content::ContentHint;
 use crate::model::reason::Reason;
-use crate::model::settled::DestInode;
-use crate::model::settled::Failure;
-use crate::model::settled::destination;
+use crate::model::settled::{DestInode, Failure, destination};
 use crate::outcome::Outcome;
 use crate::reconcile::copy::NewCopy;
-use crate::remote::receiver::connection::BufferSpace;
-use crate::remote::receiver::connection::ListingCredit;
-use crate::remote::receiver::pending::Basis;
-use crate::remote::receiver::pending::PendingRequest;
-use crate::remote::receiver::pending::reason_of;
-use crate::remote::receiver::pending::stat_of;
-use crate::remote::receiver::session::DirMessage;
-use crate::remote::receiver::session::Entered;
-use crate::remote::receiver::session::Session;
+use crate::remote::receiver::connection::{BufferSpace, ListingCredit};
+use crate::remote::receiver::dispatch::ReceivedContent;
+use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of};
+use crate::remote::receiver::session::{DirMessage, Entered, Session};
 use crate::reuse::resume::MIN_RESUMED_BYTES;
 
 /// Bytes that a directory takes besides what was said of it.
@@ -259,7 +250,7 @@ impl Worker<'_> {
         let replaces = pending.replaces.is_some();
         let new_copy = match have {
             _ if stat.kind != Kind::File => Err(Failure::Failed(Reason::Changed)),
-            Some(have) => self.begin_copy_from_basis(entry, stat, (&pending.basis, &have)),
+            Some(have) => self.begin_copy_from_basis(entry, stat, &pending.basis, &have),
             None => self.begin_copy(entry, stat, replaces),
         };
         match new_copy {
@@ -290,7 +281,8 @@ impl Worker<'_> {
         self.counted_bytes = incoming_file.received_bytes;
         if incoming_file.is_unchanged && matches!(incoming_file.pending.basis, Basis::Candidate(_))
         {
-            return self.enqueue_reuse(incoming_file.pending, incoming_file.stat, is_stable);
+            let IncomingFile { pending, stat, .. } = incoming_file;
+            return self.enqueue_reuse(SameContent { pending, stat, is_stable });
         }
         if incoming_file.is_unchanged {
             return self.conclude_unchanged(&incoming_file.pending);
@@ -299,7 +291,7 @@ impl Worker<'_> {
         let settled = match (incoming_file.failure.take(), &mut incoming_file.new_copy) {
             (None, Some(new_copy)) => {
                 let sized = new_copy.file.set_size(stat.size).map_err(destination(Op::Write));
-                let filled = (stat, is_stable, digest);
+                let filled = ReceivedContent { stat, is_stable, digest };
                 sized.and_then(|()| {
                     self.finish_remote_copy(incoming_file.pending.entry(), new_copy, filled)
                 })
@@ -382,8 +374,9 @@ fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Ba
     // Exactly, as up to a mebibyte of them waits.
     let all = || names.records.iter().flat_map(|record| &record.names);
     let bytes = all().map(|name| name.len() + 1).sum();
-    let sizes = (names.records.len(), all().count(), bytes);
-    let mut window = Batch::of_remote((names.window, credit), sizes);
+    let sizes =
+        BatchSizes { remote_entries: names.records.len(), names: all().count(), name_bytes: bytes };
+    let mut window = Batch::of_remote(names.window, credit, sizes);
     for record in &names.records {
         let mut all = Vec::with_capacity(record.names.len());
         for name in &record.names {

@@ -13,11 +13,10 @@ use fsops::Stat;
 use wire::{Broken, FromReceiver, Loss, Outgoing};
 
 use crate::engine::batch::Batch;
-use crate::engine::dir_state::DirState;
+use crate::engine::dir_state::{DirState, ListingPosition};
 use crate::model::attributes::Attributes;
 use crate::model::dir_node::DirNode;
-use crate::remote::receiver::connection::BufferSpace;
-use crate::remote::receiver::connection::Connection;
+use crate::remote::receiver::connection::{BufferSpace, Connection};
 use crate::remote::receiver::pending::PendingRequest;
 
 /// Directories that were listed and not begun: what a sender may have us remember.
@@ -250,11 +249,16 @@ impl Session {
     }
 
     /// Asks for a file.
-    pub(crate) fn request(&self, pending: PendingRequest, (window, item): (u64, u32)) {
+    pub(crate) fn request(&self, pending: PendingRequest, at: ListingPosition) {
         let have = pending.have;
         let request = self.requests.fetch_add(1, Relaxed);
         self.pending().insert(request, pending);
-        self.connection.say(&FromReceiver::Fetch { request, window, item, have });
+        self.connection.say(&FromReceiver::Fetch {
+            request,
+            window: at.listing,
+            item: at.position,
+            have,
+        });
     }
 
     /// Returns what was asked for with this number, which is free then.

@@ -11,16 +11,11 @@ use wire::{
 };
 
 use crate::engine::batch::Batch;
-use crate::engine::dir_cache::DirCache;
-use crate::engine::dir_cache::Side;
+use crate::engine::dir_cache::{DirCache, Side};
 use crate::model::attributes::Attributes;
-use crate::model::content::ContentHint;
-use crate::model::content::MIN_REUSED_BYTES;
+use crate::model::content::{ContentHint, MIN_REUSED_BYTES};
 use crate::model::dir_node::DirNode;
-use crate::remote::sender::SendJob;
-use crate::remote::sender::SentListing;
-use crate::remote::sender::loss_of;
-use crate::remote::sender::meta_of;
+use crate::remote::sender::{SendJob, SentListing, loss_of, meta_of};
 
 /// Bytes of names and attributes after which a listing is sent: so many that messages cost nothing, so few that
 /// the receiver soon has something to do.

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,11 +12,8 @@ use wire::{Broken, FromSender, Have, Loss, Op, PIECE};
 use crate::engine::dir_cache::DirCache;
 use crate::reconcile::copy::has_lost_last_name;
 use crate::reconcile::copy_bytes::next_data_range;
-use crate::remote::sender::ContentRequest;
-use crate::remote::sender::SendJob;
 use crate::remote::sender::lister::open_source_dir;
-use crate::remote::sender::loss_of;
-use crate::remote::sender::meta_of;
+use crate::remote::sender::{ContentRequest, SendJob, loss_of, meta_of};
 
 /// A file that keeps changing is sent as it was the last time.
 const MAX_RETRIES: usize = 2;
@@ -177,7 +175,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
             return Ok((0, fresh()));
         };
         let mut hasher = blake3::Hasher::new();
-        let read = self.read(file, (0, have.length), |_, _, bytes| {
+        let read = self.read(file, 0..have.length, |_, _, bytes| {
             hasher.update(bytes);
             Ok(())
         });
@@ -203,18 +201,18 @@ impl<'s, 'a> FileReader<'s, 'a> {
     ) -> Result<(), ReadStop> {
         let failed = |e: io::Error| ReadStop::Loss(loss_of(Op::Read, &e));
         let mut done = from;
-        while let Some((start, end)) = next_data_range(file, stat, done).map_err(failed)? {
+        while let Some(data) = next_data_range(file, stat, done).map_err(failed)? {
             if let Some(digest) = digest {
-                hash_zeros(digest, start - done);
+                hash_zeros(digest, data.start - done);
             }
-            self.read(file, (start, end), |sending, at, bytes| {
+            self.read(file, data.clone(), |sending, at, bytes| {
                 if let Some(digest) = digest {
                     digest.update(bytes);
                 }
                 throttle(sending, bytes.len())?;
                 sending.out.say(&FromSender::Piece { request, at }, bytes)
             })?;
-            done = end;
+            done = data.end;
         }
         if let Some(digest) = digest {
             hash_zeros(digest, stat.size - done);
@@ -226,10 +224,11 @@ impl<'s, 'a> FileReader<'s, 'a> {
     fn read(
         &mut self,
         file: &File,
-        (mut at, end): (u64, u64),
+        range: Range<u64>,
         mut take: impl FnMut(&SendJob<'a>, u64, &[u8]) -> Result<(), Broken>,
     ) -> Result<(), ReadStop> {
         self.buffer.resize(PIECE, 0);
+        let Range { start: mut at, end } = range;
         while at < end {
             let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(PIECE);
             if self.sending.is_over() {
