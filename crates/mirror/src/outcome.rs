@@ -155,9 +155,9 @@ impl Outcome {
     pub(crate) fn add_problem(&mut self, problem: impl FnOnce() -> Problem) {
         if self.problems.len() < MAX_PROBLEMS && self.problem_bytes < MAX_PROBLEM_BYTES {
             let problem = problem();
-            let said =
+            let text_bytes =
                 if let Reason::Remote { text, .. } = &problem.reason { text.len() } else { 0 };
-            self.problem_bytes += problem.path.len() + said;
+            self.problem_bytes += problem.path.len() + text_bytes;
             self.problems.push(problem);
         }
     }
@@ -170,11 +170,11 @@ impl Outcome {
     }
 
     pub(crate) fn add(&mut self, other: Outcome) {
-        let (mut sum, said) = (self.summary(), other.summary());
-        sum.add(&said);
-        sum.source_failed |= said.source_failed;
-        if said.spared > 0 {
-            sum.spared_why = said.spared_why;
+        let (mut sum, counts) = (self.summary(), other.summary());
+        sum.add(&counts);
+        sum.source_failed |= counts.source_failed;
+        if counts.spared > 0 {
+            sum.spared_why = counts.spared_why;
         }
         self.set_counts(&sum);
         self.has_files |= other.has_files;
@@ -222,34 +222,34 @@ impl Outcome {
     }
 
     /// Takes counts instead of its own.
-    pub(crate) fn set_counts(&mut self, said: &Summary) {
-        self.names = said.names;
-        self.files = said.files;
-        self.bytes = said.bytes;
-        self.dirs = said.dirs;
-        self.symlinks = said.symlinks;
-        self.specials = said.specials;
-        self.linked = said.linked;
-        self.reused = said.reused;
-        self.reused_bytes = said.reused_bytes;
-        self.adjusted = said.adjusted;
-        self.removed = said.removed;
-        self.kept = said.spared;
-        self.kept_entries = said.spared_entries;
-        self.link_limit_copies = said.split;
-        self.vanished = said.vanished;
-        self.left_out = said.left_out;
-        self.failed = said.failed;
-        self.unremoved = said.unremoved;
-        self.blocked = said.blocked;
-        self.missing = said.missing;
-        self.unread_dirs = said.unread;
-        self.kept_why = said.spared_why;
-        self.source_failed = said.source_failed;
-        self.no_owners = said.no_owners;
-        self.no_modes = said.no_modes;
-        self.first_time = said.first_time;
-        self.last_time = said.last_time;
+    pub(crate) fn set_counts(&mut self, counts: &Summary) {
+        self.names = counts.names;
+        self.files = counts.files;
+        self.bytes = counts.bytes;
+        self.dirs = counts.dirs;
+        self.symlinks = counts.symlinks;
+        self.specials = counts.specials;
+        self.linked = counts.linked;
+        self.reused = counts.reused;
+        self.reused_bytes = counts.reused_bytes;
+        self.adjusted = counts.adjusted;
+        self.removed = counts.removed;
+        self.kept = counts.spared;
+        self.kept_entries = counts.spared_entries;
+        self.link_limit_copies = counts.split;
+        self.vanished = counts.vanished;
+        self.left_out = counts.left_out;
+        self.failed = counts.failed;
+        self.unremoved = counts.unremoved;
+        self.blocked = counts.blocked;
+        self.missing = counts.missing;
+        self.unread_dirs = counts.unread;
+        self.kept_why = counts.spared_why;
+        self.source_failed = counts.source_failed;
+        self.no_owners = counts.no_owners;
+        self.no_modes = counts.no_modes;
+        self.first_time = counts.first_time;
+        self.last_time = counts.last_time;
     }
 }
 

@@ -137,7 +137,7 @@ pub enum Refusal {
     },
     /// The source may be inside the destination under a second path, and the test for that failed.
     #[error(
-        "cannot tell whether {} is inside {} by another_owner path, as no directory can be created dest",
+        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
         path.display(),
         destination.display()
     )]
@@ -150,16 +150,16 @@ pub enum Refusal {
         source: io::Error,
     },
     /// The destination is where lop keeps files that can be brought back.
-    #[error("the destination is where lop support files that can be brought back")]
+    #[error("the destination is where lop keeps files that can be brought back")]
     Quarantine,
     /// Another process mirrors to the same destination.
-    #[error("another_owner lop is at work on the destination")]
+    #[error("another lop is at work on the destination")]
     Locked,
     /// Another process mirrors to a directory that the destination is in.
-    #[error("another_owner lop is at work on {}, which the destination is in", .0.display())]
+    #[error("another lop is at work on {}, which the destination is in", .0.display())]
     LockedAbove(PathBuf),
     /// Another process mirrors to a directory that is in the destination.
-    #[error("another_owner lop is at work on a directory in the destination")]
+    #[error("another lop is at work on a directory in the destination")]
     LockedBelow,
 }
 
@@ -200,20 +200,20 @@ impl Source {
     fn check_destination(&self, dest: &TopDir) -> Result<(), Refusal> {
         self.check_not_source(dest.stat.key())?;
         let mounts = Mounts::read();
-        let [source, there_path] = [&self.top, dest].map(|top| top.absolute.as_os_str().as_bytes());
+        let [source, dest_path] = [&self.top, dest].map(|top| top.absolute.as_os_str().as_bytes());
         let is_inside = |source: &Option<Place>, dest: &Option<Place>| {
             source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
         // Another mount may show the source inside the destination.
-        let (mounted, mounted_there) = (mounts.place(source), mounts.place(there_path));
-        if is_inside(&mounted, &mounted_there) {
+        let (mounted, dest_mounted) = (mounts.place(source), mounts.place(dest_path));
+        if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
         }
         // So may FUSE file systems that name the directory that they show.
-        let (shown, shown_there) = (mounts.place_shown(source), mounts.place_shown(there_path));
-        let is_seen = is_inside(&shown, &mounted_there)
-            || is_inside(&mounted, &shown_there)
-            || is_inside(&shown, &shown_there);
+        let (shown, dest_shown) = (mounts.place_shown(source), mounts.place_shown(dest_path));
+        let is_seen = is_inside(&shown, &dest_mounted)
+            || is_inside(&mounted, &dest_shown)
+            || is_inside(&shown, &dest_shown);
         if is_seen { Err(self.aliased_inside(dest)) } else { Ok(()) }
     }
 

@@ -71,7 +71,7 @@ pub enum Reason {
     Remains,
     /// A directory of the destination looks like the source.
     #[error(
-        "may be the source under another_owner path, as it has the same entries and modification time; \
+        "may be the source under another path, as it has the same entries and modification time; \
          it stays; if it is a copy, remove it with 'lop purge'"
     )]
     MayBeSource,
@@ -95,7 +95,7 @@ pub enum Reason {
 
 fn spelled(other: Option<&CString>) -> String {
     other.map_or_else(
-        || "another_owner one".into(),
+        || "another one".into(),
         |other| other.as_bytes().escape_ascii().to_string(),
     )
 }

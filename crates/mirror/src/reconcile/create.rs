@@ -70,10 +70,10 @@ impl Worker<'_> {
         stat: &Stat,
         replaces: Option<Differences>,
     ) {
-        let what = if replaces.is_some() { Action::Replaced } else { Action::New };
+        let action = if replaces.is_some() { Action::Replaced } else { Action::New };
         let (kind, size) = (stat.kind, stat.size);
         let differences = replaces.unwrap_or_default();
-        self.record_made(entry, CreatedEntry { action: what, kind, size, to: None, differences });
+        self.record_made(entry, CreatedEntry { action, kind, size, to: None, differences });
     }
 
     /// Makes a symbolic link, a FIFO, a socket or a device.
@@ -178,10 +178,10 @@ impl Worker<'_> {
             self.set_metadata_from(entry, &to, entry.name, stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
-        let (what, path) = (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
+        let (action, path) = (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
         let kind = stat.kind;
         self.job.report(|| Change {
-            action: what,
+            action,
             path: path(),
             kind,
             size: None,
@@ -264,10 +264,10 @@ impl Worker<'_> {
                 Err(_) => return Ok(None),
             }
         }
-        let (what, differences) = (Action::Linked, replaces.unwrap_or_default());
+        let (action, differences) = (Action::Linked, replaces.unwrap_or_default());
         self.record_made(
             entry,
-            CreatedEntry { action: what, kind: Kind::File, size: 0, to: None, differences },
+            CreatedEntry { action, kind: Kind::File, size: 0, to: None, differences },
         );
         Ok(Some(DestInode::Known(dest.inode)))
     }

@@ -28,7 +28,7 @@ use crate::model::settled::{Failure, destination};
 use crate::model::temp_name::is_temp_name;
 use crate::reconcile::put_in_place::{check_still_ours, name_exists};
 use crate::remote::receiver::connection::BufferSpace;
-use crate::remote::receiver::session::Entered;
+use crate::remote::receiver::session::SourceDir;
 
 /// Rights of the owner, without which nothing can be put into a directory.
 const OWNER_ACCESS: u32 = 0o700;
@@ -72,7 +72,7 @@ impl Worker<'_> {
         };
         self.begin_at(
             node,
-            Entered { stat, attributes, is_listed: is_entered, space: BufferSpace::default() },
+            SourceDir { stat, attributes, is_listed: is_entered, space: BufferSpace::default() },
             traits,
             Some(volume),
         )
@@ -97,7 +97,7 @@ impl Worker<'_> {
         self.outcome.unread_dirs += 1;
         self.fail(node, b"", source(Op::Open)(refused));
         let attributes = Attributes::new(acls, true);
-        let entered = Entered { stat, attributes, is_listed: false, space: BufferSpace::default() };
+        let entered = SourceDir { stat, attributes, is_listed: false, space: BufferSpace::default() };
         self.begin_at(node, entered, DirTraits::default(), None)
     }
 
@@ -105,7 +105,7 @@ impl Worker<'_> {
     pub(crate) fn begin_remote(
         &mut self,
         node: &Arc<DirNode>,
-        entered: Entered,
+        entered: SourceDir,
     ) -> Result<Arc<DirState>, Reason> {
         let device = u16::try_from(entered.stat.device).unwrap_or(u16::MAX);
         self.begin_at(
@@ -120,11 +120,11 @@ impl Worker<'_> {
     fn begin_at(
         &mut self,
         node: &Arc<DirNode>,
-        entered: Entered,
+        entered: SourceDir,
         mut traits: DirTraits,
         volume: Option<Volume>,
     ) -> Result<Arc<DirState>, Reason> {
-        let Entered { stat, attributes, is_listed: is_entered, space: _space } = entered;
+        let SourceDir { stat, attributes, is_listed: is_entered, space: _space } = entered;
         let failed = |failure: Failure| failure.into_reason().unwrap_or(Reason::Changed);
         let to = self.begin_dest(node, &mut traits).map_err(failed)?;
         let mut dest_listing = DestListing::default();
@@ -308,12 +308,12 @@ impl Worker<'_> {
             self.report_adjusted(node, differences);
         } else if node.parent().is_some() {
             self.outcome.dirs += 1;
-            let (what, kind) = if node.is(REPLACES_OTHER) {
+            let (action, kind) = if node.is(REPLACES_OTHER) {
                 (Action::Replaced, true)
             } else {
                 (Action::New, false)
             };
-            self.report_dir(node, what, Differences { kind, ..Differences::default() });
+            self.report_dir(node, action, Differences { kind, ..Differences::default() });
         }
         Ok(())
     }
@@ -332,10 +332,10 @@ impl Worker<'_> {
         }
     }
 
-    fn report_dir(&self, node: &DirNode, what: Action, differences: Differences) {
+    fn report_dir(&self, node: &DirNode, action: Action, differences: Differences) {
         let change = || {
             let (path, kind) = (node.path(), Kind::Dir);
-            Change { action: what, path, kind, size: None, to: None, differences }
+            Change { action, path, kind, size: None, to: None, differences }
         };
         self.job.report(change);
     }

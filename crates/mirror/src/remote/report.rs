@@ -40,8 +40,8 @@ pub fn push(
         let (outcome, stopped) = &mut *received.borrow_mut();
         match message {
             FromReceiver::Changed(change) => {
-                if let Some(tell) = user.on_change {
-                    tell(&Change::received(change));
+                if let Some(on_change) = user.on_change {
+                    on_change(&Change::from_wire(change));
                 }
             }
             FromReceiver::Progress { names, bytes, removed, so_far: running_totals } => {
@@ -109,9 +109,9 @@ pub fn receive_and_report(
     out: &Arc<Outgoing<File>>,
 ) -> Result<(), Broken> {
     let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
-    let tell = |change: &Change| {
+    let on_change = |change: &Change| {
         // Who does not listen any more is found gone where messages are read.
-        let _unheard = out.say(&FromReceiver::Changed(change.message()), &[]);
+        let _unheard = out.say(&FromReceiver::Changed(change.to_wire()), &[]);
     };
     let (outcome, ended) = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
@@ -127,7 +127,7 @@ pub fn receive_and_report(
                 let _unheard = out.flush();
             }
         });
-        let user = if lists { User::reporting_to(&tell) } else { User::default() };
+        let user = if lists { User::reporting_to(&on_change) } else { User::default() };
         let audience = Audience { user, asks_sender: asks, running_totals: Some(&running_totals) };
         let received = receive_for(roots, options, progress, audience, incoming, out);
         is_done.store(true, Relaxed);
@@ -158,7 +158,7 @@ pub fn receive_and_report(
 }
 
 impl Change {
-    fn message(&self) -> wire::Change<'_> {
+    fn to_wire(&self) -> wire::Change<'_> {
         let action = match self.action {
             Action::New => wire::What::New,
             Action::Replaced => wire::What::Replaced,
@@ -181,7 +181,7 @@ impl Change {
         }
     }
 
-    fn received(message: &wire::Change<'_>) -> Change {
+    fn from_wire(message: &wire::Change<'_>) -> Change {
         let action = match message.what {
             wire::What::New => Action::New,
             wire::What::Replaced => Action::Replaced,
@@ -239,7 +239,7 @@ mod tests {
         ] {
             let (path, to) = (b"a\xff".to_vec(), Some(b"b".to_vec()));
             let change = Change { action, path, kind, size, to, differences };
-            let received = Change::received(&change.message());
+            let received = Change::from_wire(&change.to_wire());
             assert_eq!((received.action, received.kind, received.size), (action, kind, size));
             assert_eq!(
                 (received.path, received.to, received.differences),

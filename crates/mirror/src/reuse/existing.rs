@@ -286,18 +286,18 @@ impl Worker<'_> {
             return Ok(None);
         }
         let to = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
-        let part = self.job.temp_names.of(entry.name);
-        if to.link_name(&found.dir, &found.name, &part).is_err() {
+        let temp = self.job.temp_names.of(entry.name);
+        if to.link_name(&found.dir, &found.name, &temp).is_err() {
             return Ok(None);
         }
-        let is_it = to.stat_child(&part).is_ok_and(|now| now.same_content(&found.stat));
+        let is_it = to.stat_child(&temp).is_ok_and(|now| now.same_content(&found.stat));
         let placed = if is_it {
-            self.put_in_place(entry, &to, &part, Some(found.stat.key())).map(|()| true)
+            self.put_in_place(entry, &to, &temp, Some(found.stat.key())).map(|()| true)
         } else {
             Ok(false)
         };
         if !matches!(placed, Ok(true)) {
-            let _left = to.remove_name(&part);
+            let _left = to.remove_name(&temp);
         }
         Ok(placed?.then_some(DestInode::Known(found.stat.inode)))
     }

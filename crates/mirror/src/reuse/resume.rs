@@ -32,9 +32,9 @@ impl Worker<'_> {
         stat: &Stat,
         replaces: Option<Differences>,
     ) -> Result<Settled, Failure> {
-        let find_prefix =
+        let prefix =
             if stat.size < MIN_RESUMED_BYTES { None } else { self.find_prefix(entry, stat)? };
-        match find_prefix {
+        match prefix {
             Some((basis_name, have)) => {
                 let basis = Basis::Prefix(Box::new(basis_name));
                 self.request_content(entry, replaces, Some(have), basis)
@@ -52,7 +52,7 @@ impl Worker<'_> {
         let is_file = |dest: DestEntry| dest.kind == Kind::File;
         let dir = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
         let basis_name = match self.largest_temp_file(entry, &dir) {
-            Some(part) => part,
+            Some(temp) => temp,
             None if entry.dest.is_some_and(is_file) => entry.name.to_owned(),
             None => return Ok(None),
         };
@@ -68,9 +68,9 @@ impl Worker<'_> {
 
     /// Returns the temporary name under which a killed run has left the most of a file.
     fn largest_temp_file(&mut self, entry: Entry<'_>, dir: &Dir) -> Option<CString> {
-        let parts = entry.dir.dest_listing.temp_names_of(entry.name);
-        let files = parts.filter(|(_, dest)| dest.kind == Kind::File);
-        let sizes = files.filter_map(|(part, _)| Some((dir.stat_child(part).ok()?.size, part)));
+        let temp_names = entry.dir.dest_listing.temp_names_of(entry.name);
+        let files = temp_names.filter(|(_, dest)| dest.kind == Kind::File);
+        let sizes = files.filter_map(|(temp, _)| Some((dir.stat_child(temp).ok()?.size, temp)));
         let (_, largest) = sizes.max()?;
         (!self.is_of_other_run(&entry.dir.node)).then(|| largest.to_owned())
     }

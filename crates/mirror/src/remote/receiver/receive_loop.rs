@@ -24,7 +24,7 @@ use crate::reconcile::copy::NewCopy;
 use crate::remote::receiver::connection::{BufferSpace, ListingCredit};
 use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of};
-use crate::remote::receiver::session::{DirMessage, Entered, Session};
+use crate::remote::receiver::session::{DirMessage, SourceDir, Session};
 use crate::reuse::resume::MIN_RESUMED_BYTES;
 
 /// Bytes that a directory takes besides what was said of it.
@@ -58,10 +58,10 @@ impl Worker<'_> {
         meter: &mut WaitMeter<'_>,
     ) -> (Outcome, Result<(), Broken>) {
         let _guard = self.job.queue.close_on_panic();
-        let mut incoming_file = IncomingFiles::new();
+        let mut incoming_files = IncomingFiles::new();
         let progress = self.job.progress;
         let ended =
-            self.read_messages(session, incoming, &mut incoming_file).map_err(|why| match why {
+            self.read_messages(session, incoming, &mut incoming_files).map_err(|why| match why {
                 Broken::Stopped if !progress.poll_stop() => {
                     session.connection.why().unwrap_or(Broken::Lost)
                 }
@@ -69,7 +69,7 @@ impl Worker<'_> {
             });
         self.publish();
         for new_copy in
-            incoming_file.into_values().filter_map(|incoming_file| incoming_file.new_copy)
+            incoming_files.into_values().filter_map(|incoming_file| incoming_file.new_copy)
         {
             // The next run goes on with what is worth it.
             if !new_copy.file.stat().is_ok_and(|now| now.size >= MIN_RESUMED_BYTES) {
@@ -92,7 +92,7 @@ impl Worker<'_> {
         &mut self,
         session: &Arc<Session>,
         incoming: &mut Incoming<File>,
-        incoming_file: &mut IncomingFiles,
+        incoming_files: &mut IncomingFiles,
     ) -> Result<(), Broken> {
         let job = self.job;
         let mut listings = 0;
@@ -120,7 +120,7 @@ impl Worker<'_> {
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
                     let (stat, attributes) = (stat_of(&facts.meta), attributes_of(&facts));
                     let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
-                    let entered = Box::new(Entered { stat, attributes, is_listed, space });
+                    let entered = Box::new(SourceDir { stat, attributes, is_listed, space });
                     self.take_dir_message(session, dir, DirMessage::Entered(entered))?;
                 }
                 FromSender::Closed { dir, loss } => {
@@ -136,8 +136,8 @@ impl Worker<'_> {
                     let credit = session
                         .connection
                         .take_credit(names.window, wire::credit_of(length, all))?;
-                    let window = batch_of(&names, credit, job.options.content_hints.is_some())?;
-                    self.take_dir_message(session, names.dir, DirMessage::Names(window))?;
+                    let batch = batch_of(&names, credit, job.options.content_hints.is_some())?;
+                    self.take_dir_message(session, names.dir, DirMessage::Names(batch))?;
                 }
                 FromSender::Failed { dir, name, loss } => {
                     let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
@@ -160,27 +160,27 @@ impl Worker<'_> {
                 }
                 FromSender::Begin { request, meta, from } => {
                     let begun = self.begin_incoming(session.take_request(request)?, &meta, from)?;
-                    incoming_file.insert(request, begun);
+                    incoming_files.insert(request, begun);
                 }
                 FromSender::Piece { request, at } => {
-                    let incoming_file = incoming_of(incoming_file, request)?;
+                    let incoming_file = incoming_of(incoming_files, request)?;
                     write_piece(incoming_file, at, bytes)?;
                     incoming_file.received_bytes =
                         incoming_file.received_bytes.saturating_add(bytes.len() as u64);
                     job.progress.bytes_done.fetch_add(bytes.len() as u64, Relaxed);
                 }
                 FromSender::Again { request, meta } => {
-                    self.restart_incoming(incoming_of(incoming_file, request)?, &meta);
+                    self.restart_incoming(incoming_of(incoming_files, request)?, &meta);
                 }
                 FromSender::End { request, stable, digest } => {
-                    let ended = incoming_file.remove(&request).ok_or(UNREQUESTED)?;
+                    let ended = incoming_files.remove(&request).ok_or(UNREQUESTED)?;
                     self.finish_incoming(ended, stable, digest);
                     self.hand_over_waiters(session);
                 }
                 FromSender::Lost { request, loss } => {
                     let failure = reason_of(loss).map_or(Failure::Vanished, Failure::Failed);
                     self.outcome.vanished += u64::from(matches!(failure, Failure::Vanished));
-                    let lost = match incoming_file.remove(&request) {
+                    let lost = match incoming_files.remove(&request) {
                         Some(lost) => lost,
                         None => IncomingFile::nothing(session.take_request(request)?),
                     };
@@ -337,10 +337,10 @@ impl IncomingFile {
 const UNREQUESTED: Broken = Broken::Nonsense("bytes that nobody asked for");
 
 fn incoming_of(
-    incoming_file: &mut IncomingFiles,
+    incoming_files: &mut IncomingFiles,
     request: u64,
 ) -> Result<&mut IncomingFile, Broken> {
-    incoming_file.get_mut(&request).ok_or(UNREQUESTED)
+    incoming_files.get_mut(&request).ok_or(UNREQUESTED)
 }
 
 fn write_piece(incoming_file: &mut IncomingFile, at: u64, bytes: &[u8]) -> Result<(), Broken> {
@@ -376,7 +376,7 @@ fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Ba
     let bytes = all().map(|name| name.len() + 1).sum();
     let sizes =
         BatchSizes { remote_entries: names.records.len(), names: all().count(), name_bytes: bytes };
-    let mut window = Batch::of_remote(names.window, credit, sizes);
+    let mut batch = Batch::of_remote(names.window, credit, sizes);
     for record in &names.records {
         let mut all = Vec::with_capacity(record.names.len());
         for name in &record.names {
@@ -387,7 +387,7 @@ fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Ba
         match &record.item {
             Item::Dir(number) => {
                 for name in &all {
-                    window.add_dir(name, *number);
+                    batch.add_dir(name, *number);
                 }
             }
             Item::Other(facts, target) => {
@@ -399,9 +399,9 @@ fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Ba
                 let hint = record.content.as_ref().filter(|_| reuses);
                 let hint = hint.map(|content| Box::new(hint_of(content)));
                 let record = RemoteEntry { stat, attributes, target, hint };
-                window.add_remote(record, all.iter().map(CString::as_c_str));
+                batch.add_remote(record, all.iter().map(CString::as_c_str));
             }
         }
     }
-    Ok(window)
+    Ok(batch)
 }

@@ -50,7 +50,7 @@ struct Dirs {
 #[derive(Debug, Default)]
 struct ExpectedDir {
     node: Option<Arc<DirNode>>,
-    dir: Option<Box<Entered>>,
+    dir: Option<Box<SourceDir>>,
     was_entered: bool,
     dir_state: Option<Arc<DirState>>,
     /// What was said before it was begun.
@@ -71,7 +71,7 @@ pub(crate) enum DirLoss {
 
 /// What a directory of the source is like.
 #[derive(Debug)]
-pub(crate) struct Entered {
+pub(crate) struct SourceDir {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
     /// What is in it is mirrored too.
@@ -83,7 +83,7 @@ pub(crate) struct Entered {
 #[derive(Debug)]
 pub(crate) enum DirMessage {
     /// It is so.
-    Entered(Box<Entered>),
+    Entered(Box<SourceDir>),
     /// It cannot be gone into.
     Closed(Loss, BufferSpace),
     /// It has these names.
@@ -232,7 +232,7 @@ impl Session {
     }
 
     /// Takes what is known of a directory that is to be begun.
-    pub(crate) fn take_dir(&self, number: u64) -> Option<Box<Entered>> {
+    pub(crate) fn take_dir(&self, number: u64) -> Option<Box<SourceDir>> {
         self.dirs().expected.get_mut(&number)?.dir.take()
     }
 

@@ -46,14 +46,22 @@ struct ListedDir {
 
 /// An inode with its names here.
 struct ListedInode {
-    what: InodeInfo,
+    info: InodeInfo,
     /// Its names, as places in the window.
     names: Vec<usize>,
 }
 
 enum InodeInfo {
     Dir(u64),
-    Other(Box<(Meta, Attributes, Vec<u8>)>, Option<ContentHint>),
+    Other(Box<OtherInode>, Option<ContentHint>),
+}
+
+/// An inode that is no directory.
+struct OtherInode {
+    meta: Meta,
+    attributes: Attributes,
+    /// The target of a symbolic link.
+    target: Vec<u8>,
 }
 
 impl<'s, 'a> FileLister<'s, 'a> {
@@ -236,7 +244,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
     ) -> Result<usize, Broken> {
         let first = batch.get(from);
         let mut end = from + 1;
-        let what = if first.is_dir {
+        let info = if first.is_dir {
             InodeInfo::Dir(self.add_dir(listed, first.name))
         } else {
             let looked_at = inspect(&listed.dir, first.name);
@@ -250,7 +258,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
             // It has become one.
             if stat.kind == Kind::Dir {
                 let number = self.add_dir(listed, first.name);
-                groups.push(ListedInode { what: InodeInfo::Dir(number), names: vec![from] });
+                groups.push(ListedInode { info: InodeInfo::Dir(number), names: vec![from] });
                 return Ok(end);
             }
             if listed.is_synthetic && stat.kind == Kind::File && stat.size == 0 {
@@ -265,9 +273,9 @@ impl<'s, 'a> FileLister<'s, 'a> {
                 end += (end..batch.len()).take_while(is_named).take(MAX_LISTING_BYTES / 16).count();
             }
             let hint = self.hint(listed, first.name, &stat);
-            InodeInfo::Other(Box::new((meta_of(&stat, listed.device), attributes, target)), hint)
+            InodeInfo::Other(Box::new(OtherInode { meta: meta_of(&stat, listed.device), attributes, target }), hint)
         };
-        groups.push(ListedInode { what, names: (from..end).collect() });
+        groups.push(ListedInode { info, names: (from..end).collect() });
         Ok(end)
     }
 
@@ -340,10 +348,10 @@ impl ListedInode {
     fn record<'g>(&'g self, batch: &'g Batch) -> Record<'g> {
         let names = self.names.iter().map(|&index| batch.get(index).name.to_bytes()).collect();
         let mut content = None;
-        let item = match &self.what {
+        let item = match &self.info {
             InodeInfo::Dir(number) => Item::Dir(*number),
-            InodeInfo::Other(facts, hint) => {
-                let (meta, attributes, target) = &**facts;
+            InodeInfo::Other(inode, hint) => {
+                let OtherInode { meta, attributes, target } = &**inode;
                 let known =
                     |hint: &'g ContentHint| Content { digest: hint.digest, also: &hint.also };
                 content = hint.as_ref().map(known);
@@ -355,25 +363,25 @@ impl ListedInode {
 
     /// Keeps the ACLs alone; returns whether there was more.
     fn keep_only_acls(&mut self, listed: &ListedDir, batch: &Batch) -> bool {
-        let (InodeInfo::Other(facts, _), Some(&index)) = (&mut self.what, self.names.first())
+        let (InodeInfo::Other(inode, _), Some(&index)) = (&mut self.info, self.names.first())
         else {
             return false;
         };
         let acls = listed.dir.child_acls(batch.get(index).name);
-        let had_more = !facts.1.is_partial();
-        facts.1 = Attributes::new(acls.unwrap_or_default(), true);
+        let had_more = !inode.attributes.is_partial();
+        inode.attributes = Attributes::new(acls.unwrap_or_default(), true);
         had_more
     }
 
     fn bytes(&self, batch: &Batch) -> usize {
         let names: usize =
             self.names.iter().map(|&index| batch.get(index).name.to_bytes().len() + 1).sum();
-        let facts = match &self.what {
+        let facts = match &self.info {
             InodeInfo::Dir(_) => 0,
-            InodeInfo::Other(facts, hint) => {
-                let values = facts.1.all().iter().map(|(name, value)| name.len() + value.len());
+            InodeInfo::Other(inode, hint) => {
+                let values = inode.attributes.all().iter().map(|(name, value)| name.len() + value.len());
                 let hint = hint.as_ref().map_or(0, |hint| hint.digest.len() + hint.also.len());
-                values.sum::<usize>() + facts.2.len() + 48 + hint
+                values.sum::<usize>() + inode.target.len() + 48 + hint
             }
         };
         names + facts
