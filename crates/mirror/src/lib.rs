@@ -41,6 +41,7 @@ pub use options::{Consent, OnChange, Options, User};
 pub use outcome::{Outcome, Removal};
 pub use remote::report::{Reports, push, receive_and_report};
 pub use remote::sender::send;
-pub use roots::{Refusal, Roots, Source};
+pub use roots::refusal::Refusal;
+pub use roots::{Roots, Source};
 pub use run::{mirror, receive};
 pub use wire::{Cause, LeftOut, Spared};

@@ -94,10 +94,7 @@ pub enum Reason {
 }
 
 fn spelled(other: Option<&CString>) -> String {
-    other.map_or_else(
-        || "another one".into(),
-        |other| other.as_bytes().escape_ascii().to_string(),
-    )
+    other.map_or_else(|| "another one".into(), |other| other.as_bytes().escape_ascii().to_string())
 }
 
 impl Reason {

@@ -178,7 +178,8 @@ impl Worker<'_> {
             self.set_metadata_from(entry, &to, entry.name, stat, now, &wanted)?;
         }
         self.outcome.adjusted += 1;
-        let (action, path) = (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
+        let (action, path) =
+            (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
         let kind = stat.kind;
         self.job.report(|| Change {
             action,

@@ -4,6 +4,7 @@
 //! The receiver names nothing by a path: it can ask for what a listing has that it has not released, and for
 //! nothing else.
 
+pub(crate) mod listed_inode;
 pub(crate) mod lister;
 pub(crate) mod reader;
 

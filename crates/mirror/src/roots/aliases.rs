@@ -18,7 +18,8 @@ use std::path::Path;
 use fsops::{Ctimes, Dir, DirBuffer, Kind, Stat, Time, Volume};
 
 use crate::model::temp_name::TempNames;
-use crate::roots::{Refusal, Roots, Source, TopDir};
+use crate::roots::refusal::Refusal;
+use crate::roots::{Roots, Source, TopDir};
 
 /// How many entries of two directories are compared to find out whether the directories are the same.
 const MAX_COMPARED: usize = 16;

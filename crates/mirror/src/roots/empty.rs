@@ -7,7 +7,8 @@ use std::io;
 
 use fsops::{DirBuffer, Kind};
 
-use crate::roots::{Refusal, Source};
+use crate::roots::Source;
+use crate::roots::refusal::Refusal;
 
 impl Source {
     /// Refuses a source that is empty or has only directories. The search ends at the first other entry.

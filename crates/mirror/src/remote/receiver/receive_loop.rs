@@ -24,7 +24,7 @@ use crate::reconcile::copy::NewCopy;
 use crate::remote::receiver::connection::{BufferSpace, ListingCredit};
 use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of};
-use crate::remote::receiver::session::{DirMessage, SourceDir, Session};
+use crate::remote::receiver::session::{DirMessage, Session, SourceDir};
 use crate::reuse::resume::MIN_RESUMED_BYTES;
 
 /// Bytes that a directory takes besides what was said of it.

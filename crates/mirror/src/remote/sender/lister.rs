@@ -6,15 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fsops::{Dir, DirBuffer, Kind, Stat, Volume};
-use wire::{
-    Broken, Content, Enter, Facts, FromSender, Item, LeftOut, Loss, Meta, Names, Op, Record,
-};
+use wire::{Broken, Enter, FromSender, LeftOut, Loss, Meta, Names, Op};
 
 use crate::engine::batch::Batch;
 use crate::engine::dir_cache::{DirCache, Side};
 use crate::model::attributes::Attributes;
 use crate::model::content::{ContentHint, MIN_REUSED_BYTES};
 use crate::model::dir_node::DirNode;
+use crate::remote::sender::listed_inode::{InodeInfo, ListedInode, OtherInode, facts_of, inspect};
 use crate::remote::sender::{SendJob, SentListing, loss_of, meta_of};
 
 /// Bytes of names and attributes after which a listing is sent: so many that messages cost nothing, so few that
@@ -42,26 +41,6 @@ struct ListedDir {
     lists_inodes: bool,
     /// The kernel makes up what is in files while they are read.
     is_synthetic: bool,
-}
-
-/// An inode with its names here.
-struct ListedInode {
-    info: InodeInfo,
-    /// Its names, as places in the window.
-    names: Vec<usize>,
-}
-
-enum InodeInfo {
-    Dir(u64),
-    Other(Box<OtherInode>, Option<ContentHint>),
-}
-
-/// An inode that is no directory.
-struct OtherInode {
-    meta: Meta,
-    attributes: Attributes,
-    /// The target of a symbolic link.
-    target: Vec<u8>,
 }
 
 impl<'s, 'a> FileLister<'s, 'a> {
@@ -273,7 +252,10 @@ impl<'s, 'a> FileLister<'s, 'a> {
                 end += (end..batch.len()).take_while(is_named).take(MAX_LISTING_BYTES / 16).count();
             }
             let hint = self.hint(listed, first.name, &stat);
-            InodeInfo::Other(Box::new(OtherInode { meta: meta_of(&stat, listed.device), attributes, target }), hint)
+            InodeInfo::Other(
+                Box::new(OtherInode { meta: meta_of(&stat, listed.device), attributes, target }),
+                hint,
+            )
         };
         groups.push(ListedInode { info, names: (from..end).collect() });
         Ok(end)
@@ -307,7 +289,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
                 break message;
             }
             // The last one has more attributes than fit in a message.
-            if groups.last_mut().is_some_and(|group| group.keep_only_acls(listed, batch)) {
+            if groups.last_mut().is_some_and(|group| group.keep_only_acls(&listed.dir, batch)) {
                 continue;
             }
             if let Some(group) = groups.pop() {
@@ -344,66 +326,6 @@ impl<'s, 'a> FileLister<'s, 'a> {
     }
 }
 
-impl ListedInode {
-    fn record<'g>(&'g self, batch: &'g Batch) -> Record<'g> {
-        let names = self.names.iter().map(|&index| batch.get(index).name.to_bytes()).collect();
-        let mut content = None;
-        let item = match &self.info {
-            InodeInfo::Dir(number) => Item::Dir(*number),
-            InodeInfo::Other(inode, hint) => {
-                let OtherInode { meta, attributes, target } = &**inode;
-                let known =
-                    |hint: &'g ContentHint| Content { digest: hint.digest, also: &hint.also };
-                content = hint.as_ref().map(known);
-                Item::Other(facts_of(*meta, attributes), target)
-            }
-        };
-        Record { item, names, content }
-    }
-
-    /// Keeps the ACLs alone; returns whether there was more.
-    fn keep_only_acls(&mut self, listed: &ListedDir, batch: &Batch) -> bool {
-        let (InodeInfo::Other(inode, _), Some(&index)) = (&mut self.info, self.names.first())
-        else {
-            return false;
-        };
-        let acls = listed.dir.child_acls(batch.get(index).name);
-        let had_more = !inode.attributes.is_partial();
-        inode.attributes = Attributes::new(acls.unwrap_or_default(), true);
-        had_more
-    }
-
-    fn bytes(&self, batch: &Batch) -> usize {
-        let names: usize =
-            self.names.iter().map(|&index| batch.get(index).name.to_bytes().len() + 1).sum();
-        let facts = match &self.info {
-            InodeInfo::Dir(_) => 0,
-            InodeInfo::Other(inode, hint) => {
-                let values = inode.attributes.all().iter().map(|(name, value)| name.len() + value.len());
-                let hint = hint.as_ref().map_or(0, |hint| hint.digest.len() + hint.also.len());
-                values.sum::<usize>() + inode.target.len() + 48 + hint
-            }
-        };
-        names + facts
-    }
-}
-
-/// Returns what is known of a name without reading it.
-fn inspect(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
-    let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
-    if stat.kind == Kind::Dir {
-        return Ok((stat, Attributes::default(), Vec::new()));
-    }
-    let read = |e| loss_of(Op::Read, &e);
-    let attributes = Attributes::read(dir.child_xattrs(name), || dir.child_acls(name));
-    let attributes = attributes.map_err(read)?;
-    let target = match stat.kind {
-        Kind::Symlink => dir.read_symlink(name).map_err(read)?,
-        _ => Vec::new(),
-    };
-    Ok((stat, attributes, target))
-}
-
 /// Opens a directory of the source.
 pub(crate) fn open_source_dir(
     dir_cache: &mut DirCache,
@@ -423,11 +345,6 @@ pub(crate) fn open_source_dir(
     let dir = dir?;
     dir.list_quietly();
     Ok(dir_cache.put(Side::Source, node, dir))
-}
-
-fn facts_of(meta: Meta, attributes: &Attributes) -> Facts<'_> {
-    let xattrs = attributes.all().iter().map(|(name, value)| (&name[..], &value[..])).collect();
-    Facts { meta, xattrs, partial: attributes.is_partial() }
 }
 
 /// Says that there are more attributes than can be sent.
