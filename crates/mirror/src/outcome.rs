@@ -121,6 +121,15 @@ impl Outcome {
         self.fail(path, reason);
     }
 
+    /// Counts the entries that could not be removed with a directory, and keeps the first problems.
+    pub(crate) fn add_failed_removals(&mut self, removal: purge::Outcome) {
+        self.failed += removal.failed;
+        self.unremoved += removal.failed;
+        for purge::Problem { path, reason } in removal.problems {
+            self.add_problem(|| Problem { path, reason: reason.into() });
+        }
+    }
+
     /// Notes that something is left out.
     pub(crate) fn leave_out(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
         self.left_out = self.left_out.saturating_add(1);
@@ -255,7 +264,7 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_PROBLEM_BYTES, Outcome, Problem, Reason};
+    use super::{MAX_PROBLEM_BYTES, MAX_PROBLEMS, Outcome, Problem, Reason};
 
     #[test]
     fn what_is_kept_of_problems_is_bounded_whatever_they_say() {
@@ -266,5 +275,21 @@ mod tests {
             outcome.add_problem(|| Problem { path: vec![b'p'; 1000], reason });
         }
         assert_eq!(outcome.problems.len(), MAX_PROBLEM_BYTES.div_ceil(101_000));
+    }
+
+    /// Each directory may fail with as many problems as purge keeps.
+    #[test]
+    fn problems_of_removed_directories_are_bounded_too() {
+        let mut outcome = Outcome::default();
+        let most = MAX_PROBLEMS as u64;
+        for _ in 0..3 {
+            let mut removal = purge::Outcome::default();
+            removal.failed = most;
+            let problem = || purge::Problem { path: b"d/f".to_vec(), reason: purge::Reason::Store };
+            removal.problems.extend(std::iter::repeat_with(problem).take(MAX_PROBLEMS));
+            outcome.add_failed_removals(removal);
+        }
+        assert_eq!(outcome.problems.len(), MAX_PROBLEMS);
+        assert_eq!((outcome.failed, outcome.unremoved), (3 * most, 3 * most));
     }
 }

@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op};
 use purge::{Deed, Guard, Refusal, Selection, Target, Why};
-use runtime::Stage;
+use runtime::{Progress, Stage};
 use wire::Spared;
 
 use crate::engine::extraneous::{Extraneous, split_names};
 use crate::engine::job::Job;
 use crate::model::change::{Action, Change, CreatedEntry, Differences};
 use crate::model::dir_node::DirNode;
-use crate::model::reason::{Problem, Reason};
+use crate::model::reason::Reason;
 use crate::model::settled::Failure;
 use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
@@ -40,8 +40,8 @@ impl Extraneous {
             // So may what is mounted in it.
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
-        job.progress.enter(if job.options.dry_run { Stage::Count } else { Stage::Purge });
         let mut deleter = Deleter { job, guard, outcome, lookalike: job.roots.lookalike() };
+        job.progress.enter(deleter.stage());
         for (node, name) in &self.leftovers {
             if !job.options.dry_run {
                 deleter.in_dir(node, |deleter, dir| deleter.remove_leftover(node, dir, name));
@@ -106,6 +106,11 @@ impl Deleter<'_, '_> {
         }
     }
 
+    /// Returns the stage that the user sees while entries are removed, or in a dry run counted.
+    fn stage(&self) -> Stage {
+        if self.job.options.dry_run { Stage::Count } else { Stage::Purge }
+    }
+
     fn open(&self, node: &DirNode) -> std::io::Result<Dir> {
         let top = self.job.roots.destination.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
         match node.parent() {
@@ -136,7 +141,9 @@ impl Deleter<'_, '_> {
         if max_delete.is_none() && ask.is_none() {
             return None;
         }
+        self.job.progress.enter(Stage::Count);
         let entries = self.count(extraneous);
+        self.job.progress.enter(self.stage());
         if max_delete.is_some_and(|most| entries > most) {
             self.outcome.kept_entries = entries;
             return Some(Spared::TooMany);
@@ -155,6 +162,8 @@ impl Deleter<'_, '_> {
 
     /// Returns how many entries would go, at least.
     fn count(&mut self, extraneous: &Extraneous) -> u64 {
+        // The entries are counted once more when they are removed.
+        let progress = self.job.progress.uncounted();
         let mut entries = 0;
         for (node, name) in extraneous.all() {
             let Ok(dir) = self.open(node) else { continue };
@@ -162,7 +171,7 @@ impl Deleter<'_, '_> {
             entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
                 Some(target) => {
                     let counted_names =
-                        self.purge(&target, Deed::Count, self.selection(&target), None);
+                        self.purge(&target, Deed::Count, self.selection(&target), &progress, None);
                     counted_names.files + counted_names.dirs
                 }
                 None => 1,
@@ -219,7 +228,7 @@ impl Deleter<'_, '_> {
             Err(e) if e.kind() == ErrorKind::IsADirectory => {
                 let removed = self
                     .check_target(dir, node, name)
-                    .map(|target| self.purge(&target, Deed::Remove, Selection::default(), None));
+                    .map(|target| self.remove_leftover_dir(&target));
                 self.note_removal(node, name, removed);
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {}
@@ -275,7 +284,7 @@ impl Deleter<'_, '_> {
                 self.job.report(|| removal(path, kind));
             };
             let tell: Option<purge::Tell<'_>> = self.job.on_change.map(|_| &tell as _);
-            self.purge(&target, deed, self.selection(&target), tell)
+            self.purge(&target, deed, self.selection(&target), self.job.progress, tell)
         });
         let stays = match &removed {
             Ok(outcome) if outcome.unselected > 0 => Some(Reason::HoldsExcluded),
@@ -301,13 +310,9 @@ impl Deleter<'_, '_> {
                 return 0;
             }
         };
-        self.outcome.failed += outcome.failed;
-        self.outcome.unremoved += outcome.failed;
-        for problem in outcome.problems {
-            self.outcome
-                .add_problem(|| Problem { path: problem.path, reason: problem.reason.into() });
-        }
-        outcome.files + outcome.dirs
+        let removed = outcome.files + outcome.dirs;
+        self.outcome.add_failed_removals(outcome);
+        removed
     }
 
     fn target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Option<Target> {
@@ -337,11 +342,19 @@ impl Deleter<'_, '_> {
         }
     }
 
+    /// Removes a directory that a killed run left. The user's counts do not include it.
+    fn remove_leftover_dir(&self, target: &Target) -> purge::Outcome {
+        let progress = self.job.progress.uncounted();
+        self.purge(target, Deed::Remove, Selection::default(), &progress, None)
+    }
+
+    /// Removes a directory tree, or counts its entries. `progress` receives the stage and the counts.
     fn purge(
         &self,
         target: &Target,
         deed: Deed,
         selection: Selection,
+        progress: &Progress,
         tell: Option<purge::Tell<'_>>,
     ) -> purge::Outcome {
         let options = purge::Options {
@@ -357,7 +370,7 @@ impl Deleter<'_, '_> {
             throttle: Arc::default(),
         };
         // Whether it was stopped the caller sees too.
-        purge::purge(std::slice::from_ref(target), &options, self.job.progress, tell).0
+        purge::purge(std::slice::from_ref(target), &options, progress, tell).0
     }
 }
 

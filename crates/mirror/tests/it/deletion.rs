@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::faults::{Fault, inject};
-use mirror::{Options, Reason};
+use mirror::{Options, Reason, Roots};
+use runtime::{Progress, Stage};
 use testkit::{Compare, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped};
 
 use crate::world::{assert_alike, deleting, globs, part_of, run, try_to, usual};
@@ -48,6 +50,36 @@ pub(crate) fn more_than_was_allowed_is_not_removed_at_all() {
     let outcome = run(place.join("from"), place.join("to"), &at_most(7));
     assert_eq!((outcome.removed, outcome.kept), (7, 0));
     assert_alike(place.join("from"), place.join("to"));
+}
+
+/// The entries are counted before anything is removed, and leftovers of a killed run are removed too; the line of
+/// progress shows neither.
+#[test]
+fn progress_counts_removed_entries_once() {
+    let place = two();
+    let leftover = ".lop-part-17762fddd969a453925d65717ac3eea2-0123456789abcdef";
+    fs::create_dir_all(place.join("to").join(leftover).join("half")).expect("made");
+    let (options, progress) = (Options { max_delete: Some(7), ..deleting() }, Progress::default());
+    let roots = Roots::check(&place.join("from"), &place.join("to"), None, false).expect("checked");
+    let (outcome, ended) = mirror::mirror(&roots, &options, &progress, mirror::User::default());
+    ended.expect("not interrupted");
+    assert_eq!((outcome.removed, outcome.kept, outcome.failed), (7, 0, 0), "{outcome:?}");
+    assert!(!place.join("to").join(leftover).exists());
+    // `purge` counts what is in a tree, and not its top directory.
+    assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 6));
+    // A, d, and d/b.
+    assert_eq!(progress.files_done.load(Relaxed), 3);
+}
+
+/// What is too much stays, and the line of progress does not say that it was removed.
+#[test]
+fn progress_counts_nothing_that_stays() {
+    let place = two();
+    let (options, progress) = (Options { max_delete: Some(6), ..deleting() }, Progress::default());
+    let roots = Roots::check(&place.join("from"), &place.join("to"), None, false).expect("checked");
+    let (outcome, _) = mirror::mirror(&roots, &options, &progress, mirror::User::default());
+    assert_eq!((outcome.removed, outcome.kept), (0, 4));
+    assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 0));
 }
 
 #[test]
