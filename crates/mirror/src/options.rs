@@ -1,4 +1,4 @@
-//! What a caller of a mirror run decides, and whom it reports to.
+//! What a run mirrors and how, and whom it reports to.
 
 use std::sync::Arc;
 
@@ -10,51 +10,51 @@ use crate::model::change::Change;
 use crate::model::content::ContentHints;
 use crate::outcome::Removal;
 
-/// How to mirror.
+/// The choices of a mirror run.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
-    /// Change nothing; tell what would be changed.
+    /// Changes nothing, and reports what a run would change.
     pub dry_run: bool,
-    /// Remove what the source has not.
+    /// Deletes extraneous entries: those that the destination has and the source does not.
     pub delete: bool,
-    /// Remove nothing at all if it were more entries than this.
+    /// Deletes nothing at all if more entries than this would be deleted.
     pub max_delete: Option<u64>,
-    /// Remove what the source has not even if there is nothing in the source that is mirrored.
+    /// Deletes extraneous entries even if the source has nothing to mirror, or only directories.
     pub allow_empty: bool,
-    /// Compare contents also where size and time of modification are equal.
+    /// Compares contents even if size and modification time are equal.
     pub checksum: bool,
-    /// Read every copy back from the disk and compare it.
+    /// Reads every copy back from the disk and compares it.
     pub verify: bool,
-    /// Wait until every copy is on the disk before it gets its name.
+    /// Waits until every copy is on the disk before the copy gets its name.
     pub fsync: bool,
-    /// Make directories that other file systems are mounted on, but not what is in them.
+    /// Creates directories that are mount points of other file systems, but does not mirror their content.
     pub one_file_system: bool,
-    /// Files that are mirrored; all if there are none.
+    /// Patterns of the files to mirror; all files if there are no patterns.
     pub include: Globs,
-    /// What is neither mirrored nor removed.
+    /// Patterns of the entries that are neither mirrored nor deleted.
     pub exclude: Globs,
-    /// Bytes that may be copied in a second, of all files together.
+    /// Limits the bytes copied per second, over all files together.
     pub bandwidth: Arc<Throttle>,
-    /// Lop's own files, which are neither replaced nor removed in the destination.
+    /// Lop's own files. The run neither replaces nor deletes them in the destination.
     pub own: Own,
-    /// What is remembered of contents, if those that the destination has are to be reused.
+    /// What an earlier scan knows of contents. If given, files that the destination already has are reused.
     pub content_hints: Option<Arc<dyn ContentHints>>,
-    /// Workers.
+    /// The number of worker threads.
     pub threads: Threads,
-    /// The devices, and what is known of them.
+    /// The disks, and what is known of each.
     pub disks: Arc<Disks>,
-    /// Descriptors that a worker may keep open.
+    /// The most directories that one worker keeps open.
     pub open_dirs: usize,
 }
 
 impl Options {
-    /// Returns which patterns have matched something, as [`wire::FromSender::Bye`] says it.
+    /// Returns which patterns matched something, in the bits of [`wire::FromSender::Bye`].
     pub(crate) fn matched(&self) -> u64 {
         u64::from(self.include.matched()) | u64::from(self.exclude.matched()) << 32
     }
 
-    /// Notes which patterns have matched something on the other side.
+    /// Notes which patterns matched something on the sender's side.
     pub(crate) fn note_matched(&self, matched: u64) {
         let low = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
         self.include.note_matched(low(matched));
@@ -62,23 +62,23 @@ impl Options {
     }
 }
 
-/// Who is told of each change; called by several threads.
+/// A callback for each change. Several threads call it at once.
 pub type OnChange<'a> = &'a (dyn Fn(&Change) + Sync);
 
-/// Who is asked, once, whether this may be removed.
+/// A question to the user, asked once, whether the entries may be deleted.
 pub type Consent<'a> = &'a dyn Fn(&Removal) -> bool;
 
-/// Who mirrors, as far as they want to be told and asked.
+/// How a run reports to its user, and asks.
 #[derive(Clone, Copy, Default)]
 pub struct User<'a> {
-    /// Told of each change.
+    /// Receives each change.
     pub on_change: Option<OnChange<'a>>,
-    /// Asked before anything is removed; nobody, if that is given. Nothing is asked in a dry run.
+    /// Answers before anything is deleted. Without it, and in a dry run, nobody is asked.
     pub consent: Option<Consent<'a>>,
 }
 
 impl<'a> User<'a> {
-    /// Returns one who is told and not asked.
+    /// Returns a user who receives changes and is not asked.
     pub fn reporting_to(on_change: OnChange<'a>) -> User<'a> {
         User { on_change: Some(on_change), consent: None }
     }

@@ -1,104 +1,107 @@
-//! What came of a mirroring, and what changes on the way.
+//! The counts and problems of a run.
+//!
+//! [`Outcome`] adds up over workers. The problem list is bounded by [`MAX_PROBLEMS`] and [`MAX_PROBLEM_BYTES`]; the
+//! counts are not. Every problem MUST go through [`Outcome::add_problem`], which holds the bound.
 
 use crate::model::change::{Action, CreatedEntry};
 use crate::model::reason::{Problem, Reason};
 use fsops::Kind;
 use wire::{LeftOut, Spared, Summary};
 
-/// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
+/// The most problems that are kept, and the most bytes of their paths and texts. Problems beyond that are only counted.
 const MAX_PROBLEMS: usize = 10_000;
 const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
-/// Entries left out of which the paths are kept.
+/// The most paths of left out entries that are kept.
 const MAX_LEFT_OUT_PATHS: usize = 100;
 
-/// What was done, or in a dry run would be, and what could not be.
+/// What a run did, or in a dry run would do, and what it could not do.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Outcome {
-    /// Names that the source has, directories included, the top one not.
+    /// Names in the source, including directories, without the top directory.
     pub names: u64,
-    /// Regular files that were copied.
+    /// Regular files copied.
     pub files: u64,
-    /// Bytes that they have.
+    /// Bytes of the files copied.
     pub bytes: u64,
-    /// Directories that were made.
+    /// Directories created.
     pub dirs: u64,
-    /// Symbolic links that were made.
+    /// Symbolic links created.
     pub symlinks: u64,
-    /// FIFOs, sockets and devices that were made.
+    /// FIFOs, sockets and devices created.
     pub specials: u64,
-    /// Names that were linked to a file that the destination has.
+    /// Names linked to a file of the destination.
     pub linked: u64,
-    /// Regular files that were made of content that the destination had already.
+    /// Regular files made from content that the destination already had.
     pub reused: u64,
-    /// Bytes that they have.
+    /// Bytes of the files reused.
     pub reused_bytes: u64,
-    /// Inodes whose metadata was changed, and no more.
+    /// Inodes of which only the metadata was changed.
     pub adjusted: u64,
-    /// Names removed, or directories with all in them.
+    /// Extraneous entries deleted, including those inside directories.
     pub removed: u64,
-    /// Names that the destination has and the source has not, which stay as the source could not be read as
-    /// a whole, or as there are too many of them.
+    /// Extraneous names that were not deleted.
     pub kept: u64,
-    /// Why.
+    /// Why they were not deleted.
     pub kept_why: Spared,
-    /// Entries that would have been removed, if they stay as they are too many.
+    /// Entries that would have been deleted, if `kept_why` says that they are too many.
     pub kept_entries: u64,
-    /// Times that a file was copied again as no more names can be linked to the copy before.
+    /// Copies made because no more names could be linked to the copy before.
     pub link_limit_copies: u64,
-    /// Names that were gone when they were to be copied.
+    /// Names that disappeared from the source before they could be copied.
     pub vanished: u64,
-    /// Entries left out, though no pattern says so.
+    /// Entries left out for another reason than a pattern.
     pub left_out: u64,
-    /// The first of them: why, and their paths below the top directories.
+    /// The first of these entries: the reasons, and the paths below the top directories.
     pub left_out_paths: Vec<(LeftOut, Vec<u8>)>,
-    /// Entries that are not what they are to be.
+    /// Entries that do not match the source after the run.
     pub failed: u64,
-    /// Of these, entries that could not be removed.
+    /// Of the failed entries, those that could not be removed.
     pub unremoved: u64,
-    /// Of these, entries that the destination could not take, whatever they are: by [`Cause`].
+    /// Of the failed entries, those that the destination refused for a reason that concerns all entries. The index is a
+    /// [`Cause`].
     pub blocked: [u64; 3],
-    /// Whether it may be more in all: a receiver on another host could not say any more what it has done.
+    /// Whether the counts are lower bounds, because a receiver on another host could not send its last counts.
     pub is_lower_bound: bool,
-    /// Names below directories that could not be made, which are not there either.
+    /// Names below directories that could not be created, which are therefore missing too.
     pub missing: u64,
-    /// Directories of the source that could not be read: nobody knows how many names are below them.
+    /// Directories of the source that could not be read. The number of names below them is unknown.
     pub unread_dirs: u64,
-    /// The first of them.
+    /// The first of the failures.
     pub problems: Vec<Problem>,
-    /// Whether anything of the source could not be read.
+    /// Whether anything in the source could not be read.
     pub source_failed: bool,
-    /// Whether the destination, or some part of it, keeps no owners, so that these were left as they are there.
+    /// Whether some file system of the destination keeps no owners, so that the run left owners alone there.
     pub no_owners: bool,
-    /// Whether it keeps no permissions.
+    /// Whether some file system of the destination keeps no permissions.
     pub no_modes: bool,
-    /// The first time that it keeps, in seconds since the epoch, if the source has some that are before that.
+    /// The earliest time that the destination keeps, in seconds since the epoch, if the source has earlier ones.
     pub first_time: Option<i64>,
-    /// The last time that it keeps, if the source has some that are after that.
+    /// The latest time that the destination keeps, if the source has later ones.
     pub last_time: Option<i64>,
     /// Whether the source has anything to mirror besides directories.
     pub(crate) has_files: bool,
     problem_bytes: usize,
 }
 
-/// What is about to be removed: what the destination has and the source has not.
+/// The extraneous entries that a run is about to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Removal {
-    /// Entries, what is in directories included.
+    /// Entries to delete, including those inside directories.
     pub entries: u64,
-    /// Names that would go, with all in them.
+    /// Names to delete, each with everything below it.
     pub names: u64,
-    /// Some of these, as paths below the top directories.
+    /// Examples of these names, as paths below the top directories.
     pub some: Vec<Vec<u8>>,
-    /// Entries that the source has.
+    /// Entries in the source.
     pub source: u64,
-    /// Of these, entries that the destination had before, and that were not changed.
+    /// Of the source's entries, those that the destination already had and that were not changed.
     pub unchanged: u64,
 }
 
 impl Outcome {
-    /// Returns how many names the destination had before and has still, unchanged but for metadata.
+    /// Returns how many names the destination had before the run and still has, unchanged except for metadata.
     pub(crate) fn unchanged(&self) -> u64 {
         let made = [self.files, self.dirs, self.symlinks, self.specials, self.linked, self.reused];
         self.names.saturating_sub(made.iter().sum())
@@ -115,13 +118,13 @@ impl Outcome {
         self.add_problem(|| Problem { path: path(), reason });
     }
 
-    /// Notes that something could not be removed.
+    /// Counts an entry that could not be removed.
     pub(crate) fn fail_to_remove(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
         self.unremoved += 1;
         self.fail(path, reason);
     }
 
-    /// Counts the entries that could not be removed with a directory, and keeps the first problems.
+    /// Counts the entries that could not be removed with a directory, and keeps the first of their problems.
     pub(crate) fn add_failed_removals(&mut self, removal: purge::Outcome) {
         self.failed += removal.failed;
         self.unremoved += removal.failed;
@@ -130,7 +133,7 @@ impl Outcome {
         }
     }
 
-    /// Notes that something is left out.
+    /// Counts an entry that is left out.
     pub(crate) fn leave_out(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
         self.left_out = self.left_out.saturating_add(1);
         self.add_left_out_path(why, path);
@@ -142,7 +145,7 @@ impl Outcome {
         }
     }
 
-    /// Counts a name that was made.
+    /// Counts a name that was created.
     pub(crate) fn count(&mut self, made: &CreatedEntry) {
         match (made.action, made.kind) {
             (Action::Linked, _) => self.linked += 1,
@@ -152,7 +155,7 @@ impl Outcome {
             }
             (_, Kind::File) => {
                 self.files += 1;
-                // A sender on another host may say anything.
+                // The size comes from the sender, which may lie.
                 self.bytes = self.bytes.saturating_add(made.size);
             }
             (_, Kind::Dir) => self.dirs += 1,
@@ -171,7 +174,7 @@ impl Outcome {
         }
     }
 
-    /// Returns how many things were changed.
+    /// Returns the number of changes.
     pub fn changes(&self) -> u64 {
         let made = [self.files, self.reused, self.dirs, self.symlinks, self.specials];
         let others = [self.linked, self.adjusted, self.removed];
@@ -195,7 +198,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the counts.
+    /// Returns the counts in the form that the protocol sends.
     pub(crate) fn summary(&self) -> Summary {
         Summary {
             names: self.names,
@@ -230,7 +233,7 @@ impl Outcome {
         }
     }
 
-    /// Takes counts instead of its own.
+    /// Replaces the counts by those that a receiver sent.
     pub(crate) fn set_counts(&mut self, counts: &Summary) {
         self.names = counts.names;
         self.files = counts.files;
@@ -277,7 +280,7 @@ mod tests {
         assert_eq!(outcome.problems.len(), MAX_PROBLEM_BYTES.div_ceil(101_000));
     }
 
-    /// Each directory may fail with as many problems as purge keeps.
+    /// Each removed directory may come with as many problems as purge keeps.
     #[test]
     fn problems_of_removed_directories_are_bounded_too() {
         let mut outcome = Outcome::default();

@@ -1,4 +1,8 @@
-//! One mirroring from its beginning to its end.
+//! The entry points [`mirror`] and [`receive`]: one run from its first task to the deletions at its end.
+//!
+//! A run starts a [`Job`], hands its first [`Task`] to a pool of workers, adds up their outcomes, and then deletes
+//! extraneous entries. Nothing is deleted before every worker has ended, because only then is it known whether all of
+//! the source was read.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,11 +22,11 @@ use crate::remote::receiver::session::Session;
 use crate::roots::Roots;
 use crate::{Consent, Options, User};
 
-/// Makes the destination like the source. Returns what came of it, and whether it went to its end: `progress` may
-/// have asked to stop.
+/// Makes the destination like the source. Returns the outcome, and whether the run completed: it ends early if
+/// `progress` was asked to stop.
 ///
-/// `progress.files_done` counts names that are dealt with, `progress.bytes_done` bytes of files, also of those that
-/// need not be copied.
+/// `progress.files_done` counts the names processed. `progress.bytes_done` counts the bytes of files, including those
+/// of files that needed no copy.
 pub fn mirror(
     roots: &Roots,
     options: &Options,
@@ -44,11 +48,12 @@ pub fn mirror(
     (outcome, progress.check())
 }
 
-/// Makes the destination like what a sender on another host has, as [`mirror`] does.
+/// Makes the destination like the tree of a sender on another host, as [`mirror`] does.
 ///
 /// # Errors
 ///
-/// That the conversation ended before its time: what was done stays, and the next run goes on.
+/// Fails if the connection ends before the sender's farewell. Everything mirrored until then stays, nothing is deleted,
+/// and the next run continues.
 pub fn receive(
     roots: &Roots,
     options: &Options,
@@ -61,18 +66,17 @@ pub fn receive(
     receive_for(roots, options, progress, audience, incoming, out)
 }
 
-/// Whom a receiver reports to and asks.
+/// The users of a receiver.
 pub(crate) struct Audience<'a> {
     /// The user on this host.
     pub(crate) user: User<'a>,
-    /// Whether the user of the sender is asked before anything is deleted, instead of `user.consent`.
+    /// Whether to ask the user on the sender's side before anything is deleted, instead of `user.consent`.
     pub(crate) asks_sender: bool,
-    /// Where to keep the counts so far.
+    /// Where the workers add up what they have done so far.
     pub(crate) running_totals: Option<&'a Mutex<Summary>>,
 }
 
-/// Does the same for a user here, or if `asks_sender` for one on the sender's side, and keeps `so_far` what has come
-/// of it.
+/// Receives a tree, and reports to `audience`.
 pub(crate) fn receive_for(
     roots: &Roots,
     options: &Options,
@@ -94,12 +98,12 @@ pub(crate) fn receive_for(
     job.running_totals = running_totals;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
-    // One more: who listens does nothing else.
+    // One thread more, because one of them only reads messages.
     let threads = Threads { first: first + 1, grows };
     let pool = WorkerPool { disk: &job.disk, threads, pieces: None };
     let this = std::thread::current().id();
     let reader = Mutex::new(Some(&mut *incoming));
-    // Before the others, who would leave if nobody else were there.
+    // This thread joins the queue before the workers start. They would end at once if nobody else could produce tasks.
     job.queue.join();
     let results = pool.run(|meter| {
         let worker = Worker::new(&job);
@@ -134,7 +138,7 @@ pub(crate) fn receive_for(
     (outcome, if progress.poll_stop() { Err(Broken::Stopped) } else { ended })
 }
 
-/// Asks the user of the sender whether something may be removed.
+/// Asks the user on the sender's side whether the entries may be deleted.
 fn ask_sender(
     removal: &Removal,
     progress: &Progress,
@@ -152,7 +156,7 @@ fn ask_sender(
 }
 
 impl Roots {
-    /// Returns the top directory as it is to be mirrored.
+    /// Returns the node of the top directory.
     fn top(&self) -> Arc<DirNode> {
         let top = DirNode::top();
         if self.destination.is_none() {
@@ -165,7 +169,8 @@ impl Roots {
     }
 }
 
-/// Does what is to be done when everything else is.
+/// Completes the outcome after all workers have ended: sums up what the destination cannot keep, and deletes extraneous
+/// entries.
 fn end(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
     (outcome.no_owners, outcome.no_modes) = job.support.lacking();
     let ClampedTimes { first, last } = job.support.clamped();

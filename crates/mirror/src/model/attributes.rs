@@ -1,7 +1,9 @@
-//! Extended attributes of something in the source: as far as they can be read, and count at the destination.
+//! The extended attributes that a copy should have: those of the source that could be read and that the destination can
+//! hold.
 //!
-//! Where there are more than can be listed, or what has them cannot be read, its ACLs are known all the same. Then
-//! only these are compared and set, so that a revocation gets to the copy, and what else that has stays.
+//! If the list of attributes is too long to read, or the entry cannot be read, its ACLs are still known. Then only the
+//! ACLs are compared and set, so that a revoked permission is revoked on the copy too. Other attributes of the copy
+//! stay.
 
 use std::io;
 
@@ -10,11 +12,11 @@ use fsops::{Xattr, is_acl, xattrs_differ};
 use crate::model::metadata_support::MetadataSupport;
 use crate::model::ownership::Privileges;
 
-/// What something is to have.
+/// The extended attributes that an entry should have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes {
     all: Vec<Xattr>,
-    /// These are the ACLs alone.
+    /// Whether `all` holds only the ACLs.
     is_partial: bool,
 }
 
@@ -23,11 +25,11 @@ impl Attributes {
         Attributes { all, is_partial }
     }
 
-    /// Takes what was read; if there were too many of them to be listed, the ACLs alone.
+    /// Takes the attributes that were read, or only the ACLs if there were too many attributes to list.
     ///
     /// # Errors
     ///
-    /// Why neither could be read.
+    /// Fails if neither the attributes nor the ACLs could be read.
     pub(crate) fn read(
         all: io::Result<Vec<Xattr>>,
         acls: impl FnOnce() -> io::Result<Vec<Xattr>>,
@@ -38,23 +40,23 @@ impl Attributes {
         }
     }
 
-    /// Returns those that are known.
+    /// Returns the known attributes.
     pub(crate) fn all(&self) -> &[Xattr] {
         &self.all
     }
 
-    /// Returns whether there are others, which are not known.
+    /// Returns whether there are further attributes that are not known.
     pub(crate) fn is_partial(&self) -> bool {
         self.is_partial
     }
 
-    /// Keeps those that this process can set where `keeps` is kept.
+    /// Drops the attributes that this process cannot set, or that `support` says the file system does not keep.
     pub(crate) fn settable(self, privileges: &Privileges, support: MetadataSupport) -> Attributes {
         let Attributes { all, is_partial } = self;
         Attributes { all: privileges.settable(support, all), is_partial }
     }
 
-    /// Returns those attributes of a copy that are to be compared with these, and changed to be like these.
+    /// Returns those attributes of a copy that this set decides about.
     pub(crate) fn comparable(
         &self,
         privileges: &Privileges,
@@ -68,7 +70,7 @@ impl Attributes {
         now
     }
 
-    /// Returns whether a copy that has the attributes `now` has others than these.
+    /// Returns whether a copy with the attributes `now` differs from this set.
     pub(crate) fn differ(
         &self,
         privileges: &Privileges,
@@ -102,7 +104,7 @@ mod tests {
         let all = MetadataSupport::ALL;
         assert!(differ(&whole, all, &[ACL, "user.a"]) && !differ(&part, all, &[ACL, "user.a"]));
         assert!(differ(&whole, all, &[]) && differ(&part, all, &["user.a"]));
-        // An ACL is a permission.
+        // An ACL is a permission, so it does not count here.
         let no_modes = MetadataSupport { modes: false, ..all };
         assert!(!differ(&whole, no_modes, &[]) && differ(&whole, no_modes, &["user.a"]));
     }

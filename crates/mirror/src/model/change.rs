@@ -1,33 +1,33 @@
-//! What is changed at the destination.
+//! The changes that a run reports, and how two entries differ.
 
 use fsops::Kind;
 
-/// One thing that was changed, or in a dry run would be.
+/// One change, or in a dry run a change that would be made.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// What was done.
     pub action: Action,
     /// The path below the top directories.
     pub path: Vec<u8>,
-    /// What kind of entry it is, or was; [`Kind::Unknown`] of a link, and of what was removed with the directory
-    /// that it was in, unless it was a directory itself.
+    /// The kind of the entry. [`Kind::Unknown`] for links, and for non-directories that were deleted together with
+    /// their directory.
     pub kind: Kind,
-    /// Bytes, of a regular file that was copied or reused.
+    /// The size in bytes of a regular file that was copied or reused.
     pub size: Option<u64>,
-    /// What it was linked to or made of, as a path below the top directories.
+    /// The path below the top directories of the file that this one was linked to or made from.
     pub to: Option<Vec<u8>>,
-    /// How it differed, of what was there.
+    /// How the entry that was there before differed.
     pub differences: Differences,
 }
 
-/// A name that is at the destination now: what of it is to be counted and told.
+/// A name that now exists at the destination, with what the counts and the report need.
 #[derive(Clone, Debug)]
 pub(crate) struct CreatedEntry {
     pub(crate) action: Action,
     pub(crate) kind: Kind,
-    /// Bytes, of a file that was copied or reused.
+    /// The size in bytes of a file that was copied or reused.
     pub(crate) size: u64,
-    /// What it was linked to, or made of.
+    /// The path of the file that it was linked to or made from.
     pub(crate) to: Option<Vec<u8>>,
     pub(crate) differences: Differences,
 }
@@ -35,7 +35,7 @@ pub(crate) struct CreatedEntry {
 impl CreatedEntry {
     pub(crate) fn change(self, path: Vec<u8>) -> Change {
         let CreatedEntry { action, kind, size, to, differences } = self;
-        // The names of an inode are linked whatever it is.
+        // Names of an inode are linked whatever its kind, so the kind is not known for certain.
         let kind = if action == Action::Linked { Kind::Unknown } else { kind };
         let size = (kind == Kind::File).then_some(size);
         Change { action, path, kind, size, to, differences }
@@ -45,17 +45,17 @@ impl CreatedEntry {
 /// What was done to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It was made: a file with its content.
+    /// Created: a file with its content.
     New,
-    /// Something took the place of something else.
+    /// Replaced an entry of the destination.
     Replaced,
-    /// It was linked to another name.
+    /// Linked to another name.
     Linked,
-    /// Its metadata was changed.
+    /// Had only its metadata changed.
     Adjusted,
-    /// It was removed.
+    /// Deleted.
     Removed,
-    /// A file was made of content that the destination had already.
+    /// Made from content that the destination already had.
     Reused,
 }
 
@@ -63,29 +63,29 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Differences {
-    /// One is a file and the other is not, or the like.
+    /// The kinds differ, as of a file and a directory.
     pub kind: bool,
-    /// Size in bytes, or what a symbolic link or a device is.
+    /// The sizes differ, or the targets of symbolic links, or the device numbers.
     pub content: bool,
-    /// Time of modification.
+    /// The modification times differ.
     pub time: bool,
-    /// Permissions.
+    /// The permissions differ.
     pub mode: bool,
-    /// Owner or group.
+    /// The owners or groups differ.
     pub owner: bool,
-    /// Extended attributes, ACLs among them.
+    /// The extended attributes differ, ACLs included.
     pub xattrs: bool,
-    /// It is linked to something else.
+    /// The name is linked to another inode than it should be.
     pub links: bool,
 }
 
 impl Differences {
-    /// Returns whether they may differ in what is in them, or are of other kinds.
+    /// Returns whether the contents may differ, or the kinds do.
     pub(crate) fn affect_content(self) -> bool {
         self.kind || self.content || self.time
     }
 
-    /// Returns whether they do at all.
+    /// Returns whether anything differs.
     pub fn any(self) -> bool {
         self != Differences::default()
     }

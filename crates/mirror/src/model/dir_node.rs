@@ -1,8 +1,8 @@
-//! The directories that are being mirrored: who is in whom, under which name, and what is left to do in
-//! each.
+//! The tree of directories being mirrored: parent, name, state, and the number of unfinished parts of each directory.
 //!
-//! A directory is kept as long as somebody refers to it: directories in it, work that waits, names that
-//! others are to be linked to.
+//! A node lives as long as anything refers to it: nodes of its subdirectories, queued tasks, or names that others will
+//! be linked to. A directory is finished when its own names and all its subdirectories are, so [`DirNode::hold`] and
+//! [`DirNode::release`] MUST be balanced; the last release sets the times of the directory.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
@@ -14,54 +14,54 @@ use crate::model::attributes::Attributes;
 use crate::model::metadata_support::MetadataSupport;
 use crate::model::temp_name::TempNames;
 
-/// One directory of the tree, on both sides.
+/// A directory of the tree, on both sides.
 #[derive(Debug)]
 pub(crate) struct DirNode {
     parent: Option<Arc<DirNode>>,
     name: Box<CStr>,
-    /// Its own names, as one, and directories in it that are not finished.
+    /// Unfinished parts: 1 for its own names, and 1 for each unfinished subdirectory.
     pending: AtomicU32,
     state: AtomicU8,
     metadata: OnceLock<Box<DirMetadata>>,
 }
 
-/// What a directory is to be, but for what is in it.
+/// The metadata that a directory should have.
 #[derive(Debug)]
 pub(crate) struct DirMetadata {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
-    /// What the destination's was, when it was found or just made.
+    /// The metadata of the destination's directory when the run found or created it.
     pub(crate) dest_stat: Option<Stat>,
-    /// Its attributes then, if it had to be opened up, which changes an ACL.
+    /// The attributes that it had before the run gave the owner access, which changes an ACL.
     pub(crate) dest_xattrs: Option<Vec<Xattr>>,
-    /// What is kept of metadata where it is at the destination.
+    /// What the file system of the destination keeps of metadata here.
     pub(crate) support: MetadataSupport,
-    /// What is in it is mirrored too.
+    /// Whether the content of the directory is mirrored too.
     pub(crate) is_entered: bool,
 }
 
-/// At the destination it has the name for what is not ready.
+/// The directory has its temporary name at the destination.
 pub(crate) const HAS_TEMP_NAME: u8 = 1;
-/// Something was changed in it, so its times have to be set.
+/// Something in the directory was changed, so its times have to be set again.
 pub(crate) const CHANGED: u8 = 2;
-/// There is no such directory at the destination, and none is made: a dry run.
+/// The destination has no such directory, and the dry run creates none.
 pub(crate) const DRY_RUN_ONLY: u8 = 4;
-/// The destination has a directory of the name.
+/// The destination has a directory of this name.
 pub(crate) const EXISTS: u8 = 8;
-/// It is not where it was made.
+/// Somebody moved the directory away from where the run created it.
 pub(crate) const MOVED_AWAY: u8 = 16;
-/// The destination has something of the name that is no directory.
+/// The destination has an entry of this name that is no directory.
 pub(crate) const REPLACES_OTHER: u8 = 64;
-/// It was tried in it what is kept of metadata, or that could not be.
+/// Metadata support was probed in this directory, or the probe failed.
 pub(crate) const SUPPORT_PROBED: u8 = 32;
 
 impl DirNode {
-    /// Returns the top directory.
+    /// Returns a node for the top directory.
     pub(crate) fn top() -> Arc<DirNode> {
         DirNode::new(None, c"", EXISTS)
     }
 
-    /// Returns a directory in `parent`, which is not finished before this one.
+    /// Returns a node for a directory in `parent`. The parent is not finished before this one.
     pub(crate) fn child(parent: &Arc<DirNode>, name: &CStr, state: u8) -> Arc<DirNode> {
         parent.hold();
         DirNode::new(Some(Arc::clone(parent)), name, state)
@@ -97,15 +97,15 @@ impl DirNode {
         self.state.load(Relaxed) & flag != 0
     }
 
-    /// Returns whether it may be about to get another path at the destination: it, or one that it is in, has the name
-    /// for what is not ready.
+    /// Returns whether the path at the destination may be about to change: this directory or one above it has a
+    /// temporary name.
     pub(crate) fn may_move(&self) -> bool {
         let chain = || std::iter::successors(Some(self), |node| node.parent.as_deref());
         chain().any(|node| node.is(HAS_TEMP_NAME)) && !chain().any(|node| node.is(MOVED_AWAY))
     }
 
     pub(crate) fn set_metadata(&self, metadata: DirMetadata) {
-        // Said once, by who lists it.
+        // Only the worker that begins the directory sets it.
         let _known = self.metadata.set(Box::new(metadata));
     }
 
@@ -113,42 +113,42 @@ impl DirNode {
         self.metadata.get().map(Box::as_ref)
     }
 
-    /// Returns what is kept of metadata where it is at the destination.
+    /// Returns what the destination keeps of metadata in this directory.
     pub(crate) fn support(&self) -> MetadataSupport {
         self.metadata().map_or(MetadataSupport::ALL, |metadata| metadata.support)
     }
 
-    /// Returns the device of the destination that it is on; nothing as long as it is not there.
+    /// Returns the device of the directory at the destination, or `None` as long as it does not exist there.
     pub(crate) fn dest_device(&self) -> Option<u64> {
         self.metadata()?.dest_stat.map(|dest_stat| dest_stat.device)
     }
 
-    /// Notes one thing more to be done in the directory.
+    /// Adds an unfinished part.
     pub(crate) fn hold(&self) {
         self.pending.fetch_add(1, Relaxed);
     }
 
-    /// Notes that one thing is done in it; returns whether it was the last.
+    /// Removes an unfinished part; returns whether it was the last.
     pub(crate) fn release(&self) -> bool {
         self.pending.fetch_sub(1, std::sync::atomic::Ordering::AcqRel) == 1
     }
 
-    /// Returns the path below the top directory of the source.
+    /// Returns the path below the top of the source.
     pub(crate) fn path(&self) -> Vec<u8> {
         self.joined(|node| node.name.to_bytes().to_vec())
     }
 
-    /// Returns the path below the top directory of the destination, as it is at the moment.
+    /// Returns the current path below the top of the destination.
     pub(crate) fn dest_path(&self, temp_names: &TempNames) -> Vec<u8> {
         self.joined(|node| node.dest_name(temp_names).to_bytes().to_vec())
     }
 
-    /// Returns its name at the destination, as it is at the moment.
+    /// Returns the current name at the destination.
     pub(crate) fn dest_name(&self, temp_names: &TempNames) -> std::ffi::CString {
         if self.is(HAS_TEMP_NAME) { temp_names.of(&self.name) } else { (*self.name).to_owned() }
     }
 
-    /// Returns the path of something in the directory, below the top.
+    /// Returns the path below the top of the entry `name` in this directory.
     pub(crate) fn child_path(&self, name: &[u8]) -> Vec<u8> {
         let mut path = self.path();
         if !name.is_empty() && !path.is_empty() {
@@ -167,7 +167,7 @@ impl DirNode {
     }
 }
 
-/// As long a chain as a tree can be deep is let go of without recursion.
+/// Frees a chain of parents in a loop. A tree can be so deep that recursion would overflow the stack.
 impl Drop for DirNode {
     fn drop(&mut self) {
         let mut above = self.parent.take();

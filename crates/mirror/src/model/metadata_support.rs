@@ -1,54 +1,55 @@
-//! What the file systems of the destination keep of metadata: how exactly times, to the nanosecond, to 10 milliseconds
-//! (exFAT), to a second (ext4 with small inodes), to two (FAT); which times at all (ext4 none after 2446); and whether
-//! owners and permissions (FAT, exFAT, NTFS, and shares of other systems say the same of all files).
+//! What the file systems of the destination keep of metadata. Times have a granularity: 1 ns, 10 ms (exFAT), 1 s (ext4
+//! with small inodes), 2 s (FAT). They have a range: ext4 keeps none after 2446. Some file systems keep no owners and
+//! permissions: FAT, exFAT, NTFS, and shares of other systems report the same for all files.
 //!
-//! A copy there never has the metadata of its original, and would be changed or made anew each time. So it is tried
-//! once what becomes of a file there: where that is not known, or a time looks as if it was cut off.
+//! A copy on such a file system never has the metadata of its original, and would look different in each run.
+//! [`crate::reconcile::metadata_probe`] finds out what a file system keeps; this module holds the results and answers
+//! what becomes of a time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsops::{Time, Volume};
 
-/// Parts of time that file systems keep, in nanoseconds.
+/// The granularities of time that file systems have, in nanoseconds.
 pub(crate) const TIME_STEPS_NS: [u64; 7] =
     [1, 100, 1_000, 1_000_000, 10_000_000, SECOND, COARSEST_NS];
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const COARSEST_NS: u64 = 2 * SECOND;
 pub(crate) const EXACT_NS: u64 = TIME_STEPS_NS[0];
 
-/// A time that all of these cut off: with an odd second, and each digit of its nanoseconds something else than 0.
+/// A time that every coarser granularity changes: it has an odd second, and no digit of its nanoseconds is 0.
 pub(crate) const PROBE_TIME: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
 
-/// Times before and after which hardly any file system keeps any: of the years 1 and 9999.
+/// Times of the years 1 and 9999. Hardly any file system keeps times outside of this range.
 pub(crate) const EARLIEST_PROBED: Time = Time { s: -62_135_596_800, ns: 0 };
 pub(crate) const LATEST_PROBED: Time = Time { s: 253_402_300_799, ns: 0 };
 
-/// What every file system keeps that keeps owners: seconds in 32 bits.
+/// The times that every file system keeps that keeps owners: seconds in 32 bits.
 pub(crate) const COMMON_TIMES: TimeRange =
     TimeRange { first: Time { s: -1 << 31, ns: 0 }, last: Time { s: (1 << 31) - 1, ns: 0 } };
 
-/// What a file system keeps.
+/// What a file system keeps of metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MetadataSupport {
-    /// Nanoseconds of which times are multiples.
+    /// The granularity of times in nanoseconds.
     pub(crate) time_step_ns: u64,
-    /// Owners and groups.
+    /// Whether it keeps owners and groups.
     pub(crate) owners: bool,
-    /// Permissions.
+    /// Whether it keeps permissions.
     pub(crate) modes: bool,
-    /// Times between these, if it was tried which.
+    /// The times that it keeps, if that was probed.
     pub(crate) times: Option<TimeRange>,
 }
 
-/// Times that a file system keeps: what is beyond becomes the nearest of them.
+/// The range of times that a file system keeps. It changes a time outside of the range to the nearest one inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
     pub(crate) first: Time,
     pub(crate) last: Time,
 }
 
-/// Times that the destination does not keep, in seconds: those before the first and after the last, if there were any.
+/// The limits, in seconds, beyond which the destination changed times of the source, if there were such times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClampedTimes {
     pub(crate) first: Option<i64>,
@@ -59,21 +60,21 @@ impl MetadataSupport {
     pub(crate) const ALL: MetadataSupport =
         MetadataSupport { time_step_ns: EXACT_NS, owners: true, modes: true, times: None };
 
-    /// Returns whether a time is kept for certain, but for fractions.
+    /// Returns whether a time is certainly kept, apart from its fraction of a second.
     pub(crate) fn surely_keeps(&self, of: Time) -> bool {
         let TimeRange { first, last } = self.times.unwrap_or(COMMON_TIMES);
         first.s < of.s && of.s < last.s
     }
 
-    /// Returns what becomes of a time that is beyond those that are kept.
+    /// Returns what becomes of a time outside of the range that is kept.
     pub(crate) fn nearest(&self, of: Time) -> Option<Time> {
         let TimeRange { first, last } = self.times?;
         let clamped = |limit: Time, is: bool| Some(limit).filter(|&limit| is && limit != of);
         clamped(first, of.s <= first.s).or(clamped(last, of.s >= last.s))
     }
 
-    /// Returns what a file system may be taken to keep on which nothing can be tried, as nothing is to be changed:
-    /// times to what NTFS does, which nobody cuts off to by himself.
+    /// Returns the assumed metadata support of a file system that cannot be probed, because a dry run changes nothing.
+    /// Times are assumed to have the granularity of NTFS, to which nobody rounds times on purpose.
     pub(crate) fn assumed(volume: &Volume) -> MetadataSupport {
         match (volume.is_fat(), volume.keeps_owners_and_modes()) {
             (true, _) => MetadataSupport {
@@ -88,7 +89,7 @@ impl MetadataSupport {
     }
 }
 
-/// What was found of the devices of the destination.
+/// The metadata support of each device of the destination, as far as it is known.
 #[derive(Debug, Default)]
 pub(crate) struct SupportByDevice {
     found: Mutex<HashMap<u64, MetadataSupport>>,
@@ -100,7 +101,7 @@ impl SupportByDevice {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns which times were not kept that the source has.
+    /// Returns the limits beyond which times of the source were changed.
     pub(crate) fn clamped(&self) -> ClampedTimes {
         *self.clamped.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +115,7 @@ impl SupportByDevice {
         }
     }
 
-    /// Returns whether there is a device that keeps no owners, and one that keeps no permissions.
+    /// Returns whether some device keeps no owners, and whether some device keeps no permissions.
     pub(crate) fn lacking(&self) -> (bool, bool) {
         let found = self.found();
         (
@@ -124,7 +125,7 @@ impl SupportByDevice {
     }
 }
 
-/// Returns what a time is in whole parts.
+/// Returns a time rounded down to a granularity.
 pub(crate) fn round_down(time: Time, time_step_ns: u64) -> Time {
     if time_step_ns <= SECOND {
         let ns = u64::from(time.ns) / time_step_ns * time_step_ns;
@@ -152,7 +153,7 @@ mod tests {
             assert_eq!(support.nearest(at(of)), nearest.map(at), "{of}");
             assert_eq!(support.surely_keeps(at(of)), nearest.is_none());
         }
-        // A second that is kept, without its fraction.
+        // The second is kept, its fraction is not.
         assert_eq!(support.nearest(Time { s: 100, ns: 5 }), Some(at(100)));
         assert_eq!((support.nearest(at(100)), support.nearest(at(-100))), (None, None));
         assert!(

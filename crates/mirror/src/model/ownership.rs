@@ -1,10 +1,13 @@
-//! What this process may set on files, and what it therefore has to leave alone.
+//! Which owners, permissions and attributes this process can set on a file.
+//!
+//! Only root can give files away; other users can choose among their groups. Set-id bits are never set for another
+//! owner than that of the source.
 
 use fsops::{Stat, Xattr, is_acl};
 
 use crate::model::metadata_support::MetadataSupport;
 
-/// What the process may do.
+/// What this process may set.
 #[derive(Clone, Debug)]
 pub(crate) struct Privileges {
     user: u32,
@@ -12,7 +15,7 @@ pub(crate) struct Privileges {
     umask: u32,
 }
 
-/// The owner and group that a file is to get.
+/// The owner and group that a file should get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) user: Option<u32>,
@@ -32,10 +35,10 @@ impl Privileges {
         self.user == 0
     }
 
-    /// Returns which owner a file that has the owner `now`, where `keeps` is kept, is to get to be like
-    /// `wanted`, if another.
+    /// Returns the owner to give to a file that has the owner `now`, so that it is like `wanted`. Returns `None` if the
+    /// owner should stay, as it always does where `support` keeps no owners.
     ///
-    /// Only root gives files away; everybody else can choose among their groups.
+    /// Only root can give files away; everybody else can choose among their groups.
     pub(crate) fn owner(
         &self,
         support: MetadataSupport,
@@ -51,7 +54,7 @@ impl Privileges {
         (user.is_some() || group != now.1).then_some(Owner { user, group })
     }
 
-    /// Returns an owner that a file of the owner `now` can be given.
+    /// Returns an owner that this process can give to a file of the owner `now`.
     pub(crate) fn another_owner(&self, now: (u32, u32)) -> Option<Owner> {
         let other = |id| if id == 1 { 2 } else { 1 };
         if self.is_root() {
@@ -61,9 +64,9 @@ impl Privileges {
         Some(Owner { user: None, group })
     }
 
-    /// Returns the permissions that a file of the owner `now` may have to be like `wanted`: the rights of
-    /// another owner are not for this one, and where none are kept whose it is nobody knows. Nothing where
-    /// permissions are not kept.
+    /// Returns the permissions for a file of the owner `now` that should be like `wanted`, or `None` where permissions
+    /// are not kept. Set-id bits are dropped if the file cannot get the owner they belong to, and where owners are not
+    /// kept, because the real owner is unknown there.
     pub(crate) fn mode(
         &self,
         support: MetadataSupport,
@@ -85,12 +88,12 @@ impl Privileges {
         Some(mode & !user_bits & !group_bits)
     }
 
-    /// Returns the permissions that a new file gets when it is made with `mode`.
+    /// Returns the permissions of a new file that is created with `mode`.
     pub(crate) fn mode_of_new(&self, mode: u32) -> u32 {
         mode & 0o777 & !self.umask
     }
 
-    /// Keeps those attributes that can be set where `keeps` is kept: ACLs are permissions.
+    /// Drops the attributes that this process cannot set, and ACLs where permissions are not kept.
     pub(crate) fn settable(&self, support: MetadataSupport, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
         if !support.modes {
             xattrs.retain(|(name, _)| !is_acl(name));
@@ -102,7 +105,7 @@ impl Privileges {
         xattrs
     }
 
-    /// Returns the permissions that a file may have that was given to whom it can be, and has the owner `now`.
+    /// Returns the permissions of a file with the owner `now`, after the run tried to give it away.
     pub(crate) fn final_mode(
         &self,
         support: MetadataSupport,
@@ -114,8 +117,8 @@ impl Privileges {
     }
 }
 
-/// Returns what permissions become of a file that was to be given to somebody: without set-id bits if that
-/// failed, as these were of another owner.
+/// Returns a closure that removes the set-id bits from permissions if giving the file away failed: they were meant for
+/// another owner.
 pub(crate) fn mode_after_chown(failed: bool) -> impl Fn(u32) -> u32 {
     move |mode| if failed { mode & !SET_ID_BITS } else { mode }
 }
@@ -160,13 +163,13 @@ mod tests {
         let wanted = like(7, 8, 0o6755);
         let no_owners = MetadataSupport { owners: false, ..MetadataSupport::ALL };
         assert_eq!(root.owner(no_owners, (0, 0), &wanted), None);
-        // Set-id bits would be those of somebody else.
+        // The set-id bits would be those of another user.
         assert_eq!(root.mode(no_owners, (0, 0), &wanted), Some(0o755));
         assert_eq!(
             root.mode(MetadataSupport { modes: false, ..MetadataSupport::ALL }, (0, 0), &wanted),
             None
         );
-        // Nor if they are its by what the mount says.
+        // They are not set either if the mount reports the right owner.
         assert_eq!(root.mode(no_owners, (7, 8), &wanted), Some(0o755));
         assert_eq!(
             (mode_after_chown(true)(0o6755), mode_after_chown(false)(0o6755)),

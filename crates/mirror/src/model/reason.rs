@@ -1,4 +1,4 @@
-//! Why something could not be mirrored.
+//! The reasons why something could not be mirrored, with the texts that users read.
 
 use std::ffi::CString;
 use std::io::{self, ErrorKind};
@@ -6,56 +6,56 @@ use std::io::{self, ErrorKind};
 use fsops::Op;
 use wire::Cause;
 
-/// Something that could not be mirrored.
+/// An entry that could not be mirrored.
 #[derive(Debug)]
 pub struct Problem {
     /// Its path below the top directories.
     pub path: Vec<u8>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why something could not be mirrored.
+/// Why an entry could not be mirrored.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// Something of the source could not be read.
+    /// A system call on the source failed.
     #[error("cannot {} the source: {source}", op.verb())]
     Source {
         /// What was tried.
         op: Op,
-        /// What the system answered.
+        /// The error.
         source: io::Error,
     },
-    /// Something of the destination could not be done.
+    /// A system call on the destination failed.
     #[error("cannot {} the copy: {source}", op.verb())]
     Destination {
         /// What was tried.
         op: Op,
-        /// What the system answered.
+        /// The error.
         source: io::Error,
     },
-    /// It changed all the time; what is there is what was read last.
+    /// The file changed during every attempt to copy it. The copy has what was read last.
     #[error("changed while it was copied")]
     Changed,
-    /// There are more extended attributes than can be read, so only ACLs are those of the source.
+    /// There are more extended attributes than can be read, so only the ACLs were copied.
     #[error("has more extended attributes than can be read; copied without them")]
     Attributes,
-    /// What was written is not what was read.
+    /// The copy on the disk differs from what was written.
     #[error("reads differently from what was written")]
     Unlike,
-    /// The destination takes the name for another one, which it has.
+    /// The destination takes the name for another one, which it already has.
     #[error("the destination does not tell this name from {}, which it has", spelled(other.as_ref()))]
     Spelling {
-        /// The name that it has, if that was found.
+        /// The name that the destination has, if it was found.
         other: Option<CString>,
     },
-    /// What is behind the temporary name is not what was made under it.
+    /// Somebody put another entry in the place of the temporary file.
     #[error("something else has taken the place of the temporary file")]
     Displaced,
-    /// The destination has a directory of the name, and something is in it.
+    /// The destination has a directory of this name that is not empty, and `--delete` is not given.
     #[error("a directory is in the way; --delete replaces it")]
     Obstructed,
-    /// The destination has a directory of the name, and nothing is removed this time.
+    /// The destination has a directory of this name, and this run deletes nothing.
     #[error("a directory is in the way, and nothing is removed")]
     Kept,
     /// A directory of the destination is in the way, and patterns exclude some or all of its entries.
@@ -66,7 +66,7 @@ pub enum Reason {
     /// An entry of the destination is in the way, and patterns exclude it.
     #[error("something is in the way that --exclude or --include leaves out; it stays")]
     Excluded,
-    /// A directory of the destination is in the way, and some of its entries could not be removed.
+    /// A directory of the destination is in the way, and not all of its entries could be removed.
     #[error("a directory is in the way, and not all in it could be removed")]
     Remains,
     /// A directory of the destination looks like the source.
@@ -75,20 +75,20 @@ pub enum Reason {
          it stays; if it is a copy, remove it with 'lop purge'"
     )]
     MayBeSource,
-    /// The kernel makes it up while it is read.
+    /// The kernel generates the content while it is read.
     #[error("is made up by the kernel while it is read, and was not copied")]
     MadeUp,
-    /// What a receiver on another host says.
+    /// A receiver on another host reported it.
     #[error("{text}")]
     Remote {
-        /// Its words.
+        /// The receiver's text.
         text: String,
-        /// Whether it is the source that something is wrong with.
+        /// Whether the problem is on the source's side.
         of_source: bool,
-        /// Whether others have the same cause.
+        /// The cause that the entry shares with others, if there is one.
         cause: Option<Cause>,
     },
-    /// It could not be removed.
+    /// The entry could not be removed.
     #[error(transparent)]
     Unremoved(#[from] purge::Reason),
 }
@@ -98,7 +98,7 @@ fn spelled(other: Option<&CString>) -> String {
 }
 
 impl Reason {
-    /// Returns whether it is the source that something is wrong with, and not the destination.
+    /// Returns whether the problem is on the source's side, and not on the destination's.
     pub fn is_of_source(&self) -> bool {
         match self {
             Reason::Source { .. } | Reason::Changed | Reason::Attributes | Reason::MadeUp => true,
@@ -107,7 +107,7 @@ impl Reason {
         }
     }
 
-    /// Returns what keeps the destination from taking anything, if it is that.
+    /// Returns the cause that keeps the destination from taking any entry, if that is the reason.
     pub fn cause(&self) -> Option<Cause> {
         match self {
             Reason::Destination { source, .. } => match source.kind() {

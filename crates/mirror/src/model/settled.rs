@@ -1,4 +1,4 @@
-//! How one name was settled: done, pending, or failed.
+//! How a name was settled: done, pending, or failed.
 
 use fsops::Op;
 
@@ -7,23 +7,23 @@ use crate::model::reason::Reason;
 /// The state of a name after a worker reconciled it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Settled {
-    /// The destination has the name, as it should be.
+    /// The destination has the name as the source does.
     Done(DestInode),
-    /// The content is copied later, or was requested from the sender. Whoever completes it calls `Worker::conclude`.
+    /// The content will be copied later, or was requested from the sender. `Worker::conclude` is called then.
     Pending,
 }
 
-/// The inode that a name has at the destination.
+/// The inode of a name at the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DestInode {
-    /// It has this number.
+    /// The inode number.
     Known(u64),
-    /// Nobody asked the file system for it, because no other name will be linked to the file.
+    /// The number was not looked up, because no other name will be linked to the file.
     NotNeeded,
 }
 
 impl DestInode {
-    /// Returns the number, or 0, which no inode has, if it is not known.
+    /// Returns the number, or 0, which no inode has, if the number is not known.
     pub(crate) fn number_or_zero(self) -> u64 {
         match self {
             DestInode::Known(inode) => inode,
@@ -32,19 +32,19 @@ impl DestInode {
     }
 }
 
-/// Why a name was not mirrored. The problem list does not contain the failure yet.
+/// Why a name was not mirrored. The outcome does not contain the failure yet.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The user has to be told of this.
+    /// The user has to be told of this problem.
     Failed(Reason),
-    /// The source no longer has the entry. `Outcome::vanished` already counts it.
+    /// The entry disappeared from the source. [`crate::Outcome::vanished`] already counts it.
     Vanished,
     /// The user asked to stop.
     Stopped,
 }
 
 impl Failure {
-    /// Returns what to report to the user, if anything.
+    /// Returns the reason to report to the user, if there is one.
     pub(crate) fn into_reason(self) -> Option<Reason> {
         match self {
             Failure::Failed(reason) => Some(reason),

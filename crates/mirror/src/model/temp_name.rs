@@ -1,17 +1,17 @@
-//! Temporary names: of a file that is being written, of a directory that is being filled.
+//! Temporary names, for a file while it is written and a directory while it is filled.
 //!
-//! A temporary name is `.lop-part-HASH-TAG`. The hash is that of the final name, so that a later run finds what one
-//! that was killed left of it. The tag is a keyed hash with a key that a run draws for itself: two runs never use one
-//! name, and nobody can take a name in advance. Both are BLAKE3 and too long for two names of a directory to be
-//! given one temporary name, on purpose or by chance.
+//! A temporary name is `.lop-part-HASH-TAG`. HASH is that of the final name, so a later run finds what a killed run
+//! left of an entry. TAG is a keyed hash with a key that each run draws at random: no two runs use the same name, and
+//! nobody can take a name in advance. Both are BLAKE3, and long enough that two names of a directory never get the same
+//! temporary name, by chance or on purpose.
 
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, RandomState};
 
-/// How they begin.
+/// How every temporary name starts.
 const PREFIX: &[u8] = b".lop-part-";
 
-/// Bytes of the hash, and of the tag; each is two digits.
+/// The bytes of the hash and of the tag. Each byte is written as two digits.
 const HASH_BYTES: usize = 16;
 const TAG_BYTES: usize = 8;
 
@@ -25,23 +25,23 @@ impl TempNames {
     pub(crate) fn new() -> TempNames {
         let mut key = [0; 32];
         for word in key.chunks_mut(8) {
-            // Each state has keys of its own, from the system's random numbers.
+            // Each state gets its own keys from the random numbers of the system.
             word.copy_from_slice(&RandomState::new().hash_one(0).to_ne_bytes());
         }
         TempNames { key }
     }
 
-    /// Returns the temporary name of what is to be called `name`.
+    /// Returns the temporary name for the final name `name`.
     pub(crate) fn of(&self, name: &CStr) -> CString {
         let tag = blake3::keyed_hash(&self.key, name.to_bytes());
         let mut temp = temp_name_prefix(name);
         push_hex(&mut temp, &tag.as_bytes()[..TAG_BYTES]);
-        // There is no NUL in it.
+        // The text has no NUL.
         CString::new(temp).unwrap_or_default()
     }
 }
 
-/// Returns what the temporary names begin with that runs give to what is to be called `name`.
+/// Returns the prefix that the temporary names of all runs for `name` share.
 pub(crate) fn temp_name_prefix(name: &CStr) -> Vec<u8> {
     let mut start = PREFIX.to_vec();
     push_hex(&mut start, &blake3::hash(name.to_bytes()).as_bytes()[..HASH_BYTES]);
@@ -49,7 +49,7 @@ pub(crate) fn temp_name_prefix(name: &CStr) -> Vec<u8> {
     start
 }
 
-/// Returns whether a name is a temporary one, of any run.
+/// Returns whether a name is a temporary name of any run.
 pub(crate) fn is_temp_name(name: &[u8]) -> bool {
     let are_digits = |digits: &[u8]| digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     name.strip_prefix(PREFIX).is_some_and(|rest| {
@@ -74,7 +74,7 @@ mod tests {
     fn a_name_has_another_temporary_name_in_each_run_and_all_begin_alike() {
         let (one, two) = (TempNames::new(), TempNames::new());
         let (a, b) = (one.of(c"a"), one.of(c"b"));
-        // The value that the reference of BLAKE3 gives for "a".
+        // The reference implementation of BLAKE3 gives this value for "a".
         let start = b".lop-part-17762fddd969a453925d65717ac3eea2-";
         assert_eq!(temp_name_prefix(c"a"), start);
         assert!(a.as_bytes().starts_with(start) && two.of(c"a").as_bytes().starts_with(start));
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// These have one FNV-1a, which was once all that a temporary name had.
+    /// These two names have the same FNV-1a hash, which earlier temporary names were made of.
     #[test]
     fn names_that_collide_in_a_weak_hash_do_not_here() {
         assert_ne!(

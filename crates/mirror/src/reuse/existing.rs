@@ -78,7 +78,7 @@ impl Worker<'_> {
         let path = entry.dir.node.child_path(entry.name.to_bytes());
         // Of a directory that was renamed, files are what they were.
         paths.sort_by_cached_key(|other| std::cmp::Reverse(common_suffix_len(&path, other)));
-        holders.extend(paths.into_iter().map(ContentHolder::SubtreeCount));
+        holders.extend(paths.into_iter().map(ContentHolder::AtPath));
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
             let Some(found) = self.open_holder(&holder, stat.size) else { continue };
             let settled = if entry.remote.is_some() {
@@ -113,7 +113,7 @@ impl Worker<'_> {
             ContentHolder::Mirrored(node, name) => {
                 (self.open(Side::Destination, node).ok()?, name.clone())
             }
-            ContentHolder::SubtreeCount(path) => {
+            ContentHolder::AtPath(path) => {
                 let top = &self.job.roots.destination.as_ref()?.dir;
                 let (dir, name) = split_path(path)?;
                 let dir = if dir.is_empty() { top.open_child(c".") } else { top.open_below(dir) };
@@ -261,7 +261,7 @@ impl Worker<'_> {
         found: &FoundFile,
     ) -> Result<bool, Failure> {
         let options = self.job.options;
-        let ContentHolder::SubtreeCount(path) = holder else { return Ok(false) };
+        let ContentHolder::AtPath(path) = holder else { return Ok(false) };
         let dir = found.dir.stat().map_err(destination(Op::Stat))?.key();
         if options.own.has(dir, found.name.to_bytes()) {
             return Ok(false);
@@ -363,7 +363,7 @@ impl Worker<'_> {
 
     fn record_reused(&mut self, entry: Entry<'_>, stat: &Stat, holder: &ContentHolder) {
         let to = Some(match holder {
-            ContentHolder::SubtreeCount(path) => path.clone(),
+            ContentHolder::AtPath(path) => path.clone(),
             ContentHolder::Mirrored(node, entry) => node.child_path(entry.as_bytes()),
         });
         let (kind, size, differences) = (Kind::File, stat.size, Differences::default());
