@@ -1,4 +1,6 @@
-//! TODO head.
+//! The machinery of a run: the shared job, its workers and tasks, and the state of directories that are in progress.
+//!
+//! Nothing here decides what happens to a name; see [`crate::reconcile`].
 
 pub(crate) mod batch;
 pub(crate) mod deferred;

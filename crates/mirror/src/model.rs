@@ -1,4 +1,4 @@
-//! TODO head.
+//! The types that everything else is made of. They know nothing of workers or queues.
 
 pub(crate) mod attributes;
 pub(crate) mod change;

@@ -1,4 +1,6 @@
-//! TODO head.
+//! Makes the destination agree with the source, one name at a time: decides, compares, copies, sets metadata, deletes.
+//!
+//! Most files add methods to [`crate::engine::worker::Worker`].
 
 pub(crate) mod buffer;
 pub(crate) mod compare;

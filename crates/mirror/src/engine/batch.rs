@@ -1,8 +1,8 @@
-//! Names of one directory of the source, in the order of their inodes.
+//! A batch of names of one directory of the source, in the order of their inode numbers.
 //!
-//! Names of one file come after each other that way, and files in about the order in which they were
-//! written. Several workers take from one window, the fewer at a time the fewer are left: a directory with
-//! a few large files keeps all of them at work to its end.
+//! This order puts the names of one file next to each other, and files in about the order in which they were written.
+//! Several workers take names from one batch. The fewer names are left, the fewer a worker takes at once, so a
+//! directory with a few large files keeps all workers busy to its end.
 
 use std::ffi::CStr;
 use std::io;
@@ -20,14 +20,15 @@ use crate::model::selection::{is_quarantine, selects};
 use crate::model::temp_name::is_temp_name;
 use crate::remote::receiver::connection::ListingCredit;
 
-/// Bytes of names in a window: 2,000 names or so, a call or two of the listing. With four times as much, sixteen
-/// threads took 21 MB instead of 16 for the tree of 3.2 million links, and one directory of 200,000 files took as long.
+/// Bytes of names in a batch: about 2,000 names, or one or two calls that list a directory. With four times as much,
+/// sixteen threads took 21 MB instead of 16 for a tree of 3.2 million links, and one directory of 200,000 files took as
+/// long.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Most names that a worker takes at once.
+/// The most names that a worker takes at once.
 const MAX_TAKEN: usize = 64;
 
-/// Parts of what is left that a worker takes one of.
+/// A worker takes one part in this many of the names that are left.
 const TAKE_FRACTION: usize = 8;
 
 /// Some names of one directory.
@@ -35,8 +36,8 @@ const TAKE_FRACTION: usize = 8;
 pub(crate) struct Batch {
     items: Vec<Row>,
     names: Vec<u8>,
-    /// Of a source on another host, what the names are, the number that the sender has this by, and what it
-    /// takes of what may be sent ahead.
+    /// For a source on another host: the metadata of the names, the number of the listing, and the listing's share of
+    /// the credit for what the sender may send ahead.
     remote_entries: Vec<RemoteEntry>,
     pub(crate) listing: u64,
     _credit: Option<ListingCredit>,
@@ -49,54 +50,54 @@ struct Row {
     name_offset: u32,
     is_dir: bool,
     remote_index: u32,
-    /// Where it was listed.
+    /// The index in the order in which the directory was listed.
     position: u32,
 }
 
-/// One name.
+/// One name of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchItem<'a> {
     pub(crate) name: &'a CStr,
     pub(crate) inode: u64,
     pub(crate) is_dir: bool,
-    /// What the source said of it, if it is on another host.
+    /// What the sender said about the name, if the source is on another host.
     pub(crate) remote: Option<&'a RemoteEntry>,
 }
 
-/// When a name of a file is dealt with.
+/// Which name of a file is processed first. The other names are linked to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precedence {
-    /// The destination has it: what is there may be the file already, and nothing need be copied.
+    /// The destination has the name. Its file may be the right one already, and then nothing is copied.
     First,
-    /// The destination does not have it.
+    /// The destination does not have the name.
     Next,
-    /// The destination has a directory of that name, which may have to stay.
+    /// The destination has a directory of this name, which may have to stay.
     Last,
 }
 
-/// How much memory a batch of remote names needs.
+/// The memory that a batch of remote names needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchSizes {
     pub(crate) remote_entries: usize,
     pub(crate) names: usize,
-    /// Bytes of all names, each with its NUL.
+    /// The bytes of all names, each with its NUL.
     pub(crate) name_bytes: usize,
 }
 
-/// What a name is in the source.
+/// The metadata of a name on another host.
 #[derive(Debug)]
 pub(crate) struct RemoteEntry {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
-    /// What it is a symbolic link to.
+    /// The target of a symbolic link.
     pub(crate) target: Vec<u8>,
-    /// What was known of its content from earlier.
+    /// What an earlier scan on the sender's side knows of the content.
     pub(crate) hint: Option<Box<ContentHint>>,
 }
 
 impl Batch {
-    /// Returns names of a directory of the source, and whether there are more; `leave_out` is told of those that are
-    /// left out as they are lop's own.
+    /// Lists names of a directory of the source. Returns them, and whether there are more. Calls `leave_out` for each
+    /// name that is left out because it belongs to lop.
     pub(crate) fn fill(
         dir: &Dir,
         node: &DirNode,
@@ -139,7 +140,7 @@ impl Batch {
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
 
-    /// Returns one with the number that the sender has it by, and room for so many records, names, and bytes of these.
+    /// Returns an empty batch for the listing with this number, with memory for these sizes.
     pub(crate) fn of_remote(
         listing: u64,
         credit: ListingCredit,
@@ -155,17 +156,17 @@ impl Batch {
         }
     }
 
-    /// Returns the numbers of the directories.
+    /// Returns the sender's numbers of the directories in the batch.
     pub(crate) fn dirs(&self) -> impl Iterator<Item = u64> {
         self.items.iter().filter(|item| item.is_dir).map(|item| item.inode)
     }
 
-    /// Adds a directory that was listed on another host, by the number that it has there.
+    /// Adds a directory of another host, by the number that the sender gave it.
     pub(crate) fn add_dir(&mut self, name: &CStr, listing: u64) {
         self.add(name, listing, true, u32::MAX);
     }
 
-    /// Adds what was listed on another host, under all of these names.
+    /// Adds an inode of another host under all of its names.
     pub(crate) fn add_remote<'n>(
         &mut self,
         entry: RemoteEntry,
@@ -186,13 +187,13 @@ impl Batch {
         self.names.len() + size_of_val(&self.items[..])
     }
 
-    /// Puts the names in order.
+    /// Sorts the names by inode number.
     fn sort(&mut self) {
         self.items.sort_unstable();
     }
 
-    /// Has each file that has several names here dealt with first under the one whose turn comes first: others are
-    /// then linked to that.
+    /// For each file with several names here, moves the name that takes precedence to the front. The others will be
+    /// linked to it.
     pub(crate) fn order_links(&mut self, turn: impl Fn(&CStr) -> Precedence) {
         let Batch { items, names, .. } = self;
         let turn_of = |item: &Row| turn(name_at(names, item.name_offset));
@@ -206,13 +207,13 @@ impl Batch {
         }
     }
 
-    /// Returns where the sender listed a name.
+    /// Returns the index of a name in the sender's listing.
     pub(crate) fn position(&self, index: usize) -> u32 {
         self.items[index].position
     }
 
-    /// Returns the names that a worker takes next. All names of a file go to one worker, because the first decides what
-    /// becomes of the others.
+    /// Takes the next names for one worker. All names of a file go to one worker, because the first decides what
+    /// happens to the others.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let step = |next: usize| {
             let left = self.items.len().saturating_sub(next);
@@ -230,7 +231,7 @@ impl Batch {
         end + rest.iter().take_while(|item| last.is_some_and(|last| is_last(last, item))).count()
     }
 
-    /// Returns whether there are names that nobody has taken.
+    /// Returns whether there are names that no worker has taken.
     pub(crate) fn has_more(&self) -> bool {
         self.next.load(Relaxed) < self.items.len()
     }
@@ -242,7 +243,7 @@ impl Batch {
     }
 }
 
-/// Returns why a name of the source is left out as it is lop's own.
+/// Returns why a name of the source is left out as lop's own, if it is.
 fn is_own(name: &[u8], kind: Kind) -> Option<LeftOut> {
     let is_store = kind == Kind::Dir && is_quarantine(name);
     is_temp_name(name)

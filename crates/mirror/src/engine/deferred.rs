@@ -1,8 +1,7 @@
-//! Copies that are put off, to read a disk with an arm in the order in which files lie there.
+//! Defers copies on a hard disk, so that files are read in the order in which they lie on the disk.
 //!
-//! Directories that wait are in one line, by inode number, and files that are to be copied behind them, by
-//! place: the line is gone through from its beginning to its end, and again as long as there is something in
-//! it ([`device::Queue`]).
+//! The queue holds waiting directories by inode number, and behind them the files to copy by disk offset. Workers go
+//! through it from the beginning to the end, and start over as long as it has tasks ([`device::Queue`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,20 +17,21 @@ use crate::engine::worker::Worker;
 use crate::model::change::Differences;
 use crate::model::settled::{Failure, Settled};
 
-/// Files that are put off, and names that wait for one of them to have another, before no more directories are
-/// listed; each takes some 400 bytes at most, and holds its directory.
+/// The most deferred files, plus names that wait to be linked to one of them. With more, workers copy before they list
+/// further directories. Each takes at most about 400 bytes, and keeps its directory in memory.
 const MAX_DEFERRED: usize = 16 << 10;
 
-/// Files that are fetched while one is copied, and bytes of each.
+/// The number of files that are prefetched while one is copied, and the bytes prefetched of each.
 const PREFETCHED_FILES: usize = 32;
 const PREFETCHED_BYTES: u64 = 1 << 20;
 
-/// Bytes that take longer to read than to get at. A file of more that has other names is not put off, as all who
-/// come to these meanwhile leave them with it: 16 threads took 28 MB instead of 13 for files of 32,766 names each.
+/// For files larger than this, reading takes longer than seeking. A larger file with several names is not deferred,
+/// because every worker that meets another name leaves that name to wait: 16 threads took 28 MB instead of 13 for files
+/// of 32,766 names each.
 const MAX_DEFERRED_LINKED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
-    /// Returns whether a file was put off, as its content lies on a disk with an arm.
+    /// Defers the copy of a file if its content is on a hard disk, and returns whether it did.
     pub(crate) fn defer_copy(
         &mut self,
         entry: Entry<'_>,
@@ -44,8 +44,8 @@ impl Worker<'_> {
         if !is_read || is_waited_for || self.copies_at_once || !self.job.uses_disk_order() {
             return false;
         }
-        // What lies nowhere need not be waited for; many file systems that do not tell number their files in
-        // about the order in which they lie.
+        // A file without a disk offset need not wait. Many file systems that report no offsets number their files in
+        // about the order in which they lie on the disk.
         let disk_offset = source.place(0).map_or(stat.inode, Option::unwrap_or_default);
         let deferred = DeferredCopy { waiter: entry.waiter(), stat: *stat, replaces, disk_offset };
         let number = self.job.deferred_files.fetch_add(1, Relaxed) + 1;
@@ -56,7 +56,7 @@ impl Worker<'_> {
         true
     }
 
-    /// Copies a file that was put off, and those that lie behind it.
+    /// Copies a deferred file, and the files behind it on the disk.
     pub(crate) fn copy_deferred(&mut self, first: &Arc<DeferredCopy>, meter: &mut WaitMeter<'_>) {
         let mut prefetched = VecDeque::from([self.fetch(first)]);
         while let Some((deferred, source)) = prefetched.pop_front() {
@@ -72,7 +72,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Has the disk fetch the beginning of a file.
+    /// Opens a deferred file and has the kernel prefetch its first bytes.
     fn fetch(
         &mut self,
         deferred: &Arc<DeferredCopy>,
@@ -101,7 +101,7 @@ impl Worker<'_> {
         self.release_dir(&waiter.shared.dir);
     }
 
-    /// Copies what was put off, if that, and what waits for it, is as much as may be.
+    /// Copies deferred files if there are too many of them, counting the names that wait for them.
     pub(crate) fn copy_deferred_if_many(&mut self, meter: &mut WaitMeter<'_>) {
         let job = self.job;
         if job.deferred_files.load(Relaxed) + job.link_groups.waiting() < MAX_DEFERRED {

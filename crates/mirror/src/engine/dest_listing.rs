@@ -1,4 +1,7 @@
-//! What a directory of the destination has in it already, by name.
+//! The entries that a directory of the destination has before the run changes it, by name.
+//!
+//! A name is *claimed* if the source has it too. With `--delete` every name that nobody claimed is deleted, so looking
+//! at an entry without claiming it is [`DestListing::get`], and only [`DestListing::claim`] decides that it stays.
 
 use std::ffi::CStr;
 use std::hash::{BuildHasher, RandomState};
@@ -10,13 +13,13 @@ use hashbrown::HashTable;
 
 use crate::model::temp_name::{is_temp_name, temp_name_prefix};
 
-/// The names of a directory.
+/// The entries of a directory.
 #[derive(Debug, Default)]
 pub(crate) struct DestListing {
     items: Vec<Row>,
     names: Vec<u8>,
     by_name: HashTable<u32>,
-    /// Temporary names, which runs have left that were killed.
+    /// Indices of temporary names, which killed runs left, sorted by name.
     temp_names: Vec<u32>,
     hasher: RandomState,
 }
@@ -28,7 +31,7 @@ struct Row {
     claimed: AtomicBool,
 }
 
-/// What a name is at the destination.
+/// An entry of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DestEntry {
     pub(crate) kind: Kind,
@@ -65,9 +68,9 @@ impl DestListing {
         temp_names.sort_by_key(|&index| name(names, &items[index as usize]));
     }
 
-    /// Returns what is there under a name that the source has too.
-    pub(crate) fn claim(&self, claimed: &CStr) -> Option<DestEntry> {
-        let item = self.item(claimed)?;
+    /// Returns the entry of this name, and marks it as wanted: the source has the name too, so `--delete` keeps it.
+    pub(crate) fn claim(&self, called: &CStr) -> Option<DestEntry> {
+        let item = self.item(called)?;
         item.claimed.store(true, Relaxed);
         Some(item.dest)
     }
@@ -77,9 +80,9 @@ impl DestListing {
         !self.temp_names.is_empty()
     }
 
-    /// Returns what is there under temporary names for `wanted`.
-    pub(crate) fn temp_names_of(&self, claimed: &CStr) -> impl Iterator<Item = (&CStr, DestEntry)> {
-        let start = if self.has_temp_names() { temp_name_prefix(claimed) } else { Vec::new() };
+    /// Returns the temporary names that killed runs left for the final name `called`, with their entries.
+    pub(crate) fn temp_names_of(&self, called: &CStr) -> impl Iterator<Item = (&CStr, DestEntry)> {
+        let start = if self.has_temp_names() { temp_name_prefix(called) } else { Vec::new() };
         let called = |index: &u32| name(&self.names, &self.items[*index as usize]);
         let first = self.temp_names.partition_point(|index| called(index).to_bytes() < &start[..]);
         let these = self.temp_names[first..].iter();
@@ -87,9 +90,9 @@ impl DestListing {
         these.map(move |index| (called(index), self.items[*index as usize].dest))
     }
 
-    /// Returns what is there under a name that nobody asks for by that.
-    pub(crate) fn get(&self, unclaimed: &CStr) -> Option<DestEntry> {
-        self.item(unclaimed).map(|item| item.dest)
+    /// Returns the entry of this name without claiming it.
+    pub(crate) fn get(&self, called: &CStr) -> Option<DestEntry> {
+        self.item(called).map(|item| item.dest)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -102,7 +105,7 @@ impl DestListing {
         Some(&self.items[*self.by_name.find(hash, is_it)? as usize])
     }
 
-    /// Returns the names that nobody asked for.
+    /// Returns the names that nobody claimed: extraneous entries, and temporary names.
     pub(crate) fn unclaimed(&self) -> impl Iterator<Item = (&CStr, Kind)> {
         let unclaimed = self.items.iter().filter(|item| !item.claimed.load(Relaxed));
         unclaimed.map(|item| (name(&self.names, item), item.dest.kind))

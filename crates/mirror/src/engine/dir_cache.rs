@@ -1,4 +1,4 @@
-//! The directories that a worker holds open: those it used last.
+//! A cache of open directories: those that a worker used last. One worker owns it, so it has no lock.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use fsops::Dir;
 
 use crate::model::dir_node::DirNode;
 
-/// Which tree a directory is in.
+/// The tree that a directory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Source,
     Destination,
-    /// The tree whose files may be linked to.
+    /// The tree of `--link-dest`, whose files may be linked to.
     Base,
 }
 
@@ -32,7 +32,7 @@ struct CachedDir {
 }
 
 impl DirCache {
-    /// Returns one that holds `most` directories open, or some if that is fewer.
+    /// Returns a cache of `capacity` directories, but at least 4.
     pub(crate) fn new(capacity: usize) -> DirCache {
         DirCache { open: Vec::new(), capacity: capacity.max(4), tick: 0 }
     }
@@ -45,7 +45,7 @@ impl DirCache {
         Some(Rc::clone(&open.dir))
     }
 
-    /// Holds a directory open, instead of the one that was used least recently if there are too many.
+    /// Puts an open directory into the cache. If the cache is full, the directory replaces the least recently used one.
     pub(crate) fn put(&mut self, side: Side, node: &Arc<DirNode>, dir: Dir) -> Rc<Dir> {
         self.tick += 1;
         let dir = Rc::new(dir);
@@ -59,12 +59,12 @@ impl DirCache {
         dir
     }
 
-    /// Closes a directory that is not needed any more, on all sides.
+    /// Closes a directory of all trees that is no longer needed.
     pub(crate) fn close(&mut self, node: &Arc<DirNode>) {
         self.open.retain(|open| !Arc::ptr_eq(&open.node, node));
     }
 
-    /// Closes all.
+    /// Closes all directories.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
     }

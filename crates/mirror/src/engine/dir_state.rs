@@ -1,4 +1,7 @@
-//! One directory while its own names are dealt with, by one worker or several.
+//! The state of one directory while its own names are processed, by one worker or several.
+//!
+//! Every unit of work on the directory is counted with [`DirState::hold`] and [`DirState::release`]. The last release
+//! completes the directory: it gets its final name, and its subdirectories are started.
 
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
@@ -11,44 +14,44 @@ use crate::engine::batch::{Batch, Precedence};
 use crate::engine::dest_listing::{DestEntry, DestListing};
 use crate::model::dir_node::DirNode;
 
-/// A directory whose names are being dealt with.
+/// A directory whose names are being processed.
 #[derive(Debug)]
 pub(crate) struct DirState {
     pub(crate) node: Arc<DirNode>,
-    /// What the destination has in it.
+    /// What the destination has in the directory.
     pub(crate) dest_listing: DestListing,
     pub(crate) traits: DirTraits,
-    /// The owner and group that new files have by themselves, once that is known.
+    /// The owner and group that new files get by themselves, once one was created.
     pub(crate) owner_of_new_files: OnceLock<(u32, u32)>,
-    /// All of the source's names were listed.
+    /// Whether all names of the source were listed. If not, nothing in the directory is extraneous.
     pub(crate) is_fully_listed: AtomicBool,
-    /// Directories in it.
+    /// The subdirectories, which are started when the directory is complete.
     children: Mutex<Vec<Child>>,
-    /// Who has names of it to deal with.
+    /// The units of work that are not done.
     pending_work: AtomicU32,
-    /// What came of a directory of another host while a worker is at it.
+    /// Names from the sender that wait while a worker processes others.
     serial: Mutex<SerialQueue>,
 }
 
-/// Work in a directory that one worker does after the other: two would wait for each other in the kernel, which
-/// changes a directory for one at a time.
+/// Work that one worker does at a time. Two workers would only wait for each other in the kernel, which changes a
+/// directory for one thread at a time.
 #[derive(Debug, Default)]
 struct SerialQueue {
     is_busy: bool,
     rest: VecDeque<NameWork>,
 }
 
-/// Names of a directory that one worker deals with after the other.
+/// Names of a directory that one worker processes after the other.
 #[derive(Clone, Debug)]
 pub(crate) enum NameWork {
-    /// Names that were listed.
+    /// Names that were just listed.
     Batch(Arc<SharedBatch>),
-    /// Names whose file is at the destination now, or failed to get there; all of one directory or none.
+    /// Names of one file that is at the destination now, or failed to get there.
     Waiters(Arc<[Waiter]>),
 }
 
 impl NameWork {
-    /// Returns the directory that the first name is in.
+    /// Returns the directory of the first name.
     pub(crate) fn dir_state(&self) -> Option<&Arc<DirState>> {
         match self {
             NameWork::Batch(shared) => Some(&shared.dir),
@@ -57,7 +60,7 @@ impl NameWork {
     }
 }
 
-/// A directory in a directory.
+/// A subdirectory.
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) inode: u64,
@@ -65,7 +68,7 @@ pub(crate) struct Child {
     pub(crate) dest: Option<DestEntry>,
 }
 
-/// A name that has to wait: for a file that somebody else is copying, or for its content.
+/// A name that waits: for a file that another worker copies, or for its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     pub(crate) shared: Arc<SharedBatch>,
@@ -77,24 +80,24 @@ pub(crate) struct Waiter {
 pub(crate) struct ListingPosition {
     /// The number of the listing.
     pub(crate) listing: u64,
-    /// The name's index in the listing.
+    /// The index of the name in the listing.
     pub(crate) position: u32,
 }
 
 impl Waiter {
-    /// Returns the number of the listing that the sender has it in, and its place there.
+    /// Returns where the sender finds the name again.
     pub(crate) fn listing_position(&self) -> ListingPosition {
         let SharedBatch { batch, .. } = &*self.shared;
         ListingPosition { listing: batch.listing, position: batch.position(self.index) }
     }
 }
 
-/// Names of a site for whoever has time.
+/// A batch of names that several workers share.
 #[derive(Debug)]
 pub(crate) struct SharedBatch {
     pub(crate) dir: Arc<DirState>,
     pub(crate) batch: Batch,
-    /// Somebody was asked to help who has not begun yet.
+    /// Whether another worker was asked to help and has not started yet.
     help_requested: AtomicBool,
 }
 
@@ -104,7 +107,8 @@ impl SharedBatch {
         Arc::new(SharedBatch { dir, batch, help_requested })
     }
 
-    /// Returns whether to ask somebody to help, who then has to be asked; the site is not done before that.
+    /// Returns whether the caller should ask another worker to help. If so, the caller MUST ask one, because the
+    /// directory is not complete before that worker releases it.
     pub(crate) fn request_help(&self) -> bool {
         let asks = self.batch.has_more() && !self.help_requested.swap(true, Relaxed);
         if asks {
@@ -113,31 +117,32 @@ impl SharedBatch {
         asks
     }
 
-    /// Notes that somebody has begun to help.
+    /// Notes that the helper has started, so that another one can be asked.
     pub(crate) fn help_started(&self) {
         self.help_requested.store(false, Relaxed);
     }
 }
 
-/// What the two directories of a site are like.
+/// Properties of a directory on both sides.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is true of a directory or not")]
 pub(crate) struct DirTraits {
-    /// New files get their names at once: the directory itself is not ready.
+    /// Whether the directory is new and has its temporary name. Files in it are created under their final names at
+    /// once.
     pub(crate) is_unpublished: bool,
-    /// The number of the source's device.
+    /// The number of the source's device, from `LinkGroups::device`.
     pub(crate) source_device: u16,
-    /// The listing of the source tells inode numbers that can be relied on.
+    /// Whether the listing of the source has reliable inode numbers.
     pub(crate) lists_inodes: bool,
-    /// That of the destination does.
+    /// Whether the listing of the destination has reliable inode numbers.
     pub(crate) dest_lists_inodes: bool,
-    /// How many names a file of the destination can have, if few.
+    /// How many names a file of the destination can have; `u32::MAX` if the limit is not known to be low.
     pub(crate) max_links: u32,
-    /// The kernel makes up what is in files of the source while they are read.
+    /// Whether the kernel generates the content of the source's files while they are read.
     pub(crate) is_synthetic: bool,
-    /// Files of the source and the destination can share extents.
+    /// Whether files of the source and the destination can share extents.
     pub(crate) can_clone: bool,
-    /// New files get an ACL from the directory.
+    /// Whether new files inherit an ACL from the directory.
     pub(crate) inherits_acl: bool,
 }
 
@@ -157,7 +162,7 @@ impl Default for DirTraits {
 }
 
 impl DirState {
-    /// Returns a site that its one owner has to release.
+    /// Returns a directory with one unit of work, which the caller has to release.
     pub(crate) fn new(
         node: Arc<DirNode>,
         dest_listing: DestListing,
@@ -175,7 +180,7 @@ impl DirState {
         })
     }
 
-    /// Has names of it be dealt with in the order that is best with what is there.
+    /// Sorts the names of a batch so that names that the destination has come first among those of a file.
     pub(crate) fn order_names(&self, batch: &mut Batch) {
         if !self.dest_listing.is_empty() {
             batch.order_links(|name| match self.dest_listing.get(name) {
@@ -186,7 +191,8 @@ impl DirState {
         }
     }
 
-    /// Does some work, and what comes meanwhile; leaves it to another worker if one is at it.
+    /// Processes `first`, and then all work that arrives meanwhile. If another worker is already doing so, leaves
+    /// `first` to that worker.
     pub(crate) fn run_serially(&self, first: &NameWork, mut work: impl FnMut(&NameWork)) {
         let in_turn = || self.serial.lock().unwrap_or_else(PoisonError::into_inner);
         let mut turn = in_turn();
@@ -207,12 +213,12 @@ impl DirState {
         }
     }
 
-    /// Notes one thing more to be done before all names are dealt with.
+    /// Adds a unit of work.
     pub(crate) fn hold(&self) {
         self.pending_work.fetch_add(1, Relaxed);
     }
 
-    /// Notes that one thing is done; returns whether it was the last.
+    /// Removes a unit of work; returns whether it was the last.
     pub(crate) fn release(&self) -> bool {
         self.pending_work.fetch_sub(1, AcqRel) == 1
     }
@@ -226,7 +232,7 @@ impl DirState {
         std::mem::take(&mut self.children.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Notes the owner of a file that was made there.
+    /// Notes the owner that a new file got.
     pub(crate) fn learn_owner(&self, stat: &Stat) -> (u32, u32) {
         *self.owner_of_new_files.get_or_init(|| (stat.uid, stat.gid))
     }
@@ -250,7 +256,7 @@ mod tests {
         assert!(shared.request_help());
         assert!(!shared.request_help());
         shared.help_started();
-        // Who was asked, and who began: neither is the last.
+        // One unit is the helper's and one the creator's, so neither release is the last but one.
         assert!(!dir_state.release());
         while shared.batch.take().is_some() {}
         assert!(!shared.request_help());

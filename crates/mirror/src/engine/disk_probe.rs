@@ -1,5 +1,5 @@
-//! Finds out by reading files that were put off whether the disk has an arm: if it has none, nothing more is
-//! put off.
+//! Finds out whether the disk of the source is seek-bound, by timing reads of deferred files. If it is not, no more
+//! files are deferred.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,24 +11,24 @@ use runtime::ThreadUsage;
 use crate::engine::task::{DeferredCopy, Task};
 use crate::engine::worker::Worker;
 
-/// Files that are put off before there is a trial: twice what it needs, as some are cached.
+/// Deferred files before the disk is probed: twice as many as the probe reads, because some files are cached.
 pub(crate) const PROBED_FILES: usize = 4 * Probe::READS;
 
-/// How long others may take to come to an end with what they are at.
+/// How long to wait for other workers to finish their current task.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Bytes of a read: the smallest there is, so that time is the way to it.
+/// Bytes of a read: the smallest possible read, so that seeking takes most of its time.
 const READ_BYTES: usize = 4096;
 
 impl Worker<'_> {
-    /// Holds the trial, if there was none and nobody knows.
+    /// Probes the disk, unless it was probed before or its kind is known.
     pub(crate) fn probe_disk(&self) {
         let job = self.job;
         if !job.disk.is_auto() || job.disk.is_classified() || job.is_disk_probed.swap(true, Relaxed)
         {
             return;
         }
-        // Nobody else may fetch them meanwhile, nor anything else.
+        // No other worker may fetch these files during the probe, or anything else.
         let mut files: Vec<Arc<DeferredCopy>> = Vec::new();
         while let Some(Task::Copy(deferred)) = job.queue.take_if(Task::is_copy) {
             files.push(deferred);
@@ -48,12 +48,12 @@ impl Worker<'_> {
     }
 }
 
-/// Returns how long it took to read the beginning of a file, if that had to be fetched.
+/// Returns how long it took to read the first bytes of a file, or `None` if they were cached.
 fn fetch(worker: &mut Worker<'_>, deferred: &DeferredCopy) -> Option<Duration> {
     if worker.stopped() {
         return None;
     }
-    // What is wrong with it shows when its turn comes.
+    // A file that cannot be opened is reported when it is copied.
     let source = worker.open_source_file(deferred.entry()).ok()?;
     source.expect_single_reads();
     let (before, start) = (ThreadUsage::now().blocks_fetched, Instant::now());

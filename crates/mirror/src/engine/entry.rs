@@ -1,4 +1,4 @@
-//! One name of a batch.
+//! A name of a batch together with everything that a worker needs to process it.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::engine::dest_listing::DestEntry;
 use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::model::temp_name::TempNames;
 
-/// A name that is dealt with.
+/// A name that is processed.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "it is the name's name")]
 pub(crate) struct Entry<'s> {
@@ -18,9 +18,9 @@ pub(crate) struct Entry<'s> {
     index: usize,
     pub(crate) dir: &'s Arc<DirState>,
     pub(crate) name: &'s CStr,
-    /// What the destination has of that name.
+    /// What the destination has under this name.
     pub(crate) dest: Option<DestEntry>,
-    /// What the source said of it, if it is on another host.
+    /// What the sender said about it, if the source is on another host.
     pub(crate) remote: Option<&'s RemoteEntry>,
 }
 
@@ -31,23 +31,24 @@ impl<'s> Entry<'s> {
         Entry { shared, index, dir, name, dest: dir.dest_listing.claim(name), remote }
     }
 
-    /// Returns what is kept of it while it has to wait; its site is not done before that.
+    /// Returns what represents the name while it waits. Its directory is not complete before the waiter was processed.
     pub(crate) fn waiter(self) -> Waiter {
         self.dir.hold();
         Waiter { shared: Arc::clone(self.shared), index: self.index }
     }
 
-    /// Returns what tells it from other names as long as there is work to do in its directory.
+    /// Returns an identifier that is unique as long as the directory has unfinished work.
     pub(crate) fn id(self) -> (usize, usize) {
         (Arc::as_ptr(self.shared).addr(), self.index)
     }
 
-    /// Returns whether a directory has the name, which goes when everything else is done, if it may.
+    /// Returns whether the destination has a directory of this name. That directory is removed, if it may be, after
+    /// everything else is done.
     pub(crate) fn is_obstructed(self) -> bool {
         self.dest.is_some_and(|dest| dest.kind == Kind::Dir)
     }
 
-    /// Returns the name that it has at the destination until the end.
+    /// Returns the name that the entry has at the destination until the end of the run.
     pub(crate) fn provisional_name(self, temp_names: &TempNames) -> CString {
         if self.is_obstructed() { temp_names.of(self.name) } else { self.name.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! How much there is to mirror, for who wants to know how long it will take.
+//! Counts the names and bytes to mirror in advance, for a progress line that shows the time left.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,14 +17,14 @@ use crate::remote::receiver::pending::reason_of;
 use crate::remote::receiver::session::DirMessage;
 use crate::roots::Source;
 
-/// How long it goes on at a disk with an arm.
+/// How long to count on a hard disk. After that, the seeks would slow the copies down.
 const SEEK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Counts what is to be mirrored, beside a mirroring with the same watch: names, the top directory's not included, and
-/// bytes of regular files, each once, as the totals of the watch, which grow until all is counted.
+/// Counts what there is to mirror while a run mirrors it: names without the top directory, and bytes of regular files,
+/// each file once. The totals of `progress`, which the run uses too, grow until everything is counted.
 ///
-/// Gives up, without totals, when it is to stop, or takes long at a disk with an arm, which it would send to and fro.
-/// What cannot be read is not counted, and not reported: that is for [`crate::mirror`].
+/// Gives up and removes the totals if `stop` says so or if it takes long on a hard disk, where it would make the heads
+/// move back and forth. Skips entries that cannot be read without a word; [`crate::mirror`] reports them.
 pub fn estimate(source: &Source, options: &Options, progress: &Progress, stop: &dyn Fn() -> bool) {
     progress.totals_grow.store(true, Relaxed);
     let (start, disk) = (Instant::now(), options.disks.of(source.top.stat.device));
@@ -45,20 +45,20 @@ pub fn estimate(source: &Source, options: &Options, progress: &Progress, stop: &
     progress.totals_grow.store(false, Relaxed);
 }
 
-/// The number of entries to mirror below a directory of the source.
+/// Counts of the entries to mirror below a directory of the source.
 #[derive(Debug, Default)]
 pub(crate) struct SubtreeCount {
     pub(crate) names: u64,
-    /// At least one of them is not a directory.
+    /// Whether at least one of them is not a directory.
     pub(crate) has_files: bool,
-    /// Directories that could not be read.
+    /// The directories that could not be read.
     pub(crate) unread: u64,
-    /// Something could not be read.
+    /// Whether anything could not be read.
     pub(crate) source_failed: bool,
 }
 
 impl SubtreeCount {
-    /// Counts what a sender said of a directory.
+    /// Returns the counts of one message from the sender.
     pub(crate) fn of(message: &DirMessage) -> SubtreeCount {
         let failed = |loss: Loss| reason_of(loss).is_some();
         match message {
@@ -85,7 +85,7 @@ impl SubtreeCount {
     }
 }
 
-/// Counts the entries to mirror below a directory of the source, and the directories that it cannot read.
+/// Counts the entries to mirror below a directory of the source, and the directories that cannot be read.
 pub(crate) fn count_subtree(
     source: &Source,
     path: &[u8],
@@ -100,8 +100,8 @@ pub(crate) fn count_subtree(
     SubtreeCount { unread, source_failed: unread > 0, ..below }
 }
 
-/// Calls `each` for every entry to be mirrored below a directory, and counts the directories that cannot be read.
-/// Returns false if `stop` ended it early.
+/// Calls `each` for every entry to mirror below a directory, and counts the directories that cannot be read. Returns
+/// false if `stop` ended it early.
 fn visit_tree(
     source: &Source,
     path: &[u8],
@@ -155,8 +155,8 @@ fn visit_tree(
     true
 }
 
-/// Returns the size of a file, and notes it if it has several names. Where another device has the same
-/// number the sum is too small: it is an estimate.
+/// Returns the size of a file, and remembers its inode if it has several names. If another device uses the same inode
+/// number, the sum is too small; it is an estimate.
 fn size(dir: &Dir, item: &DirItem<'_>, linked: &mut HashSet<u64>) -> u64 {
     let Ok(stat) = dir.stat_child(item.name) else { return 0 };
     if stat.links > 1 {

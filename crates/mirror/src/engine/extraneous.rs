@@ -1,4 +1,6 @@
-//! What is to be deleted.
+//! The entries of the destination to delete at the end of the run, collected while directories are completed.
+//!
+//! This module only stores them; [`crate::reconcile::delete`] decides and deletes.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -6,14 +8,14 @@ use std::sync::Arc;
 use crate::model::change::CreatedEntry;
 use crate::model::dir_node::DirNode;
 
-/// Names that are to go.
+/// Entries to delete.
 #[derive(Debug, Default)]
 pub(crate) struct Extraneous {
-    /// What the source has not, by directory; each name ends in a NUL.
+    /// Extraneous names by directory; each name ends with a NUL.
     pub(crate) names: Vec<(Arc<DirNode>, Vec<u8>)>,
-    /// Directories that are in the way of what is none, and what that is.
+    /// Directories that are in the way of an entry that is no directory, with that entry.
     pub(crate) obstacles: Vec<(Arc<DirNode>, CString, CreatedEntry)>,
-    /// What runs left that were killed.
+    /// Temporary names that killed or failed runs left.
     pub(crate) leftovers: Vec<(Arc<DirNode>, CString)>,
 }
 
@@ -31,7 +33,7 @@ impl Extraneous {
         self.leftovers.push((Arc::clone(node), name.to_owned()));
     }
 
-    /// Returns all that may go but for what runs left.
+    /// Returns everything that the user is asked about: all but leftovers.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Arc<DirNode>, &CStr)> {
         let names = self
             .names

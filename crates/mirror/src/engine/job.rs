@@ -1,4 +1,4 @@
-//! One mirroring, and what the workers at it share.
+//! The state that all workers of one run share. See [`Worker`] for what a worker does with it.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,7 +23,7 @@ use crate::reuse::contents::ContentIndex;
 use crate::roots::Roots;
 use crate::{OnChange, Options};
 
-/// One mirroring.
+/// One mirror run.
 pub(crate) struct Job<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) options: &'a Options,
@@ -35,25 +35,25 @@ pub(crate) struct Job<'a> {
     pub(crate) queue: Queue<Task>,
     pub(crate) link_groups: LinkGroups,
     pub(crate) claimed_inodes: InodeSet,
-    /// Held by who begins another copy of a file that has too many names.
+    /// Held while a worker makes another copy of a file that reached the link limit.
     pub(crate) second_copy_lock: Mutex<()>,
-    /// Workers that have room for bytes on their way.
+    /// How many workers have a buffer for copying.
     pub(crate) large_buffers: AtomicUsize,
-    /// Contents of which the source has said the digests.
+    /// Where contents are whose digests the sender told.
     pub(crate) contents: ContentIndex,
     /// Whether files of the destination can share extents, once that was tried.
     pub(crate) dest_clones: OnceLock<bool>,
-    /// Directories that were given their names.
+    /// The number of directories that got their final names. A failed open is retried if it changed meanwhile.
     pub(crate) published_dirs: AtomicU64,
-    /// What has come of it so far, if somebody wants to know meanwhile.
+    /// Where to add up what the workers have done so far, if anybody wants to know.
     pub(crate) running_totals: Option<&'a Mutex<Summary>>,
-    /// Where the source is, if that is another host.
+    /// The session with the sender, if the source is on another host.
     pub(crate) remote: Option<Arc<Session>>,
     /// What the file systems of the destination keep of metadata.
     pub(crate) support: SupportByDevice,
-    /// Files that were put off and not copied yet.
+    /// The number of files that were deferred and are not copied yet.
     pub(crate) deferred_files: AtomicUsize,
-    /// There was a trial of the source's disk.
+    /// Whether the disk of the source was probed.
     pub(crate) is_disk_probed: AtomicBool,
     extraneous: Mutex<Extraneous>,
     volumes: Mutex<HashMap<u64, Volume>>,
@@ -98,8 +98,8 @@ impl<'a> Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns whether to go by the order of the source's disk rather than by that of the tree: if it has an
-    /// arm, or that is to be found out.
+    /// Returns whether workers follow the order of the source's disk instead of that of the tree: the disk is
+    /// seek-bound, or nobody knows yet.
     pub(crate) fn uses_disk_order(&self) -> bool {
         let disk = &self.disk;
         let is_open =
@@ -107,8 +107,8 @@ impl Job<'_> {
         self.remote.is_none() && disk.is_cold() && (disk.is_seek_bound() || is_open())
     }
 
-    /// Leaves an arm to one worker: it goes where that sends it. Two take a third longer, and sixteen twice as
-    /// long, for 30,000 files on the simulated disk.
+    /// Leaves a hard disk to one worker, which follows the order on the disk. Two workers take a third longer, and
+    /// sixteen twice as long, for 30,000 files on the simulated disk.
     pub(crate) fn limit_pool(&self) {
         let is_one =
             self.options.threads.grows && self.disk.is_classified() && self.uses_disk_order();
@@ -119,26 +119,26 @@ impl Job<'_> {
         self.extraneous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the top directory is finished, and all in it.
+    /// Tells the sender that the top directory is finished, and so everything is.
     pub(crate) fn finish(&self) {
         if let Some(remote) = &self.remote {
             remote.connection.finish();
         }
     }
 
-    /// Returns whether what is in a directory on this device of the source is mirrored.
+    /// Returns whether the run mirrors the content of directories on this device of the source.
     pub(crate) fn enters(&self, device: u64) -> bool {
         let top = self.roots.source.as_ref().map(|source| source.top.stat.device);
         !self.options.one_file_system || top == Some(device)
     }
 
-    /// Returns whether the source itself is a file system that the kernel makes up, or in one.
+    /// Returns whether the source itself is on a file system whose content the kernel generates.
     pub(crate) fn source_is_synthetic(&self) -> bool {
         let source = self.roots.source.as_ref();
         source.is_some_and(|source| source.is_synthetic)
     }
 
-    /// Returns the file system that a directory of a device is on.
+    /// Returns the file system of a directory on a device. Asks the kernel once per device.
     pub(crate) fn volume(&self, dir: &Dir, device: u64) -> std::io::Result<Volume> {
         let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&known) = volumes.get(&device) {
@@ -149,7 +149,7 @@ impl Job<'_> {
         Ok(volume)
     }
 
-    /// Tells of a change, if anybody wants to know.
+    /// Reports a change, if the user wants to see changes.
     pub(crate) fn report(&self, change: impl FnOnce() -> Change) {
         if let Some(on_change) = self.on_change {
             on_change(&change());

@@ -1,4 +1,4 @@
-//! What a worker can do next.
+//! The tasks of the queue, and the order in which workers take them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::model::dir_node::DirNode;
 use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::pending::PendingRequest;
 
-/// Something a worker can do next.
+/// What a worker can do next.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     /// Mirror a directory.
     MirrorDir { inode: u64, node: Arc<DirNode> },
-    /// Take names that another worker listed.
+    /// Process names that another worker listed.
     Help(Arc<SharedBatch>),
-    /// Copy a file that was put off.
+    /// Copy a deferred file.
     Copy(Arc<DeferredCopy>),
-    /// Deal with what came from another host, in turn.
+    /// Process what the sender sent, in the order of arrival.
     Dispatch { turn: u64, arrival: Arc<Arrival> },
 }
 
-/// A file that is to be copied when it is its turn.
+/// A file to copy when the queue reaches its disk offset.
 #[derive(Debug)]
 pub(crate) struct DeferredCopy {
     pub(crate) waiter: Waiter,
     pub(crate) stat: Stat,
     pub(crate) replaces: Option<Differences>,
-    /// Where it begins on the device, in bytes.
+    /// Where the file starts on the disk, in bytes.
     pub(crate) disk_offset: u64,
 }
 
@@ -41,22 +41,22 @@ impl DeferredCopy {
     }
 }
 
-/// Something that came, in its turn.
+/// Something that the sender sent.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// A directory, with the number that the sender has it by.
+    /// A directory, with the number that the sender gave it.
     Dir(u64, Arc<DirNode>),
     /// Names of one directory.
     Names(NameWork),
-    /// The end of a directory's names.
+    /// The end of the names of a directory.
     DirEnd(Arc<DirState>),
-    /// A small file.
+    /// A small file with its content.
     SmallFile(Box<SmallFile>),
-    /// A file that is like one that was found, and whether it was at rest.
+    /// A file whose content the destination already has.
     SameContent(Box<SameContent>),
 }
 
-/// A file of the source that has the content of a file that was found at the destination.
+/// A file of the source that has the same content as a file found at the destination.
 #[derive(Debug)]
 pub(crate) struct SameContent {
     pub(crate) pending: PendingRequest,
@@ -65,7 +65,7 @@ pub(crate) struct SameContent {
     pub(crate) is_stable: bool,
 }
 
-/// A file that came as a whole.
+/// A file that arrived in one message.
 #[derive(Debug)]
 pub(crate) struct SmallFile {
     pub(crate) pending: PendingRequest,
@@ -76,7 +76,7 @@ pub(crate) struct SmallFile {
     pub(crate) _space: BufferSpace,
 }
 
-/// What tells places from inodes.
+/// Sorts files behind all directories.
 const COPY_ORDER_BIT: u64 = 1 << 63;
 
 impl Task {
@@ -84,8 +84,7 @@ impl Task {
         matches!(self, Task::Copy(_))
     }
 
-    /// Returns what the order goes by: inodes of directories, then places of files, and addresses where these
-    /// are alike.
+    /// Returns the sort key: inode numbers of directories, then disk offsets of files. Addresses break ties.
     fn order(&self) -> (u64, usize) {
         match self {
             Task::MirrorDir { inode, node } => (*inode & !COPY_ORDER_BIT, Arc::as_ptr(node).addr()),

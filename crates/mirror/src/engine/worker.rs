@@ -1,4 +1,7 @@
-//! One thread of a mirroring: takes directories from the queue, lists them, and deals with their names.
+//! One thread of a run: takes tasks from the queue, lists directories, and processes their names.
+//!
+//! The methods of [`Worker`] are spread over the crate by what they do; see the module table of [`crate`]. A worker
+//! owns its caches and its part of the [`Outcome`], and shares everything else through the [`Job`].
 
 use std::io;
 use std::rc::Rc;
@@ -25,8 +28,7 @@ use crate::model::settled::Failure;
 use crate::outcome::Outcome;
 use crate::reconcile::buffer::Buffer;
 
-/// How long a directory that was just renamed may be without a name that is known: far longer than it takes
-/// to set a flag.
+/// How long a directory may have no known name after another worker renamed it. Setting a flag takes far less.
 const RENAME_WAIT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Worker<'a> {
@@ -37,23 +39,23 @@ pub(crate) struct Worker<'a> {
     pub(crate) scratch: content::Scratch,
     list_buffer: DirBuffer,
     stack: Vec<Task>,
-    /// What is to be put in line.
+    /// Tasks that this worker has not put into the queue yet.
     pub(crate) outbox: Vec<Task>,
     /// Names whose file is at the destination now, or failed to get there.
     pub(crate) waiters: Vec<Waiter>,
-    /// The file of which it is known that it is the one of this number still.
+    /// The file whose inode number was checked last: it is still the same file.
     pub(crate) verified: Option<SourceInode>,
-    /// The name that it was noted of that its attributes could not all be read.
+    /// The entry that was last reported to have attributes that could not be read.
     pub(crate) partial_attributes: Option<(usize, usize)>,
-    /// What it copies it copies at once.
+    /// Whether this worker copies files at once instead of deferring them.
     pub(crate) copies_at_once: bool,
-    /// The names that it is at, if others may help.
+    /// The batch that this worker is processing, if others may help.
     shared_batch: Option<Arc<SharedBatch>>,
-    /// What was counted in `job.watch` already: names,
+    /// The names that `job.progress` already counts.
     counted_names: u64,
-    /// all that it has done,
+    /// The counts that `job.running_totals` already contains.
     reported: Summary,
-    /// and bytes of the file that it is at.
+    /// The bytes of the current file that `job.progress` already counts.
     pub(crate) counted_bytes: u64,
 }
 
@@ -100,7 +102,7 @@ impl<'a> Worker<'a> {
 
     pub(crate) fn run_task(&mut self, task: Task, meter: &mut WaitMeter<'_>) {
         match task {
-            // What was begun is brought to an end also then.
+            // Other tasks were started before the stop, and are completed.
             Task::MirrorDir { .. } if self.stopped() => {}
             Task::MirrorDir { node, .. } => self.enter(&node, meter),
             Task::Help(shared) => self.help(&shared, meter),
@@ -121,7 +123,7 @@ impl<'a> Worker<'a> {
         self.job.queue.next(&mut self.stack)
     }
 
-    /// Sends what was said to the other host, if there is one, and has others know what there is to do.
+    /// Sends pending messages to the sender, if there is one, and publishes the tasks in the outbox.
     fn flush(&mut self) {
         if let Some(session) = &self.job.remote {
             session.connection.flush();
@@ -129,7 +131,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Passes on how many names were dealt with to who shows progress.
+    /// Adds the names processed since the last call to the progress, and everything else to the running totals.
     pub(crate) fn report_progress(&mut self) {
         self.job.progress.files_done.fetch_add(self.outcome.names - self.counted_names, Relaxed);
         self.counted_names = self.outcome.names;
@@ -152,7 +154,7 @@ impl<'a> Worker<'a> {
         self.stack.push(Task::MirrorDir { inode, node });
     }
 
-    /// Returns a directory of one of the trees, open.
+    /// Opens a directory of one of the trees, or returns it from the cache.
     pub(crate) fn open(&mut self, side: Side, node: &Arc<DirNode>) -> io::Result<Rc<Dir>> {
         if let Some(dir) = self.dir_cache.get(side, node) {
             return Ok(dir);
@@ -162,13 +164,13 @@ impl<'a> Worker<'a> {
             let placed = self.job.published_dirs.load(Acquire);
             let may_move = side == Side::Destination && node.may_move();
             match self.open_now(side, node) {
-                // Another worker is just giving it its name, or one that it is in.
+                // Another worker is renaming the directory, or one above it.
                 Err(e)
                     if is_elsewhere(&e)
                         && (may_move || placed != self.job.published_dirs.load(Acquire)) =>
                 {
                     if Instant::now() > *end.get_or_insert_with(|| Instant::now() + RENAME_WAIT) {
-                        // Somebody else has moved it; others need not wait for it too.
+                        // Somebody else moved it. Other workers need not wait for it too.
                         node.set(MOVED_AWAY);
                         return Err(e);
                     }
@@ -203,12 +205,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Notes that something of a directory could not be mirrored.
+    /// Counts and keeps a problem with an entry of a directory.
     pub(crate) fn fail(&mut self, node: &DirNode, name: &[u8], reason: Reason) {
         self.outcome.fail(|| node.child_path(name), reason);
     }
 
-    /// Notes that a directory could not be mirrored, and counts what is in it and so is not there either.
+    /// Counts a directory that could not be mirrored, and everything below it as missing.
     pub(crate) fn fail_subtree(&mut self, node: &Arc<DirNode>, reason: Reason) {
         if matches!(reason, Reason::Source { .. }) {
             self.outcome.unread_dirs += 1;
@@ -218,14 +220,14 @@ impl<'a> Worker<'a> {
         self.fail(node, b"", reason);
     }
 
-    /// Counts what is below a directory of the source, on this host, that is not mirrored.
+    /// Counts everything below a directory of a local source as missing.
     pub(crate) fn count_missing(&mut self, path: &[u8]) {
         let Some(source) = self.job.roots.source() else { return };
         let below = count_subtree(source, path, self.job.options, &|| self.stopped());
         self.add_missing(&below);
     }
 
-    /// Counts what is below a directory that is not mirrored as it failed.
+    /// Adds the counts of what is missing below a directory that failed.
     pub(crate) fn add_missing(&mut self, below: &SubtreeCount) {
         self.outcome.names += below.names;
         self.outcome.missing += below.names;
@@ -234,7 +236,7 @@ impl<'a> Worker<'a> {
         self.outcome.source_failed |= below.source_failed;
     }
 
-    /// Mirrors a directory, but for directories in it.
+    /// Mirrors a directory without its subdirectories.
     fn enter(&mut self, node: &Arc<DirNode>, meter: &mut WaitMeter<'_>) {
         match self.begin(node) {
             Ok(Some(dir_state)) => {
@@ -251,7 +253,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Lists the source, and deals with the names, together with others that have nothing to do.
+    /// Lists the source's directory, and processes its names together with workers that have nothing to do.
     fn list(&mut self, dir_state: &Arc<DirState>, meter: &mut WaitMeter<'_>) {
         let dir = match self.open(Side::Source, &dir_state.node) {
             Ok(dir) => dir,
@@ -288,12 +290,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Returns what a directory of the destination has in it.
+    /// Lists a directory of the destination.
     pub(crate) fn list_dest(&mut self, dir: &Dir) -> io::Result<DestListing> {
         DestListing::list(dir, &mut self.list_buffer)
     }
 
-    /// Returns the room for listings.
+    /// Returns the buffer for listings.
     pub(crate) fn list_buffer(&mut self) -> &mut DirBuffer {
         &mut self.list_buffer
     }
@@ -306,7 +308,7 @@ impl<'a> Worker<'a> {
 
     pub(crate) fn join_batch(&mut self, shared: &Arc<SharedBatch>, meter: &mut WaitMeter<'_>) {
         self.verified = None;
-        // What another host has sent is for one worker after the other.
+        // Names from another host are processed by one worker after the other.
         self.shared_batch = self.job.remote.is_none().then(|| Arc::clone(shared));
         self.process_batch(shared, meter);
         self.shared_batch = None;
@@ -328,8 +330,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Has somebody who has nothing to do take part in the names that this worker is at. Asked often: there may be
-    /// few names, of large files, and others may have come to nothing to do just now.
+    /// Asks an idle worker to help with the current batch. Called often: a batch may have few names, of large files,
+    /// and other workers may have become idle just now.
     pub(crate) fn call_for_help(&self) {
         let queue = &self.job.queue;
         if let Some(shared) = self.shared_batch.as_ref().filter(|_| queue.has_free())
@@ -339,7 +341,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Notes that this worker is done with names of a directory.
+    /// Releases the directory. The last release completes it.
     pub(crate) fn release_dir(&mut self, dir_state: &Arc<DirState>) {
         if dir_state.release() {
             self.complete(dir_state);
@@ -347,7 +349,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Returns whether a directory was not found, or what it took the place of in its stead.
+/// Returns whether an error says that there is no directory at a path, or another entry in its place.
 fn is_elsewhere(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     [libc::ENOENT, libc::ENOTDIR, libc::ELOOP].map(Some).contains(&number)

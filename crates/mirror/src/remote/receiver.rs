@@ -1,4 +1,5 @@
-//! TODO head.
+//! The receiving side: reads the sender's messages, keeps track of what was announced and requested, and hands work to
+//! the workers.
 
 pub(crate) mod connection;
 pub(crate) mod dispatch;
