@@ -256,7 +256,7 @@ mod tests {
         assert!(shared.request_help());
         assert!(!shared.request_help());
         shared.help_started();
-        // One unit is the helper's and one the creator's, so neither release is the last but one.
+        // The helper and the creator hold one unit each, so the first release is not the last.
         assert!(!dir_state.release());
         while shared.batch.take().is_some() {}
         assert!(!shared.request_help());

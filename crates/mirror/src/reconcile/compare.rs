@@ -1,4 +1,7 @@
-//! In what an entry of the destination differs from that of the source.
+//! Compares an entry of the destination with that of the source.
+//!
+//! A difference that the destination cannot hold is none: times are compared as the file system keeps them, and owners
+//! and permissions only where they are kept.
 
 use content::{Manner, partition};
 use fsops::{Dir, Kind, Op, Stat};
@@ -11,7 +14,7 @@ use crate::model::metadata_support::MetadataSupport;
 use crate::model::settled::{Failure, destination};
 
 impl Worker<'_> {
-    /// Compares what has a name on both sides.
+    /// Compares the entries of one name on both sides.
     pub(crate) fn compare(
         &mut self,
         entry: Entry<'_>,
@@ -47,7 +50,7 @@ impl Worker<'_> {
         Ok(differences)
     }
 
-    /// Compares what metadata alone tell, of those that are kept.
+    /// Compares only metadata, and of it only what the destination keeps.
     pub(crate) fn compare_metadata(
         &self,
         support: MetadataSupport,
@@ -69,7 +72,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reads a file on both sides.
+    /// Reads a file on both sides and returns whether the contents differ.
     pub(crate) fn source_content_differs(
         &mut self,
         entry: Entry<'_>,
@@ -84,7 +87,7 @@ impl Worker<'_> {
         self.contents_differ(&one, &other, size)
     }
 
-    /// Returns whether the first `size` bytes of two files differ, or one of them cannot be read.
+    /// Returns whether the first `size` bytes of two files differ, or one of the files cannot be read.
     pub(crate) fn contents_differ(
         &mut self,
         one: &fsops::File,

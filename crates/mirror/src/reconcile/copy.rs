@@ -1,4 +1,7 @@
-//! Copies one regular file: bytes, holes and metadata, under a name that is not its own yet.
+//! Copies one regular file: bytes, holes and metadata.
+//!
+//! The copy has a temporary name unless its directory is new and not visible yet. It gets its final name after its
+//! content and metadata are complete, and with `--verify` and `--fsync` after these succeeded.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -17,39 +20,39 @@ use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, destination};
 use crate::reconcile::copy_bytes::{Proof, copy_failure};
 
-/// A file that keeps changing is copied as it was the last time.
+/// How often the copy of a file that changes meanwhile is started over. The last attempt stays.
 const MAX_RETRIES: usize = 2;
 
-/// A file that is being made.
+/// A file that is being created.
 #[derive(Debug)]
 pub(crate) struct NewCopy {
     dir: Rc<Dir>,
     name: CString,
-    /// It is to take the place of something, or to be in a directory that is in use.
+    /// Whether it has a temporary name: it replaces something, or its directory is in use.
     has_temp_name: bool,
     pub(crate) file: NewFile,
     created: Option<Stat>,
-    /// What has its temporary name is something else.
+    /// Whether somebody put another entry in the place of the temporary name. Then nothing is removed.
     is_displaced: bool,
 }
 
-/// Something of a new file's metadata that could not be set, and why.
+/// Metadata of a new file that could not be set, and the error.
 type UnsetMetadata = (Op, io::Error);
 
-/// What a file was filled with.
+/// What a new file was filled with.
 #[derive(Debug)]
 pub(crate) struct CopiedContent<'f> {
     /// The metadata of the source when it was read.
     pub(crate) stat: Stat,
-    /// It was the same when it had been read.
+    /// Whether the source was unchanged after it was read.
     pub(crate) is_stable: bool,
     pub(crate) attributes: Attributes,
-    /// What is to be on the disk, if that is to be looked at.
+    /// What the copy on the disk is verified against.
     pub(crate) proof: Proof<'f>,
 }
 
 impl Worker<'_> {
-    /// Copies a file of this host; returns the copy's inode, or 0 if it has no other names.
+    /// Copies a file of this host; returns the inode of the copy.
     pub(crate) fn copy(
         &mut self,
         entry: Entry<'_>,
@@ -68,7 +71,7 @@ impl Worker<'_> {
         };
         let filled = filled.and_then(|(now, is_stable)| {
             if stat.links > 1 && now.inode != stat.inode {
-                // Its other names are to be linked to this one.
+                // The other names of the listed file would be linked to this copy.
                 return Err(Failure::Failed(Reason::Changed));
             }
             let stat = Stat { links: stat.links, ..now };
@@ -79,7 +82,7 @@ impl Worker<'_> {
         ended.inspect_err(|_| new_copy.undo())
     }
 
-    /// Makes an empty file, under another name if its own is in use.
+    /// Creates an empty file, under a temporary name unless its final name can be used at once.
     pub(crate) fn begin_copy(
         &mut self,
         entry: Entry<'_>,
@@ -92,7 +95,7 @@ impl Worker<'_> {
         self.create(entry, entry.name.to_owned(), false, stat)
     }
 
-    /// Makes an empty file under a temporary name.
+    /// Creates an empty file under a temporary name.
     pub(crate) fn begin_temp_copy(
         &mut self,
         entry: Entry<'_>,
@@ -101,7 +104,7 @@ impl Worker<'_> {
         self.create(entry, self.job.temp_names.of(entry.name), true, stat)
     }
 
-    /// Gives a file that is filled its metadata and its name; returns its inode if it is to be known.
+    /// Gives a filled file its metadata and its final name; returns its inode.
     pub(crate) fn finish_copy(
         &mut self,
         entry: Entry<'_>,
@@ -117,12 +120,13 @@ impl Worker<'_> {
             self.verify(new, &proof, &stat)?;
         }
         let mtime = if is_stable { stat.mtime } else { mtime_of_mixed_copy(stat.mtime) };
-        // To read it is to access it.
+        // Reading the copy back changes its access time, so times are set afterwards.
         new.set_times(stat.atime, mtime).map_err(destination(Op::SetTimes))?;
         if self.job.options.fsync {
             new.sync().map_err(destination(Op::Sync))?;
         }
-        // Before it can be found under its name: it is not one that is to go.
+        // The inode is claimed before the file can be found under its name, so that nobody takes it for a file that
+        // will be deleted.
         let is_claimed = self.job.options.content_hints.is_some();
         let inode = match created {
             _ if stat.links < 2 && !self.job.options.verify && !is_claimed => DestInode::NotNeeded,
@@ -144,7 +148,7 @@ impl Worker<'_> {
         Ok(inode)
     }
 
-    /// Returns the inode of a file that was made; claims it for its name if others may look for its content.
+    /// Returns the inode of a new file. Claims it if other workers look for its content.
     fn claim_copy(&self, now: &Stat, is_claimed: bool) -> DestInode {
         if is_claimed {
             self.job.claimed_inodes.claim(now.key());
@@ -152,8 +156,8 @@ impl Worker<'_> {
         DestInode::Known(now.inode)
     }
 
-    /// Makes a new file have the bytes of a file of this host; returns what that was like, and whether it was at
-    /// rest.
+    /// Fills a new file with the bytes of a file of this host. Returns the metadata of the version that was copied, and
+    /// whether the file was unchanged meanwhile.
     pub(crate) fn fill_from(
         &mut self,
         dir_state: &DirState,
@@ -173,15 +177,15 @@ impl Worker<'_> {
             if after.kind != Kind::File || has_lost_last_name(&stat, &after) {
                 return Err(Failure::Failed(Reason::Changed));
             }
-            // What was read belongs to no version, and may be longer than this one.
+            // The bytes read so far belong to no version, and may be more than the new version has.
             new.set_size(0).map_err(destination(Op::Write))?;
             stat = after;
             left -= 1;
         }
     }
 
-    /// Makes a file that nobody may read who may not read the original; returns its metadata if these had to
-    /// be looked at.
+    /// Creates a file that nobody can read who cannot read the original. Looks up its metadata unless the owner of new
+    /// files is known.
     fn create(
         &mut self,
         entry: Entry<'_>,
@@ -202,7 +206,7 @@ impl Worker<'_> {
             Err(e) => return Err(self.creation_failure(entry, &to, Op::Create, e)),
         };
         if has_temp_name {
-            // Also if it comes to nothing: the directory is another one than before.
+            // Creating the file changes the directory, even if nothing comes of the file.
             dir_state.node.set(CHANGED);
         }
         let now = if has_temp_name || known.is_none() || !is_own || dir_state.traits.inherits_acl {
@@ -222,7 +226,7 @@ impl Worker<'_> {
         })
     }
 
-    /// Gives a new file the metadata of `stat`, but for times, and these attributes; returns what could not be set.
+    /// Sets the metadata of a new file, except for times. Returns what could not be set.
     fn set_new_metadata(
         &self,
         dir_state: &DirState,
@@ -250,7 +254,7 @@ impl Worker<'_> {
         let made_with =
             now.map_or_else(|| privileges.mode_of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
         let has_others = dir_state.traits.inherits_acl || !wanted.all().is_empty();
-        // While it may be written to: later its own rights may forbid that.
+        // Attributes are set while the file is writable. Its final permissions may forbid that.
         if has_others {
             let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
             let has = wanted.comparable(privileges, support, has);
@@ -264,10 +268,10 @@ impl Worker<'_> {
         Ok(unset)
     }
 
-    /// Returns whether a copy of a file would have the owner, the permissions and the attributes that what is there
-    /// has, as the destination cannot hold others; then notes what it cannot.
+    /// Returns whether a copy would have the same owner, permissions and attributes as the entry that is there, because
+    /// the destination cannot hold others. If so, records what it cannot hold.
     ///
-    /// Who copied it all the same would do so in each run.
+    /// Without this check the file would be copied again in each run.
     pub(crate) fn copy_would_be_equal(
         &mut self,
         entry: Entry<'_>,
@@ -307,8 +311,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Notes if owner, permissions or attributes could not be set, and returns whether: what has the others is worth
-    /// having.
+    /// Records that owner, permissions or attributes could not be set, and returns whether that is so. The entry is
+    /// still worth having with the rest of its metadata.
     pub(crate) fn record_unset(
         &mut self,
         node: &DirNode,
@@ -323,7 +327,7 @@ impl Worker<'_> {
 }
 
 impl NewCopy {
-    /// Removes what was made.
+    /// Removes the new file.
     pub(crate) fn undo(&self) {
         if !self.is_displaced {
             self.remove_beside(&self.name);
@@ -332,7 +336,7 @@ impl NewCopy {
 
     /// Removes a temporary file in the same directory.
     pub(crate) fn remove_beside(&self, name: &CStr) {
-        // What cannot be removed has a name that the next run knows as lop's own.
+        // If this fails, the next run recognises the name as lop's own.
         let _left = self.dir.remove_name(name);
     }
 }
@@ -343,7 +347,7 @@ fn mtime_of_mixed_copy(mtime: Time) -> Time {
     Time { s: mtime.s.saturating_sub(10), ..mtime }
 }
 
-/// Returns whether a file that is open has lost its last name; some file systems never say that there is one.
+/// Returns whether an open file has lost its last name. Some file systems never report any name.
 pub(crate) fn has_lost_last_name(before: &Stat, after: &Stat) -> bool {
     after.links == 0 && before.links > 0
 }

@@ -1,5 +1,5 @@
-//! The bytes of a file on their way into its copy: stretches without holes, in the kernel where that can do it, within
-//! a limit if there is one; and read back.
+//! Moves the bytes of a file into its copy: skips holes, lets the kernel copy where it can, keeps to the bandwidth
+//! limit, and reads copies back to verify them.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -12,32 +12,32 @@ use crate::engine::worker::Worker;
 use crate::model::reason::Reason;
 use crate::model::settled::{Failure, destination};
 
-/// Files up to this size are read and written by one call each.
+/// Files up to this size are read and written with one call each.
 const MAX_SINGLE_CALL_BYTES: u64 = 192 << 10;
 
-/// Bytes copied by one call within the kernel: a stop is heard between two.
+/// Bytes that one call copies within the kernel. A request to stop is noticed between two calls.
 const STEP_BYTES: u64 = 8 << 20;
 
 /// How bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyMethod {
-    /// Read and written.
+    /// By reading and writing them.
     Buffered,
     /// By the kernel, if it can.
     InKernel,
-    /// By the kernel, from a file of the destination: what bandwidth there is to the source does not matter.
+    /// By the kernel, from a file of the destination. The bandwidth limit does not apply.
     WithinDestination,
 }
 
 #[derive(Debug)]
 pub(crate) enum Proof<'f> {
     Original(&'f File),
-    /// BLAKE3.
+    /// The BLAKE3 digest of the content.
     Digest(Option<[u8; 32]>),
 }
 
 impl Worker<'_> {
-    /// Copies the bytes.
+    /// Copies all bytes of a file.
     pub(crate) fn copy_bytes(
         &mut self,
         dir_state: &DirState,
@@ -64,7 +64,7 @@ impl Worker<'_> {
         if at < stat.size { new.set_size(stat.size) } else { Ok(()) }
     }
 
-    /// Copies the bytes from one place to another.
+    /// Copies a range of bytes.
     pub(crate) fn copy_data_range(
         &mut self,
         source: &File,
@@ -117,7 +117,7 @@ impl Worker<'_> {
         Ok(read as u64)
     }
 
-    /// Counts bytes that were copied, and waits until more may be, if there is a limit.
+    /// Counts copied bytes, and waits if the bandwidth limit requires it.
     fn account_copied(&mut self, copied: u64) -> io::Result<()> {
         self.counted_bytes += copied;
         self.job.progress.bytes_done.fetch_add(copied, Relaxed);
@@ -125,7 +125,7 @@ impl Worker<'_> {
         if passes { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
     }
 
-    /// Returns how many bytes to copy at once: a fraction of a second's, if there is a limit.
+    /// Returns how many bytes to copy at once: with a bandwidth limit, those of a fraction of a second.
     fn step_bytes(&self) -> u64 {
         self.job
             .options
@@ -134,7 +134,7 @@ impl Worker<'_> {
             .map_or(STEP_BYTES, |rate| (rate.get() / 16).clamp(1 << 12, STEP_BYTES))
     }
 
-    /// Reads the copy back, from the disk, and compares it.
+    /// Reads the copy back from the disk and compares it.
     pub(crate) fn verify(
         &mut self,
         new: &NewFile,
@@ -152,7 +152,7 @@ impl Worker<'_> {
         if is_alike { Ok(()) } else { Err(Failure::Failed(Reason::Unlike)) }
     }
 
-    /// Returns BLAKE3 of the first `size` bytes of a file of the destination.
+    /// Returns the BLAKE3 digest of the first `size` bytes of a file of the destination.
     pub(crate) fn digest(&mut self, file: &File, size: u64) -> Result<[u8; 32], Failure> {
         let mut hasher = blake3::Hasher::new();
         let mut at = 0;
@@ -173,7 +173,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns from where to where there are data, from `at` on.
+/// Returns the next range from `at` on that is no hole.
 pub(crate) fn next_data_range(
     source: &File,
     stat: &Stat,
@@ -188,7 +188,7 @@ pub(crate) fn next_data_range(
     Ok(Some(from..source.next_hole(from)?.min(stat.size)))
 }
 
-/// Returns how copying bytes failed; who asked to stop need not be told.
+/// Returns the failure that an error while copying bytes means.
 pub(crate) fn copy_failure(error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::Interrupted => Failure::Stopped,

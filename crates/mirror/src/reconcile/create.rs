@@ -1,4 +1,6 @@
-//! Makes what the destination has not, or has otherwise: aside, and then in its place.
+//! Creates entries that the destination does not have or has differently, and adjusts metadata.
+//!
+//! An entry that replaces another one is created under a temporary name first, and then renamed over the old entry.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,15 +19,15 @@ use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::reconcile::put_in_place::name_exists;
 use crate::remote::receiver::pending::Basis;
 
-/// Bytes of a file that take longer to copy than to look before whether its name is free.
+/// From this size on, copying a file takes longer than checking beforehand whether its name is free.
 const MIN_CHECKED_BYTES: u64 = 64 << 10;
 
-/// Right of the owner to write.
+/// The permission of the owner to write.
 const OWNER_WRITE: u32 = 0o200;
 
 impl Worker<'_> {
-    /// Makes what has these metadata in the source; `instead` says how what is there differs, if anything
-    /// is.
+    /// Creates the entry that the source describes by `stat`. `replaces` says how the entry that it replaces differs,
+    /// if there is one.
     pub(crate) fn make(
         &mut self,
         entry: Entry<'_>,
@@ -63,7 +65,7 @@ impl Worker<'_> {
         Ok(Settled::Done(inode))
     }
 
-    /// Counts what was copied or made, and tells of it.
+    /// Counts and reports an entry that was created.
     pub(crate) fn record_created(
         &mut self,
         entry: Entry<'_>,
@@ -76,7 +78,7 @@ impl Worker<'_> {
         self.record_made(entry, CreatedEntry { action, kind, size, to: None, differences });
     }
 
-    /// Makes a symbolic link, a FIFO, a socket or a device.
+    /// Creates a symbolic link, a FIFO, a socket or a device.
     fn create_special(
         &mut self,
         entry: Entry<'_>,
@@ -100,7 +102,7 @@ impl Worker<'_> {
             if replaces { self.put_in_place(entry, &to, made, None) } else { Ok(()) }
         });
         if placed.is_err() {
-            // What is left of it is no more than a name that lop knows as its own.
+            // If this fails, the next run recognises the name as lop's own.
             let _left = to.remove_name(made);
         }
         placed?;
@@ -111,7 +113,7 @@ impl Worker<'_> {
         Ok(DestInode::Known(named.map_err(destination(Op::Stat))?.inode))
     }
 
-    /// Gives a name its metadata, without following a link.
+    /// Sets the metadata of a name without following symbolic links.
     fn set_metadata(
         &mut self,
         entry: Entry<'_>,
@@ -147,14 +149,14 @@ impl Worker<'_> {
         let has_others = xattrs_differ(&has, wanted.all());
         if has_others {
             if !privileges.is_root() && stat.kind == Kind::File && rights_now & OWNER_WRITE == 0 {
-                // Who may not write to it may not set attributes either.
+                // A user who cannot write to the file cannot set its attributes either.
                 rights_now |= OWNER_WRITE;
                 dir.set_child_mode(made, rights_now).map_err(destination(Op::SetMode))?;
             }
             let set = dir.set_child_xattrs(made, &has, wanted.all());
             self.record_unset(node, entry.name, Op::SetAttributes, set);
         }
-        // To give a file away takes some rights off it, and an ACL has some of them.
+        // Giving a file away clears some permissions, and an ACL contains some of them.
         let other = to_be.is_some() || has_others || wanted_mode != Some(rights_now);
         if let Some(mode) = wanted_mode.filter(|_| stat.kind != Kind::Symlink && other) {
             self.record_unset(node, entry.name, Op::SetMode, dir.set_child_mode(made, mode));
@@ -163,7 +165,7 @@ impl Worker<'_> {
         dir.set_child_times(made, stat.atime, stat.mtime).map_err(destination(Op::SetTimes))
     }
 
-    /// Gives what is there the metadata of the source, which it has no other name to get by.
+    /// Sets the metadata of an entry that is already there. No other name leads to it.
     pub(crate) fn adjust(
         &mut self,
         entry: Entry<'_>,
@@ -192,7 +194,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Links a name to a file of the tree that may be linked to, if it is the same there.
+    /// Links a name to the file of the same name in the base tree, if the files are equal.
     fn link_to_base(
         &mut self,
         entry: Entry<'_>,
@@ -225,14 +227,14 @@ impl Worker<'_> {
         Ok(self.link_to_base_file(entry, stat, replaces)?.map(Settled::Done))
     }
 
-    /// Returns how a file of that tree differs, as far as its metadata tell.
+    /// Returns how a file of the base tree differs, judged by metadata.
     fn differs_from_base(&mut self, entry: Entry<'_>, stat: &Stat, dest: &Stat) -> Differences {
         let mut differences = self.compare_metadata(entry.dir.node.support(), stat, dest);
         differences.time = differences.time && self.time_differs(&entry.dir.node, stat.mtime, dest);
         differences
     }
 
-    /// Links a name to the file of the same name in the tree that may be linked to.
+    /// Links a name to the file of the same name in the base tree. Returns `None` if that is not possible.
     pub(crate) fn link_to_base_file(
         &mut self,
         entry: Entry<'_>,
@@ -246,10 +248,10 @@ impl Worker<'_> {
         }
         let elsewhere = self.job.roots.device.is_some_and(|device| device != dest.device);
         if self.is_dry_run(entry.dir) && elsewhere {
-            // There it could not be done.
+            // The base is on another file system, where no link can be made.
             return Ok(None);
         }
-        // Two files of the source that are one there are to be two.
+        // Two files of the source that are one file in the base have to become two.
         if dest.links > 1 && !self.job.claimed_inodes.claim(dest.key()) {
             return Ok(None);
         }
@@ -261,7 +263,7 @@ impl Worker<'_> {
                 Err(e) if name_exists(&e) => {
                     return Err(self.creation_failure(entry, &to, Op::Link, e));
                 }
-                // There may be as many names as there can be, or it is on another file system.
+                // The file may have reached the link limit, or be on another file system.
                 Err(_) => return Ok(None),
             }
         }
@@ -273,7 +275,8 @@ impl Worker<'_> {
         Ok(Some(DestInode::Known(dest.inode)))
     }
 
-    /// Makes a name one of the file that is called `of` in `from`, aside if it is to be `instead` of something.
+    /// Makes `of` in `from` known under a name of the destination; under the temporary name first if it `replaces`
+    /// something.
     pub(crate) fn put_link(
         &self,
         entry: Entry<'_>,
@@ -291,14 +294,14 @@ impl Worker<'_> {
             return Ok(());
         }
         let placed = to.replace(&temp, entry.name);
-        // A rename of two names of one file does nothing, and a failed one leaves the name too.
+        // Renaming one name of a file over another does nothing, and a failed rename leaves the temporary name too.
         if placed.is_err() || to.stat_child(&temp).is_ok() {
             let _left = to.remove_name(&temp);
         }
         placed
     }
 
-    /// Returns whether a file of the tree that may be linked to has the content of the source.
+    /// Returns whether a file of the base tree has the content of the source's file.
     fn reads_like_base(
         &mut self,
         entry: Entry<'_>,

@@ -1,4 +1,8 @@
-//! What becomes of one name: it stays, is linked, is adjusted, or is made anew.
+//! Decides what happens to one name: it stays, is linked, is adjusted, or is created.
+//!
+//! A regular file with several names is copied for the first name that a worker meets; [`crate::hardlinks::groups`]
+//! makes the others wait and links them. Directories are only collected here, and started when the directory that they
+//! are in is complete.
 
 use std::ffi::CStr;
 use std::io::ErrorKind;
@@ -24,7 +28,7 @@ use crate::remote::receiver::pending::Basis;
 use crate::remote::receiver::session::DirLoss;
 
 impl Worker<'_> {
-    /// Deals with a name that was listed.
+    /// Processes a name that was listed.
     pub(crate) fn process(&mut self, shared: &Arc<SharedBatch>, index: usize) {
         let BatchItem { inode, is_dir, .. } = shared.batch.get(index);
         let entry = Entry::of(shared, index);
@@ -44,13 +48,13 @@ impl Worker<'_> {
         self.reconcile(entry, inode);
     }
 
-    /// Returns whether this name in the destination belongs to lop itself, whether the file exists or not.
+    /// Returns whether this name in the destination belongs to lop itself, even if no such file exists.
     pub(crate) fn is_own(&self, node: &DirNode, name: &CStr) -> bool {
         let dest = node.metadata().and_then(|metadata| metadata.dest_stat);
         dest.is_some_and(|dest| self.job.options.own.has(dest.key(), name.to_bytes()))
     }
 
-    /// Leaves out a name that belongs to lop itself.
+    /// Skips a name that belongs to lop itself.
     fn skip_own(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
         if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
             self.give_up_dir(&session, inode, &DirLoss::LeftOut);
@@ -60,13 +64,13 @@ impl Worker<'_> {
         self.outcome.leave_out(LeftOut::Catalog, path);
     }
 
-    /// Returns whether something of this name is to be mirrored, or to be removed.
+    /// Returns whether the options select a name for mirroring and deletion.
     fn is_selected(&self, entry: Entry<'_>, is_dir: bool) -> bool {
         let bytes = entry.name.to_bytes();
         selects(self.job.options, bytes, || entry.dir.node.child_path(bytes), is_dir)
     }
 
-    /// Notes a directory in a directory.
+    /// Adds a subdirectory.
     fn add_dir(&mut self, entry: Entry<'_>, inode: u64) {
         let session = self.job.remote.clone();
         let replaces = entry.dest.is_some() && !entry.is_obstructed();
@@ -90,7 +94,7 @@ impl Worker<'_> {
         self.outcome.names += 1;
     }
 
-    /// Deals with names that waited for others.
+    /// Processes names that waited for others.
     pub(crate) fn process_waiters(&mut self) {
         while let Some(waiter) = self.waiters.pop() {
             self.process_waiter(&waiter);
@@ -103,7 +107,7 @@ impl Worker<'_> {
         self.release_dir(&shared.dir);
     }
 
-    /// Has the destination get a name that is no directory; `inode` is the number that the listing gave.
+    /// Makes the destination have a name that is no directory. `inode` is the number from the listing.
     pub(crate) fn reconcile(&mut self, entry: Entry<'_>, inode: Option<u64>) {
         let key = |inode| SourceInode { device: entry.dir.traits.source_device, inode };
         if let Some(key) = inode.map(key) {
@@ -129,7 +133,7 @@ impl Worker<'_> {
         self.reconcile_linked(entry, key(stat.inode), &stat);
     }
 
-    /// Has the destination get a name of a file that has several.
+    /// Makes the destination have a name of a file with several names.
     fn reconcile_linked(&mut self, entry: Entry<'_>, key: SourceInode, stat: &Stat) {
         match self.job.link_groups.begin(key, birth_tag(stat)) {
             GroupState::Placed(leader) => {
@@ -144,7 +148,7 @@ impl Worker<'_> {
         self.conclude(entry, stat, settled);
     }
 
-    /// Ends what was begun with a name, unless its content comes later.
+    /// Concludes the work on a name, unless its content is still pending.
     pub(crate) fn conclude(
         &mut self,
         entry: Entry<'_>,
@@ -192,7 +196,7 @@ impl Worker<'_> {
         self.waiters.extend(self.job.link_groups.wait(key, entry.waiter()));
     }
 
-    /// Counts a name that was dealt with.
+    /// Counts a name that was processed, and records its failure.
     pub(crate) fn done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
         self.outcome.names += 1;
         if let Some(reason) = failure.and_then(Failure::into_reason) {
@@ -200,7 +204,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Has the destination get what has these metadata under this name.
+    /// Makes the destination have an entry with these metadata under this name.
     pub(crate) fn create_or_update(
         &mut self,
         entry: Entry<'_>,
@@ -217,8 +221,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Fails unless what the destination has of a name may be removed, as something of another kind is to take its
-    /// place: a directory only with `--delete`, and nothing that is left out.
+    /// Fails unless the entry of the destination may be removed so that an entry of another kind takes its place. A
+    /// directory may only be removed with `--delete`, and nothing that the patterns leave out.
     pub(crate) fn check_replaceable(&self, entry: Entry<'_>) -> Result<(), Failure> {
         let Some(dest) = entry.dest else { return Ok(()) };
         let is_dir = dest.kind == Kind::Dir;
@@ -235,7 +239,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Compares what is there with the source, and makes it alike.
+    /// Compares the entry of the destination with the source, and makes them equal.
     fn update(&mut self, entry: Entry<'_>, stat: &Stat) -> Result<Settled, Failure> {
         let failed = destination(Op::Stat);
         let dir = self.open(Side::Destination, &entry.dir.node).map_err(&failed)?;
@@ -248,9 +252,9 @@ impl Worker<'_> {
             return Err(Failure::Failed(Reason::Obstructed));
         }
         let mut differences = self.compare(entry, stat, &now)?;
-        // Its other names may be those of another file, or outside.
+        // The other names may belong to another file of the source, or be outside of the destination.
         let shared = now.links > 1;
-        // A file that another name could take has to be known as one that stays.
+        // While files are reused, a file that stays has to be claimed, or another name could take it.
         let may_be_taken = self.job.options.content_hints.is_some() && stat.kind == Kind::File;
         let claims = shared || may_be_taken;
         differences.links = claims && !self.job.claimed_inodes.claim(now.key());
@@ -283,7 +287,7 @@ impl Worker<'_> {
         Ok(Settled::Done(DestInode::Known(now.inode)))
     }
 
-    /// Gives a file its time, if that and other metadata is all that it lacks.
+    /// Sets the time of a file whose time and other metadata are all that differs.
     fn update_time(
         &mut self,
         entry: Entry<'_>,
@@ -303,7 +307,8 @@ impl Worker<'_> {
         Ok(Settled::Done(DestInode::Known(now.inode)))
     }
 
-    /// Counts a name that was made, and tells of it; later, if a directory is in its way and has to go first.
+    /// Counts and reports an entry that was created. If a directory is in its way, that happens after the directory was
+    /// removed.
     pub(crate) fn record_made(&mut self, entry: Entry<'_>, made: CreatedEntry) {
         let node = &entry.dir.node;
         node.set(CHANGED);
@@ -314,7 +319,7 @@ impl Worker<'_> {
         self.job.report(|| made.change(node.child_path(entry.name.to_bytes())));
     }
 
-    /// Returns whether nothing is to be changed in this directory, which may not even be there.
+    /// Returns whether nothing is changed in this directory, which may not even exist.
     pub(crate) fn is_dry_run(&self, dir_state: &DirState) -> bool {
         self.job.options.dry_run || dir_state.node.is(DRY_RUN_ONLY)
     }

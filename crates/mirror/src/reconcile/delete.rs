@@ -1,4 +1,11 @@
-//! What is to go from the destination when everything else is done.
+//! Deletes extraneous entries after everything else is done.
+//!
+//! Nothing is deleted if any part of the source could not be read, if the source has nothing to mirror, if the entries
+//! are more than `--max-delete`, or if the user declines. Directories are removed by [`purge`], whose guard protects
+//! the source and lop's own files. Leftovers of killed runs are removed in any case.
+//!
+//! The progress counts each deleted entry once: counting entries beforehand and removing leftovers use a [`Progress`]
+//! of their own.
 
 use std::ffi::CStr;
 use std::io::ErrorKind;
@@ -21,11 +28,11 @@ use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
 use crate::{Consent, Options};
 
-/// Names that who is asked sees.
+/// The number of names that the user is shown before they are deleted.
 const MAX_EXAMPLES: usize = 5;
 
 impl Extraneous {
-    /// Removes it, if all of the source was read, it is not too much, and who is asked agrees.
+    /// Deletes the entries, unless there is a reason to keep them.
     pub(crate) fn delete(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
         if self.names.is_empty() && self.obstacles.is_empty() && self.leftovers.is_empty() {
             return;
@@ -35,9 +42,9 @@ impl Extraneous {
             guard.keep(path, Why::Catalog);
         }
         if let Some(source) = &job.roots.source {
-            // It may be in the destination by another mount.
+            // The source may be inside of the destination by another mount.
             guard.keep(&source.top.absolute, Why::Source);
-            // So may what is mounted in it.
+            // So may the file systems that are mounted in the source.
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
         let mut deleter = Deleter { job, guard, outcome, lookalike: job.roots.lookalike() };
@@ -70,17 +77,17 @@ impl Extraneous {
     }
 }
 
-/// Removes names from directories of the destination.
+/// Deletes entries from directories of the destination.
 struct Deleter<'r, 'j> {
     job: &'r Job<'j>,
     guard: Guard,
     outcome: &'r mut Outcome,
-    /// The source, if a directory here may be it.
+    /// The source, if one of the directories here may be the source under another path.
     lookalike: Option<Lookalike<'r>>,
 }
 
 impl Deleter<'_, '_> {
-    /// Does something in a directory, and gives it the times it is to have.
+    /// Runs `act` in a directory, and then sets the directory's final metadata.
     fn in_dir(&mut self, node: &DirNode, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
         if self.job.progress.poll_stop() {
             return;
@@ -106,7 +113,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Returns the stage that the user sees while entries are removed, or in a dry run counted.
+    /// Returns the stage that the user sees while entries are deleted, or counted in a dry run.
     fn stage(&self) -> Stage {
         if self.job.options.dry_run { Stage::Count } else { Stage::Purge }
     }
@@ -119,7 +126,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Returns why nothing is to be removed, if so.
+    /// Returns why nothing may be deleted, if there is a reason.
     fn reason_to_keep(
         &mut self,
         extraneous: &Extraneous,
@@ -160,9 +167,9 @@ impl Deleter<'_, '_> {
             .and_then(|ask| (!ask(&deleter)).then_some(Spared::Declined))
     }
 
-    /// Returns how many entries would go, at least.
+    /// Returns how many entries would be deleted, at least.
     fn count(&mut self, extraneous: &Extraneous) -> u64 {
-        // The entries are counted once more when they are removed.
+        // The entries are counted again when they are deleted.
         let progress = self.job.progress.uncounted();
         let mut entries = 0;
         for (node, name) in extraneous.all() {
@@ -191,7 +198,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Gives what was made under a temporary name the one that a directory had.
+    /// Gives an entry with a temporary name its final name, after the directory that had the name was removed.
     fn put_in_place(
         &mut self,
         node: &Arc<DirNode>,
@@ -213,7 +220,7 @@ impl Deleter<'_, '_> {
         self.job.report(|| made.change(node.child_path(name.to_bytes())));
     }
 
-    /// Removes what was made for a name that it cannot get.
+    /// Removes the entry that was created for a name that it cannot get.
     fn discard_obstructed(&mut self, node: &Arc<DirNode>, dir: &Arc<Dir>, name: &CStr) {
         if self.job.options.dry_run {
             return;
@@ -222,7 +229,7 @@ impl Deleter<'_, '_> {
         self.remove_leftover(node, dir, &temp);
     }
 
-    /// Removes a temporary name, and all in it if it is a directory.
+    /// Removes a temporary name, with everything below it.
     fn remove_leftover(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) {
         match dir.remove_name(name) {
             Err(e) if e.kind() == ErrorKind::IsADirectory => {
@@ -240,8 +247,8 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Removes a name, and all in it if it is a directory, but for what is left out of the mirror; returns why a
-    /// directory stays.
+    /// Deletes a name, with everything below it that the patterns do not leave out. Returns the reason if a directory
+    /// stays.
     fn remove(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         if self.job.progress.poll_stop() {
             return None;
@@ -257,7 +264,8 @@ impl Deleter<'_, '_> {
             Err(source) => Err((Op::Stat, source)),
         };
         match removed {
-            // Somebody else removed it: FUSE, too, hides a removed file under another name while it is open.
+            // Another process removed it. FUSE, too, renames a file that is removed while it is open, and then removes
+            // that name.
             Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
             Ok(kind) => {
                 self.outcome.removed += 1;
@@ -295,7 +303,7 @@ impl Deleter<'_, '_> {
         stays
     }
 
-    /// Notes what could not be removed of a directory; returns how many entries are gone.
+    /// Records what could not be removed of a directory; returns the number of entries removed.
     fn note_removal(
         &mut self,
         node: &DirNode,
@@ -330,7 +338,7 @@ impl Deleter<'_, '_> {
         [top, b"/", &node.child_path(name.to_bytes())].concat()
     }
 
-    /// Returns what is to go of a directory that the source does not have.
+    /// Returns the selection of entries to delete in an extraneous directory.
     fn selection(&self, target: &Target) -> Selection {
         let Options { include, exclude, .. } = self.job.options;
         Selection {
@@ -342,7 +350,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Removes a directory that a killed run left. The user's counts do not include it.
+    /// Removes a directory that a killed run left. The progress does not count it.
     fn remove_leftover_dir(&self, target: &Target) -> purge::Outcome {
         let progress = self.job.progress.uncounted();
         self.purge(target, Deed::Remove, Selection::default(), &progress, None)
@@ -369,7 +377,7 @@ impl Deleter<'_, '_> {
             open_dirs: self.job.options.open_dirs,
             throttle: Arc::default(),
         };
-        // Whether it was stopped the caller sees too.
+        // The caller checks by itself whether the user asked to stop.
         purge::purge(std::slice::from_ref(target), &options, progress, tell).0
     }
 }

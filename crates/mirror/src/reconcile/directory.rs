@@ -1,4 +1,7 @@
-//! One directory: found or made, put in its place, given its metadata when nothing in it changes any more.
+//! Starts the work on one directory: opens it on both sides, creates it if necessary, and lists the destination.
+//!
+//! A new directory is created under a temporary name, with access for this process only.
+//! [`crate::reconcile::finish_dir`] gives it its name and metadata.
 
 use std::io::{Error, ErrorKind};
 use std::rc::Rc;
@@ -21,12 +24,12 @@ use crate::model::settled::{Failure, destination};
 use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::session::SourceDir;
 
-/// Rights of the owner, without which nothing can be put into a directory.
+/// The permissions of the owner. Without them nothing can be put into a directory.
 pub(crate) const OWNER_ACCESS: u32 = 0o700;
 
 impl Worker<'_> {
-    /// Opens or makes a directory, and lists what the destination has in it; nothing if it is the destination
-    /// itself, or gone.
+    /// Opens a directory of the source, and opens or creates it at the destination. Returns `None` if the directory is
+    /// the destination itself, or disappeared.
     pub(crate) fn begin(&mut self, node: &Arc<DirNode>) -> Result<Option<Arc<DirState>>, Reason> {
         let source = |op| move |source| Reason::Source { op, source };
         let from = match self.open(Side::Source, node) {
@@ -70,8 +73,8 @@ impl Worker<'_> {
         .map(Some)
     }
 
-    /// Does the same for a directory that cannot be read: it gets its owner, rights and ACLs, and what the
-    /// destination has in it stays.
+    /// Starts a directory of the source that cannot be read. The destination's directory gets its owner, permissions
+    /// and ACLs, and keeps its content.
     fn begin_unreadable(
         &mut self,
         node: &Arc<DirNode>,
@@ -93,7 +96,7 @@ impl Worker<'_> {
         self.begin_at(node, entered, DirTraits::default(), None)
     }
 
-    /// Does the same for a directory of another host.
+    /// Starts a directory of another host.
     pub(crate) fn begin_remote(
         &mut self,
         node: &Arc<DirNode>,
@@ -108,7 +111,7 @@ impl Worker<'_> {
         )
     }
 
-    /// Opens or makes what is to be like a directory of the source.
+    /// Opens or creates the directory of the destination, and lists it.
     fn begin_at(
         &mut self,
         node: &Arc<DirNode>,
@@ -153,7 +156,7 @@ impl Worker<'_> {
         Ok(DirState::new(Arc::clone(node), dest_listing, traits))
     }
 
-    /// Opens the directory at the destination, or makes one aside.
+    /// Opens the directory of the destination, or creates it under a temporary name.
     fn begin_dest(
         &mut self,
         node: &Arc<DirNode>,
@@ -175,11 +178,11 @@ impl Worker<'_> {
         }
         let Some(parent) = node.parent() else { return Ok(None) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
-        // Also if it comes to nothing: the directory above is another one than before.
+        // Creating a directory changes its parent, even if nothing comes of the new directory.
         parent.set(CHANGED);
         match above.make_private_dir(&self.job.temp_names.of(node.name())) {
             Ok(()) => traits.is_unpublished = true,
-            // What a killed run had in it already was taken over.
+            // The content that a killed run left in it was adopted.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(destination(Op::Create)(e)),
         }
@@ -187,7 +190,7 @@ impl Worker<'_> {
         self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open))
     }
 
-    /// Opens a directory of the destination whose rights are those of its owner, who has none.
+    /// Opens a directory of the destination whose owner has no access to it, after granting the access.
     fn open_unreadable(&mut self, node: &Arc<DirNode>, refused: Error) -> std::io::Result<Rc<Dir>> {
         let Some(parent) = node.parent() else { return Err(refused) };
         if self.job.options.dry_run {
@@ -200,8 +203,8 @@ impl Worker<'_> {
         self.open(Side::Destination, node)
     }
 
-    /// Lets the owner put things into a directory that only others may change: see to it that it gets its
-    /// rights back. Returns the attributes that it had before, if that was done.
+    /// Gives the owner access to a directory, which [`Job::set_final_metadata`] takes away again. Returns the
+    /// attributes from before if the permissions were changed.
     fn add_owner_access(
         &self,
         to: &Dir,
@@ -220,14 +223,14 @@ impl Worker<'_> {
         Ok(Some(xattrs))
     }
 
-    /// Gives up a directory that could not be entered.
+    /// Gives up a directory that could not be started.
     pub(crate) fn abandon(&mut self, node: &Arc<DirNode>) {
         self.discard_temp_dir(node);
         self.dir_cache.close(node);
         self.release(node);
     }
 
-    /// Has a directory removed at the end that did not get its name.
+    /// Schedules the removal of a directory that did not get its final name.
     pub(crate) fn discard_temp_dir(&self, node: &Arc<DirNode>) {
         if let Some(parent) = node.parent().filter(|_| node.is(HAS_TEMP_NAME)) {
             self.job.extraneous().add_leftover(parent, &self.job.temp_names.of(node.name()));
@@ -235,7 +238,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns the state of a directory in `parent`, of whose name the destination has this.
+/// Returns the initial state of a directory in `parent`, given the destination's entry of its name.
 pub(crate) fn child_state(parent: &DirNode, dest: Option<DestEntry>) -> u8 {
     let imagined = if parent.is(DRY_RUN_ONLY) { DRY_RUN_ONLY } else { 0 };
     match dest {

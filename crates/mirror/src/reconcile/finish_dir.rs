@@ -1,4 +1,8 @@
-//! Finishes a directory.
+//! Finishes directories, in two steps.
+//!
+//! A directory is *complete* when its own names are processed: it gets its final name and most of its metadata, and its
+//! subdirectories are started. It is *finished* when all of these are finished too: it gets its times and final
+//! permissions, because nothing below changes them any more.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -26,8 +30,7 @@ use crate::reconcile::put_in_place::{check_still_ours, name_exists};
 use crate::reconcile::directory::{OWNER_ACCESS, child_state};
 
 impl Worker<'_> {
-    /// Ends the work on a directory's own names: it gets its name if it is new, and directories in it
-    /// are begun.
+    /// Completes a directory: gives a new one its final name, and starts its subdirectories.
     pub(crate) fn complete(&mut self, dir_state: &Arc<DirState>) {
         let node = &dir_state.node;
         let whole = dir_state.is_fully_listed.load(std::sync::atomic::Ordering::Relaxed);
@@ -37,7 +40,7 @@ impl Worker<'_> {
         let placed = match self.place_dir(node) {
             Ok(()) => true,
             Err(failure) => {
-                // What has its temporary name now is not what was made here.
+                // The entry that has the temporary name now is not the directory that this run created.
                 if !matches!(failure, Failure::Failed(Reason::Displaced)) {
                     self.discard_temp_dir(node);
                 }
@@ -62,7 +65,7 @@ impl Worker<'_> {
         self.release(node);
     }
 
-    /// Counts a directory, and what is below it, which is not there as the one that it is in is not.
+    /// Counts a directory and everything below it as missing, because the directory above it is missing.
     fn count_missing_dir(&mut self, node: &Arc<DirNode>) {
         if let Some(source) = self.job.roots.source() {
             let below = count_subtree(source, &node.path(), self.job.options, &|| self.stopped());
@@ -72,7 +75,7 @@ impl Worker<'_> {
         self.release(node);
     }
 
-    /// Puts a directory in its place, with all its metadata but for what has to wait.
+    /// Gives a directory its final name, and the metadata that need not wait.
     fn place_dir(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
         let Some(metadata) = node.metadata() else { return Ok(()) };
         let now = metadata.dest_stat;
@@ -102,12 +105,12 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Tells of a directory that had other metadata.
+    /// Reports a directory that had other metadata.
     fn report_adjusted(&mut self, node: &DirNode, mut differences: Differences) {
         if node.parent().is_none() && self.job.roots.was_created {
             return node.set(CHANGED);
         }
-        // Its time may differ just because something in it did.
+        // A change inside of the directory changes its time too, which is no difference.
         differences.time &= !node.is(CHANGED);
         if differences.any() {
             self.outcome.adjusted += 1;
@@ -124,7 +127,7 @@ impl Worker<'_> {
         self.job.report(change);
     }
 
-    /// Gives a directory owner, rights and attributes; returns whether the attributes were others.
+    /// Sets owner, permissions and attributes of a directory. Returns whether the attributes differed.
     fn set_dir_metadata(
         &mut self,
         to: &Dir,
@@ -149,7 +152,7 @@ impl Worker<'_> {
         let mode =
             privileges.mode(metadata.support, owner, &metadata.stat).map(mode_after_chown(failed));
         let set = if has_others { to.set_xattrs(&has, wanted.all()) } else { Ok(()) };
-        // An ACL has some of the rights.
+        // An ACL contains some of the permissions.
         let others = to_be.is_some() || has_others;
         let has = now.mode & 0o7777;
         if let Some(mode) = mode.filter(|mode| others || mode | OWNER_ACCESS != has && *mode != has)
@@ -160,7 +163,7 @@ impl Worker<'_> {
         Ok(has_others)
     }
 
-    /// Gives a directory that was filled its name.
+    /// Renames a filled directory to its final name.
     fn publish_dir(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
         let Some(parent) = node.parent() else { return Ok(()) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
@@ -186,8 +189,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Exchanges the names of a directory that is ready and of what it is to replace, in one step where the file
-    /// system can do that.
+    /// Exchanges the names of a filled directory and of the entry that it replaces, in one step where the file system
+    /// can do that.
     fn exchange(&self, dir: &Dir, temp: &CStr, name: &CStr) -> std::io::Result<()> {
         match dir.exchange(temp, dir, name) {
             Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
@@ -201,8 +204,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Notes that one thing is done in a directory; after the last one it, and those above it, get
-    /// their times.
+    /// Marks one part of a directory as done. After the last part the directory is finished, and then possibly the
+    /// directories above it.
     pub(crate) fn release(&mut self, node: &Arc<DirNode>) {
         let mut node = Arc::clone(node);
         while node.release() {
@@ -215,7 +218,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Gives a directory the rest of its metadata.
+    /// Sets the remaining metadata of a directory.
     fn finish(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
         let Some(metadata) = node.metadata() else { return Ok(()) };
         if self.job.options.dry_run || node.is(DRY_RUN_ONLY) || !node.is(CHANGED) {
@@ -229,7 +232,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Notes what the source has not, and removes what a run left that was killed.
+    /// Collects the extraneous entries of a directory, and the leftovers of killed runs.
     fn note_extraneous(&mut self, dir_state: &Arc<DirState>) {
         let node = &dir_state.node;
         let mut extraneous = Vec::new();
@@ -257,7 +260,7 @@ impl Worker<'_> {
 }
 
 impl Job<'_> {
-    /// Lets the owner remove things from a directory that is finished.
+    /// Gives the owner access to a finished directory, so that entries can be deleted.
     pub(crate) fn add_owner_access(&self, to: &Dir) -> Result<(), Failure> {
         if self.privileges.is_root() || self.options.dry_run {
             return Ok(());
@@ -269,7 +272,7 @@ impl Job<'_> {
         to.set_mode(now.mode | OWNER_ACCESS).map_err(destination(Op::SetMode))
     }
 
-    /// Gives a directory that nothing is put into any more its rights, which may not allow that, and times.
+    /// Sets the times of a directory that is not changed any more, and its permissions if they deny the owner access.
     pub(crate) fn set_final_metadata(
         &self,
         to: &Dir,

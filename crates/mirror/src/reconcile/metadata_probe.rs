@@ -1,9 +1,8 @@
-//! What the file systems of the destination keep of metadata: how exactly times, to the nanosecond, to 10 milliseconds
-//! (exFAT), to a second (ext4 with small inodes), to two (FAT); which times at all (ext4 none after 2446); and whether
-//! owners and permissions (FAT, exFAT, NTFS, and shares of other systems say the same of all files).
+//! Finds out what a file system of the destination keeps of metadata, by setting metadata on a new file and reading
+//! them back.
 //!
-//! A copy there never has the metadata of its original, and would be changed or made anew each time. So it is tried
-//! once what becomes of a file there: where that is not known, or a time looks as if it was cut off.
+//! A copy on a file system that drops metadata never looks like its original, and would be adjusted or copied in each
+//! run. So each device is probed once: if its support is not known, or if a time looks as if it had been rounded.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -19,11 +18,11 @@ use crate::model::metadata_support::{
 };
 use crate::model::ownership::{Owner, Privileges};
 
-/// Permissions that are tried one after the other.
+/// Permissions that the probe sets one after the other.
 const PROBE_MODES: [u32; 2] = [0o640, 0o701];
 
 impl Worker<'_> {
-    /// Returns what the device keeps that a directory of the destination is on.
+    /// Returns what the device of a destination directory keeps.
     pub(crate) fn support(
         &mut self,
         node: &Arc<DirNode>,
@@ -36,7 +35,7 @@ impl Worker<'_> {
         self.support_on(node, device)
     }
 
-    /// Returns whether the time of something at the destination is none that the source's has become there.
+    /// Returns whether the time at the destination is another one than the source's time becomes there.
     pub(crate) fn time_differs(&mut self, node: &Arc<DirNode>, of: Time, dest: &Stat) -> bool {
         let (now, device) = (dest.mtime, dest.device);
         if of == now {
@@ -53,7 +52,7 @@ impl Worker<'_> {
         apparent.is_none_or(|apparent| apparent > self.support_on(node, device).time_step_ns)
     }
 
-    /// Notes that something gets a time in a directory that it may not keep there.
+    /// Notes that an entry of a directory gets a time that the destination may change.
     pub(crate) fn note_clamped_time(&mut self, node: &Arc<DirNode>, of: Time) {
         let Some(device) = node.dest_device() else { return };
         if let Some(nearest) = self.clamped_time(node, of, device) {
@@ -61,7 +60,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns what becomes of a time on a device, if that does not keep it.
+    /// Returns what a device changes a time to, if it does not keep the time.
     fn clamped_time(&mut self, node: &Arc<DirNode>, of: Time, device: u64) -> Option<Time> {
         if node.support().surely_keeps(of) {
             return None;
@@ -69,10 +68,10 @@ impl Worker<'_> {
         self.support_on(node, device).nearest(of)
     }
 
-    /// Returns what is known of a device, after a trial if nothing is; everything where that cannot be made.
+    /// Returns what a device keeps, after a probe if that is not known. Assumes full support if it cannot be probed.
     fn support_on(&mut self, node: &Arc<DirNode>, device: u64) -> MetadataSupport {
         let kept = &self.job.support;
-        // Others wait: two trials would be in each other's way.
+        // Other workers wait here. Two probes would disturb each other.
         let mut found = kept.found();
         if let Some(&known) = found.get(&device) {
             return known;
@@ -83,11 +82,11 @@ impl Worker<'_> {
         node.set(SUPPORT_PROBED);
         let Some((support, on)) = self.probe_support(node) else { return MetadataSupport::ALL };
         found.insert(on, support);
-        // What is on another device than its directory is not what was tried.
+        // A file on another device than its directory says nothing about the directory's device.
         if on == device { support } else { MetadataSupport::ALL }
     }
 
-    /// Tries what becomes of a file in a directory of the destination; returns also the device that it is on.
+    /// Probes with a new file in a directory of the destination. Also returns the device that the file is on.
     fn probe_support(&mut self, node: &Arc<DirNode>) -> Option<(MetadataSupport, u64)> {
         let to = self.open(Side::Destination, node).ok()?;
         let volume = to.volume().ok()?;
@@ -100,20 +99,20 @@ impl Worker<'_> {
         }
         let name = self.job.temp_names.of(c"what is kept of metadata");
         let file = to.create_file_with(&name, 0o600).ok()?;
-        // The directory's time is set again at the end.
+        // The time of the directory is set again at the end.
         node.set(CHANGED);
         let support = probe_file(&file);
-        // NFS and FUSE give one that is open another name.
+        // NFS and FUSE rename a file that is removed while it is open, so the file is closed first.
         drop(file);
         let _left = to.remove_name(&name);
         support
     }
 }
 
-/// Gives a file metadata and looks what it has then.
+/// Sets metadata on a file and reads them back.
 ///
-/// Owners and permissions are not kept where to set them is said to be done and does nothing, owners also where
-/// the file system refuses it. If it may be refused for who is given it, or by whom, each file is told of.
+/// Owners and permissions count as not kept if setting them succeeds without effect. Owners also count as not kept if
+/// the file system refuses them; if the refusal may be due to missing privileges instead, each file is reported.
 fn probe_file(
     file: &NewFile,
     volume: &Volume,
@@ -153,8 +152,8 @@ fn probe_file(
     Some((MetadataSupport { time_step_ns, owners, modes, times }, made.device))
 }
 
-/// Returns what becomes of a time, if it is the nearest that is kept; that time itself if it makes no sense, or was
-/// refused.
+/// Returns what a file system changes a limit of times to. Returns the limit itself if the result makes no sense, or
+/// setting it failed.
 fn limit(file: &NewFile, time: Time) -> Option<Time> {
     let is_set = file.set_times(time, time).is_ok();
     let now = file.stat().ok()?.mtime;

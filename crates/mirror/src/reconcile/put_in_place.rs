@@ -1,8 +1,8 @@
-//! Gives what was made under a temporary name its own, and takes over what a killed run has left.
+//! Gives new entries their final names, and adopts what killed runs left.
 //!
-//! A name that the listing of the destination has not is given only if it is free. If it is not, the destination
-//! has it under another spelling: it does not tell capitals apart, or normalises names. To replace that would lose
-//! one of two files without a word.
+//! A name that was not in the destination's listing is only given if it is free. If it is not, the destination knows it
+//! under another spelling, because it ignores case or normalises names. Replacing that entry would silently lose one of
+//! two files.
 
 use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind};
@@ -19,8 +19,8 @@ use crate::model::reason::Reason;
 use crate::model::settled::{Failure, destination};
 
 impl Worker<'_> {
-    /// Renames `part` to its own name, unless it has to wait for that until a directory is gone which is in its way.
-    /// `made` is what `part` has to be, if that is known.
+    /// Renames a temporary name to the final one, unless a directory is in the way, which is removed later. `made`
+    /// identifies the entry that the temporary name must still have, if that is known.
     pub(crate) fn put_in_place(
         &mut self,
         entry: Entry<'_>,
@@ -45,8 +45,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Fails if the destination has a name in another spelling. What has it in this one, although the listing had
-    /// not, somebody has made just now: that can be replaced, as it could be if it had been listed.
+    /// Fails if the destination has the name in another spelling. If it has the name in this spelling although the
+    /// listing did not, somebody just created it; then the entry can be replaced like one that was listed.
     pub(crate) fn check_no_other_spelling(
         &mut self,
         dir_state: &DirState,
@@ -55,14 +55,14 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         let Some(reason) = self.other_spelling(to, name)? else { return Ok(()) };
         if let Reason::Spelling { other: Some(other) } = &reason {
-            // It stays: nobody can say which of the two it is.
+            // The other spelling stays: nobody can say which of the two names it is.
             dir_state.dest_listing.claim(other);
         }
         Err(Failure::Failed(reason))
     }
 
-    /// Returns that a directory of the destination has a name in another spelling; nothing if it has it in this one,
-    /// or not any more.
+    /// Returns the reason to fail if a directory of the destination has a name in another spelling, or `None` if it has
+    /// this spelling or no longer has the name.
     pub(crate) fn other_spelling(
         &mut self,
         dir: &Dir,
@@ -74,7 +74,7 @@ impl Worker<'_> {
             Err(e) => return Err(destination(Op::Stat)(e)),
         };
         let mut names = Vec::new();
-        // The one that is held was listed already.
+        // The cached descriptor was listed already, so the directory is opened again.
         let listed = dir.open_child(c".").and_then(|dir| {
             dir.for_each(self.list_buffer(), |item| names.push(item.name.to_owned()))
         });
@@ -85,13 +85,13 @@ impl Worker<'_> {
         let is_it = |listed: &&CString| dir.stat_child(listed).is_ok_and(|it| it.key() == dest);
         let folded = |name: &CStr| name.to_string_lossy().to_lowercase();
         let wanted = folded(name);
-        // Through FUSE each spelling may have a number of its own.
+        // Through FUSE each spelling may have its own inode number.
         let alike = names.iter().find(|listed| folded(listed) == wanted);
         let other = alike.or_else(|| names.iter().find(is_it)).cloned();
         Ok(Some(Reason::Spelling { other }))
     }
 
-    /// Fails if the destination has a name in another spelling, where that is worth a look before anything is made.
+    /// Fails if the destination has the name in another spelling. Checks only where an early answer saves work.
     pub(crate) fn check_name_free(&mut self, entry: Entry<'_>) -> Result<(), Failure> {
         let is_new = entry.dir.traits.is_unpublished || entry.dir.node.is(DRY_RUN_ONLY);
         if is_new || entry.dest.is_some() {
@@ -104,7 +104,7 @@ impl Worker<'_> {
         self.check_no_other_spelling(entry.dir, &to, entry.name)
     }
 
-    /// Returns how making something failed; `error` may say that the name is there in another spelling.
+    /// Returns the failure to create an entry. If the name exists, it may be there in another spelling.
     pub(crate) fn creation_failure(
         &mut self,
         entry: Entry<'_>,
@@ -120,8 +120,8 @@ impl Worker<'_> {
         destination(op)(error)
     }
 
-    /// Takes over the directory that a killed run has filled in part, if there is one for this name: from now on it
-    /// has the temporary name of this run.
+    /// Adopts the directory that a killed run filled for this name, if there is one, by giving it the temporary name of
+    /// this run.
     pub(crate) fn adopt_unfinished_dir(&mut self, entry: Entry<'_>) {
         let DirState { node, dest_listing, .. } = &**entry.dir;
         if entry.is_obstructed() || self.is_dry_run(entry.dir) || !dest_listing.has_temp_names() {
@@ -133,7 +133,7 @@ impl Worker<'_> {
             if dest.kind != Kind::Dir || self.is_of_other_run(node) {
                 continue;
             }
-            // Somebody else may have made it, where they may make things, to have it filled.
+            // Another user may have created it where everybody can create entries, to have it filled.
             let owners =
                 [Some(self.job.privileges.user()), metadata.dest_stat.map(|dest| dest.uid)];
             let is_own = above.stat_child(temp).is_ok_and(|stat| owners.contains(&Some(stat.uid)));
@@ -144,9 +144,9 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns whether a directory of the destination is, or is in, one that another run mirrors to, so that
-    /// temporary names in it may be that one's. Such a run is refused where it can be seen; who may not read the
-    /// directories above its destination cannot be seen before.
+    /// Returns whether a directory of the destination is inside of another run's destination, so that temporary names
+    /// in it may belong to that run. Usually such a run is refused at its start; a run that cannot read the directories
+    /// above its destination is only noticed here.
     pub(crate) fn is_of_other_run(&mut self, node: &Arc<DirNode>) -> bool {
         let mut next = Some(node);
         while let Some(node) = next.filter(|node| node.parent().is_some()) {
@@ -160,7 +160,7 @@ impl Worker<'_> {
     }
 }
 
-/// Fails unless a temporary name is still that of what was made under it.
+/// Fails unless a temporary name still belongs to the entry that was created under it.
 pub(crate) fn check_still_ours(
     dir: &Dir,
     temp: &CStr,
@@ -171,7 +171,7 @@ pub(crate) fn check_still_ours(
     if is_it { Ok(()) } else { Err(Failure::Failed(Reason::Displaced)) }
 }
 
-/// Returns whether a name could not be given as something has it.
+/// Returns whether an error says that the name exists.
 pub(crate) fn name_exists(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty)
 }

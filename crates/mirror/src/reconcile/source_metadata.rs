@@ -1,4 +1,4 @@
-//! What is known of a name in the source: asked of the file system, or told with the listing if the source is on
+//! Returns what is known of a name in the source, by asking the file system, or from the listing if the source is on
 //! another host.
 
 use std::io::{Error, ErrorKind};
@@ -23,7 +23,7 @@ impl Worker<'_> {
         stat.map_err(|e| self.source_failure(Op::Stat, e))
     }
 
-    /// Returns those attributes of a name in the source that can be set.
+    /// Returns the attributes of a name in the source that can be set on a copy.
     pub(crate) fn source_attributes(&mut self, entry: Entry<'_>) -> Result<Attributes, Failure> {
         if let Some(record) = entry.remote {
             return Ok(self.usable(entry, record.attributes.clone()));
@@ -36,7 +36,7 @@ impl Worker<'_> {
         Ok(self.usable(entry, attributes))
     }
 
-    /// Returns those attributes of an open file of the source that can be set.
+    /// Returns the attributes of an open file of the source that can be set on a copy.
     pub(crate) fn file_attributes(
         &mut self,
         entry: Entry<'_>,
@@ -48,7 +48,7 @@ impl Worker<'_> {
         Ok(self.usable(entry, attributes))
     }
 
-    /// Keeps what can be set, and notes once if there are others that could not be read.
+    /// Drops the attributes that cannot be set. Reports once per name if there are others that could not be read.
     fn usable(&mut self, entry: Entry<'_>, attributes: Attributes) -> Attributes {
         if attributes.is_partial()
             && self.partial_attributes.replace(entry.id()) != Some(entry.id())
@@ -58,7 +58,7 @@ impl Worker<'_> {
         attributes.settable(&self.job.privileges, entry.dir.node.support())
     }
 
-    /// Returns what a symbolic link of the source is to.
+    /// Returns the target of a symbolic link in the source.
     pub(crate) fn source_target(&mut self, entry: Entry<'_>) -> Result<Vec<u8>, Failure> {
         if let Some(record) = entry.remote {
             return Ok(record.target.clone());
@@ -68,14 +68,14 @@ impl Worker<'_> {
         target.map_err(|e| self.source_failure(Op::Read, e))
     }
 
-    /// Opens a file of the source, which is on this host.
+    /// Opens a file of a source on this host.
     pub(crate) fn open_source_file(&mut self, entry: Entry<'_>) -> Result<File, Failure> {
         let dir = self.open(Side::Source, &entry.dir.node);
         let file = dir.and_then(|dir| dir.open_file_quietly(entry.name));
         file.map_err(|e| self.source_failure(Op::Open, e))
     }
 
-    /// Returns how a call on the source failed; what is gone is no failure.
+    /// Returns the failure of a call on the source, and counts an entry that disappeared.
     pub(crate) fn source_failure(&mut self, op: Op, source: Error) -> Failure {
         if source.kind() == ErrorKind::NotFound {
             self.outcome.vanished += 1;
