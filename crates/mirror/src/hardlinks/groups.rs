@@ -1,13 +1,14 @@
-//! Which file of the source has become which file of the destination, as long as names of it are to come.
+//! Remembers which file of the destination each file of the source with several names became, as long as further names
+//! are expected.
 //!
-//! A file with several names is copied when the first of them is found, and the others are linked to
-//! that. It is forgotten when all of its names were seen, so that memory follows the groups that are open,
-//! and not the tree.
+//! The first name that a worker meets is copied; it becomes the *leader*, and the other names are linked to it. A group
+//! is forgotten when all of its names were processed, so memory depends on the groups that are open at a time, and not
+//! on the size of the tree.
 //!
 //! # Memory
 //!
-//! 20 bytes, a quarter more at most, for each open group, in memory; and 13 bytes and the name in
-//! [`walk::Names`], which the bound on memory can put into files.
+//! Each open group takes 20 bytes, or up to a quarter more, in memory, and 13 bytes plus the name in [`walk::Names`],
+//! which the memory bound can put into files.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -22,29 +23,29 @@ use crate::hardlinks::table::{GroupTable, LinkGroup, SourceInode, UNCOUNTED};
 use crate::model::dir_node::DirNode;
 use crate::model::settled::DestInode;
 
-/// What names are linked to.
+/// The name that other names of a file are linked to.
 #[derive(Clone, Debug)]
 pub(crate) struct Leader {
     pub(crate) node: Arc<DirNode>,
     pub(crate) name: CString,
-    /// Its inode at the destination; 0 if that was not looked at, since no name there can have it.
+    /// The inode at the destination; 0 if it was not looked up, because no name of the destination can have it.
     pub(crate) inode: u64,
     pub(crate) birth_tag: u16,
 }
 
 impl Leader {
-    /// Returns a leader of the file that the source describes by `stat`.
+    /// Returns a leader for the file that the source describes by `stat`.
     pub(crate) fn new(node: &Arc<DirNode>, name: &CStr, inode: DestInode, stat: &Stat) -> Leader {
         let inode = inode.number_or_zero();
         Leader { node: Arc::clone(node), name: name.to_owned(), inode, birth_tag: birth_tag(stat) }
     }
 
-    /// Returns its inode as the destination has it.
+    /// Returns the identity of the inode at the destination.
     pub(crate) fn key(&self) -> FileKey {
         FileKey { device: self.node.dest_device().unwrap_or(0), inode: self.inode }
     }
 
-    /// Returns whether the two are one name.
+    /// Returns whether both are the same name.
     pub(crate) fn is(&self, other: &Leader) -> bool {
         Arc::ptr_eq(&self.node, &other.node) && self.name == other.name
     }
@@ -53,11 +54,11 @@ impl Leader {
 /// What is known of a file of the source.
 #[derive(Debug)]
 pub(crate) enum GroupState {
-    /// Nothing.
+    /// No name of it was processed.
     Unknown,
-    /// Somebody is copying it.
+    /// A worker is copying it.
     InProgress,
-    /// This name of it is at the destination.
+    /// The destination has this name of it.
     Placed(Leader),
 }
 
@@ -69,28 +70,29 @@ struct Groups {
     devices: Vec<u64>,
     table: GroupTable,
     busy: HashMap<SourceInode, Vec<Waiter>>,
-    /// Names that wait for these.
+    /// The number of names in `busy`.
     waiting: usize,
     names: Names,
     holders: LeaderDirs,
-    /// Groups that take more than one file at the destination, and the inodes that their names may have.
+    /// Groups that need more than one file at the destination, because of the link limit, with the inodes of these
+    /// files.
     copies: HashMap<SourceInode, Vec<FileKey>>,
 }
 
-/// The directories that leaders are in.
+/// The directories of the leaders, each stored once.
 #[derive(Debug, Default)]
 struct LeaderDirs {
     slots: Vec<Option<(Arc<DirNode>, u32)>>,
     free: Vec<u32>,
-    /// By their addresses, which are theirs as long as they are held.
+    /// Numbers by the address of the node, which is unique while the node is held.
     numbers: HashMap<usize, u32>,
 }
 
-/// Bytes of a record before the name: the directory, the inode, the length.
+/// The bytes of a record before the name: directory number, inode, length.
 const RECORD_HEAD_BYTES: usize = 4 + 8 + 1;
 
 impl LinkGroups {
-    /// Returns the number of a device of the source.
+    /// Returns a small number for a device of the source.
     pub(crate) fn device(&self, device: u64) -> u16 {
         let mut inner = self.lock();
         let known = inner.devices.iter().position(|&known| known == device);
@@ -106,7 +108,7 @@ impl LinkGroups {
         self.lock().state(key)
     }
 
-    /// Has `waiter` wait for a file that somebody is copying; gives it back if nobody is any more.
+    /// Makes `waiter` wait for a file that a worker is copying. Returns it if no worker is copying the file any more.
     pub(crate) fn wait(&self, key: SourceInode, waiter: Waiter) -> Option<Waiter> {
         let mut inner = self.lock();
         match inner.busy.get_mut(&key) {
@@ -117,13 +119,14 @@ impl LinkGroups {
         None
     }
 
-    /// Returns how many names wait for files.
+    /// Returns how many names wait.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting
     }
 
-    /// Returns what is known of a file that was born then; if that is nothing, the caller MUST make it known, or give
-    /// up. A file that was born at another time, and had the number before, is forgotten.
+    /// Returns what is known of a file with this birth tag. If nothing is known, the caller MUST call
+    /// [`LinkGroups::finish`] or [`LinkGroups::abandon`]. A file that had the inode number before and was born at
+    /// another time is forgotten.
     pub(crate) fn begin(&self, key: SourceInode, birth_tag: u16) -> GroupState {
         let mut inner = self.lock();
         if let Some(group) = inner.table.get(key)
@@ -138,7 +141,7 @@ impl LinkGroups {
         known
     }
 
-    /// Makes known what became of a file with `left` more names; returns who waits for that.
+    /// Sets the leader of a file of which `left` more names are expected. Returns the names that wait for it.
     pub(crate) fn finish(&self, key: SourceInode, leader: &Leader, left: u32) -> Vec<Waiter> {
         let mut inner = self.lock();
         if left > 0 {
@@ -147,12 +150,12 @@ impl LinkGroups {
         inner.end_wait(key)
     }
 
-    /// Gives up; returns who waits.
+    /// Gives up a file; returns the names that wait for it.
     pub(crate) fn abandon(&self, key: SourceInode) -> Vec<Waiter> {
         self.lock().end_wait(key)
     }
 
-    /// Has further names linked to another leader.
+    /// Sets another leader for the names to come, because the file `full` reached the link limit.
     pub(crate) fn set_leader(&self, key: SourceInode, leader: &Leader, full: FileKey) {
         let mut inner = self.lock();
         inner.copies.entry(key).or_default().extend([full, leader.key()]);
@@ -161,30 +164,31 @@ impl LinkGroups {
         inner.put(key, leader, group.left);
     }
 
-    /// Notes that a file has more names than one at the destination can have.
+    /// Notes that a file has more names than a file of the destination can have.
     pub(crate) fn expect_copies(&self, key: SourceInode) {
         self.lock().copies.entry(key).or_default();
     }
 
-    /// Returns whether a file takes more than one at the destination.
+    /// Returns whether a file needs more than one file at the destination.
     pub(crate) fn has_copies(&self, key: SourceInode) -> bool {
         self.lock().copies.contains_key(&key)
     }
 
-    /// Returns whether `there` is known as an inode that names of the file may have.
+    /// Returns whether an inode of the destination is a known copy of the file.
     pub(crate) fn is_copy(&self, key: SourceInode, dest: FileKey) -> bool {
         self.lock().is_copy(key, dest)
     }
 
-    /// Takes an inode that is alike for one that names of the file may have; returns false if it is
-    /// another file's already.
+    /// Adopts an inode of the destination that equals the file as one of its copies. Returns false if the inode belongs
+    /// to another file.
     pub(crate) fn adopt_copy(
         &self,
         key: SourceInode,
         dest: FileKey,
         claimed_inodes: &InodeSet,
     ) -> bool {
-        // In one step: of two names of it that are seen at the same time both have to hear that it is.
+        // Checking and adopting are one step: if two workers meet two names of the inode at the same time, both must
+        // get true.
         let mut inner = self.lock();
         if inner.is_copy(key, dest) {
             return true;
@@ -196,7 +200,7 @@ impl LinkGroups {
         is_free
     }
 
-    /// Counts a name that was seen; the last one closes the group.
+    /// Counts a name that was processed. The last one closes the group.
     pub(crate) fn name_done(&self, key: SourceInode) {
         let mut inner = self.lock();
         let Some(mut group) = inner.table.get(key) else { return };
@@ -272,14 +276,14 @@ impl Groups {
         self.table.put(LinkGroup { key, page, at, left, birth_tag: leader.birth_tag });
     }
 
-    /// Forgets a group.
+    /// Forgets a group and its copies.
     fn close(&mut self, group: LinkGroup) {
         self.forget(group);
         self.table.remove(group.key);
         self.copies.remove(&group.key);
     }
 
-    /// Lets go of what names of a group are linked to.
+    /// Releases the leader of a group.
     fn forget(&mut self, group: LinkGroup) {
         let (holder, ..) = self.record(group);
         self.holders.release(holder);
@@ -324,7 +328,7 @@ impl LeaderDirs {
     }
 }
 
-/// Returns something of a file's time of birth.
+/// Returns 16 bits that depend on a file's birth time.
 pub(crate) fn birth_tag(stat: &Stat) -> u16 {
     let mixed = stat.born_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     u16::try_from(mixed >> 48).unwrap_or(0)

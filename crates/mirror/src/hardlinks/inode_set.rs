@@ -1,24 +1,25 @@
-//! Which inodes of the destination belong to a file of the source already.
+//! The set of inodes of the destination that already belong to a file of the source.
 //!
-//! Two names that are one file there and two here have to come apart: the first that is found equal
-//! keeps the inode. One bit per inode, in pages, as numbers of inodes are close to each other.
+//! Two names can be one file at the destination and two in the source. The first name that is found equal claims the
+//! inode; the other one gets a new file. The set has one bit per inode, in pages, because inode numbers are close to
+//! each other.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use fsops::FileKey;
 
-/// Bits of a page.
+/// The bits of a page.
 const PAGE_BITS: u64 = 4096;
 
 type Page = Box<[u64; (PAGE_BITS / 64) as usize]>;
 
-/// A set of inodes.
+/// A set of inodes, shared by all workers.
 #[derive(Debug, Default)]
 pub(crate) struct InodeSet(Mutex<HashMap<FileKey, Page>>);
 
 impl InodeSet {
-    /// Takes an inode; returns whether nobody had it.
+    /// Adds an inode; returns whether it was not in the set before.
     pub(crate) fn claim(&self, key: FileKey) -> bool {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let page = FileKey { device: key.device, inode: key.inode / PAGE_BITS };

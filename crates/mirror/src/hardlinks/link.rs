@@ -1,4 +1,4 @@
-//! Links a name to what another name of the same file became.
+//! Links a name to the leader of its file, and makes another copy of a file that reached the link limit.
 
 use std::io;
 use std::sync::PoisonError;
@@ -16,8 +16,8 @@ use crate::outcome::Outcome;
 use crate::reconcile::put_in_place::name_exists;
 
 impl Worker<'_> {
-    /// Has a name be one of the leader's file, or of another copy where there can be no more names of that;
-    /// `stat` is the source's metadata if that is known already.
+    /// Links a name to the leader, or to another copy if the leader can have no more names. `stat` is the metadata of
+    /// the source, if it is known already.
     pub(crate) fn link_or_copy(
         &mut self,
         entry: Entry<'_>,
@@ -69,8 +69,8 @@ impl Worker<'_> {
         );
     }
 
-    /// Returns whether what is there is the leader's file already, or another copy of one that has too many
-    /// names.
+    /// Returns whether the destination's entry of this name is the leader's file already, or another copy of a file
+    /// that exceeds the link limit.
     fn is_linked(
         &mut self,
         entry: Entry<'_>,
@@ -100,8 +100,8 @@ impl Worker<'_> {
         Ok(is_alike && links.adopt_copy(key, now.key(), &self.job.claimed_inodes))
     }
 
-    /// Returns which inode the leader is: where listings do not tell the right ones, files may be on another device
-    /// than the directory that they are in.
+    /// Returns the inode of the leader. Looks it up where listings have no reliable inode numbers: files may then be on
+    /// another device than their directory.
     fn key_of_leader(&mut self, entry: Entry<'_>, leader: &Leader) -> Option<FileKey> {
         if entry.dir.traits.dest_lists_inodes {
             return Some(leader.key());
@@ -110,8 +110,8 @@ impl Worker<'_> {
         dir.stat_child(&leader.name).ok().map(|stat| stat.key())
     }
 
-    /// Returns whether a name has the content of the leader's file, if contents count and the source is on another
-    /// host: with that the leader was compared.
+    /// Returns whether a name has the content of the leader's file. This matters with `--checksum` and a remote source,
+    /// where only the leader was compared with the source.
     fn reads_like_leader(
         &mut self,
         entry: Entry<'_>,
@@ -137,8 +137,8 @@ impl Worker<'_> {
         self.put_link(entry, &to, entry.dest.is_some(), &from, &leader.name)
     }
 
-    /// Begins another copy of a file that can have no more names, or not this one; further names are
-    /// linked to that.
+    /// Makes another copy of a file that can have no more names, or not this name. Further names are linked to the new
+    /// copy.
     fn copy_again(
         &mut self,
         entry: Entry<'_>,
@@ -146,7 +146,7 @@ impl Worker<'_> {
         before: &Leader,
         stat: Option<&Stat>,
     ) -> Result<(), Failure> {
-        // One at a time, or each worker begins a copy of its own.
+        // One worker at a time, or each would make a copy of its own.
         let job = self.job;
         let _turn = job.second_copy_lock.lock().unwrap_or_else(PoisonError::into_inner);
         if let GroupState::Placed(now) = job.link_groups.state(key)
@@ -163,7 +163,7 @@ impl Worker<'_> {
         let copies = |outcome: &Outcome| outcome.files + outcome.symlinks + outcome.specials;
         let before_this = copies(&self.outcome);
         if entry.remote.is_some() {
-            // What is there may be a copy of its own already.
+            // The entry that is there may be such a copy already.
             job.link_groups.expect_copies(key);
             if self.is_linked(entry, before, key)? {
                 return Ok(());
@@ -189,9 +189,9 @@ impl Worker<'_> {
     }
 }
 
-/// Returns whether another name of the file cannot be made here, and one of another copy can.
+/// Returns whether an error says that the leader cannot have this name, while another copy could.
 fn is_at_link_limit(error: &io::Error) -> bool {
     let number = error.raw_os_error();
-    // The leader may also have been removed by somebody.
+    // Another process may also have removed the leader.
     [libc::EMLINK, libc::EXDEV, libc::ENOENT].map(Some).contains(&number)
 }

@@ -1,32 +1,32 @@
-//! A table of open link groups: 20 bytes for each, and never more than an eighth of it free for long.
+//! A hash table of open link groups that takes 20 bytes for each, with at most an eighth of its slots free for long.
 //!
-//! A table that doubles when it is full has half of it empty then, and both of them at the same time. This one
-//! is many small ones, each of which grows by a quarter, so that millions of groups take little more than
-//! their bytes.
+//! A table that doubles when it is full is half empty afterwards, and both halves exist while it grows. This one
+//! consists of many small tables, each of which grows by a quarter, so millions of groups take little more than their
+//! own bytes.
 
-/// A file with several names: what identifies it in the source.
+/// Identifies a file of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SourceInode {
     pub(crate) device: u16,
     pub(crate) inode: u64,
 }
 
-/// One group.
+/// A link group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkGroup {
     pub(crate) key: SourceInode,
-    /// Where in [`walk::Names`] it says what names are linked to.
+    /// Where [`walk::Names`] has the record of the leader.
     pub(crate) page: u32,
     pub(crate) at: u16,
-    /// Names that were not seen yet; [`MANY`] is not counted.
+    /// The number of names that were not processed yet; [`UNCOUNTED`] if there are more than fit.
     pub(crate) left: u16,
-    /// Something of its time of birth, to tell it from a later file of the same number.
+    /// Bits of the birth time, which tell the file from a later one with the same inode number.
     pub(crate) birth_tag: u16,
 }
 
 pub(crate) const UNCOUNTED: u16 = u16::MAX;
 
-/// A group as it is kept: free if nothing is left.
+/// A stored group. The slot is free if `left` is 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     inode: [u32; 2],
@@ -39,7 +39,7 @@ struct Slot {
 
 const SHARDS: usize = 256;
 
-/// The groups.
+/// The table.
 #[derive(Debug)]
 pub(crate) struct GroupTable {
     shards: Vec<Shard>,
@@ -63,7 +63,7 @@ impl GroupTable {
         shard.find(key).ok().map(|at| shard.slots[at].group())
     }
 
-    /// Puts a group in, instead of the one of the same key if there is one.
+    /// Inserts a group, or replaces the one with the same key.
     pub(crate) fn put(&mut self, group: LinkGroup) {
         let shard = &mut self.shards[shard_of(group.key)];
         if shard.used * 8 >= shard.slots.len() * 7 {
@@ -86,7 +86,7 @@ impl GroupTable {
     }
 }
 
-/// Mixes all bits of a key (the finaliser of `SplitMix64`): numbers of inodes are neighbours.
+/// Mixes all bits of a key with the finaliser of `SplitMix64`, because inode numbers are close to each other.
 fn mixed(key: SourceInode) -> u64 {
     let mut z = key.inode ^ (u64::from(key.device) << 48);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -99,14 +99,14 @@ fn shard_of(key: SourceInode) -> usize {
 }
 
 impl Shard {
-    /// Returns where a key would be if all places were free.
+    /// Returns the slot that a key has if all slots are free.
     fn home(&self, key: SourceInode) -> usize {
         let high = u128::from(mixed(key) >> 8 << 8) * self.slots.len() as u128;
-        // Less than the number of slots.
+        // The result is less than the number of slots.
         usize::try_from(high >> 64).unwrap_or(0)
     }
 
-    /// Returns where a key is, or where it would be put.
+    /// Returns the slot of a key, or the free slot where it would be inserted.
     fn find(&self, key: SourceInode) -> Result<usize, usize> {
         if self.slots.is_empty() {
             return Err(0);
@@ -138,13 +138,13 @@ impl Shard {
         }
     }
 
-    /// Frees a place, moving up what had to go past it.
+    /// Frees a slot, and moves up the groups that had been displaced by it.
     fn remove(&mut self, mut free: usize) {
         self.used -= 1;
         let mut at = self.next(free);
         while self.slots[at].left > 0 {
             let home = self.home(self.slots[at].key());
-            // Whether home lies at or before the free place, going round.
+            // Whether `home` lies between the free slot and this one, wrapping around.
             let stays =
                 if free <= at { free < home && home <= at } else { free < home || home <= at };
             if !stays {
@@ -173,7 +173,7 @@ impl From<LinkGroup> for Slot {
     fn from(group: LinkGroup) -> Slot {
         let LinkGroup { key: SourceInode { device, inode }, page, at, left, birth_tag } = group;
         let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0);
-        // An eight-byte number would have four bytes of every slot empty.
+        // A `u64` would make the compiler pad each slot by four bytes.
         let inode = [half(inode), half(inode >> 32)];
         Slot { inode, page, at, left, birth_tag, device }
     }
@@ -194,7 +194,7 @@ mod tests {
         };
         let (mut table, mut map) = (GroupTable::default(), HashMap::new());
         for step in 0..200_000u32 {
-            // First it grows, then it shrinks.
+            // The table grows in the first half of the steps and shrinks in the second.
             let key = SourceInode { device: u16::from(below(2) > 0), inode: below(40_000) };
             if below(200_000) > u64::from(step) {
                 let group = LinkGroup {

@@ -1,4 +1,5 @@
-//! What a receiver that was started by the sender's lop says of its work, and what that makes of it.
+//! Reports of a receiver that the sender's lop started: the receiver's side sends them, the pushing side shows them to
+//! its user.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,14 +19,14 @@ use crate::roots::{Roots, Source};
 use crate::run::{Audience, receive_for};
 use crate::{Options, User};
 
-/// How often the other side is told how far it is.
+/// How often the receiver reports its progress.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Sends a tree to the receiver at the other end, and returns what that says came of it, and whether it was done.
+/// Sends a tree to a receiver. Returns the outcome as the receiver reports it, and whether the run completed.
 ///
 /// # Errors
 ///
-/// That the conversation ended before its time.
+/// Fails if the connection ends before its time. The counts are then those of the last report.
 pub fn push(
     source: &Source,
     not_into: Option<FileKey>,
@@ -80,25 +81,25 @@ pub fn push(
     );
     let (mut outcome, stopped) = received.into_inner();
     outcome.is_lower_bound = ended.is_err() && !stopped;
-    // Who was told to stop over there has ended the conversation.
+    // A receiver that the user stopped ends the connection.
     let stopped = if stopped && !progress.poll_stop() { Err(Broken::StoppedThere) } else { Ok(()) };
     (outcome, stopped.and(ended))
 }
 
-/// What the user of a lop that [`push`]es wants to hear of.
+/// What the user of a pushing lop wants to see.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports {
-    /// Each change.
+    /// Whether to report each change.
     pub lists: bool,
-    /// Whether something may be removed, before it is.
+    /// Whether to ask before anything is deleted.
     pub asks: bool,
 }
 
-/// Receives a tree for a lop that [`push`]es it, and says what comes of it; `text` phrases reasons.
+/// Receives a tree from a lop that pushes it, and reports to that lop. `text` phrases the reasons of problems.
 ///
 /// # Errors
 ///
-/// That the conversation ended before its time.
+/// Fails if the connection ends before its time.
 pub fn receive_and_report(
     roots: &Roots,
     options: &Options,
@@ -110,7 +111,7 @@ pub fn receive_and_report(
 ) -> Result<(), Broken> {
     let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
     let on_change = |change: &Change| {
-        // Who does not listen any more is found gone where messages are read.
+        // A lost connection is noticed where messages are read.
         let _unheard = out.say(&FromReceiver::Changed(change.to_wire()), &[]);
     };
     let (outcome, ended) = std::thread::scope(|scope| {
@@ -139,7 +140,7 @@ pub fn receive_and_report(
         let (of_source, cause) = (problem.reason.is_of_source(), problem.reason.cause());
         let problem = wire::Problem { path: &problem.path, text: &text, of_source, cause };
         match out.say(&FromReceiver::Problem(problem), &[]) {
-            // Its path is longer than a message; it is counted.
+            // The path is longer than a message. The counts still include the problem.
             Ok(()) | Err(Broken::Nonsense(_)) => {}
             lost => lost?,
         }
@@ -211,7 +212,7 @@ impl Change {
 }
 
 impl Differences {
-    /// Returns whether there is a difference of each kind, in the order of the protocol.
+    /// Returns whether each kind of difference applies, in the order of the protocol.
     fn all(self) -> [bool; 7] {
         let Differences { kind, content, time, mode, owner, xattrs, links } = self;
         [kind, content, time, mode, owner, xattrs, links]

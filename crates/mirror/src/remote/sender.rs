@@ -1,8 +1,7 @@
-//! Sends a tree to a receiver on another host: one thread lists it ([`crate::remote::sender::lister`]), some give the content of what
-//! is asked for ([`crate::remote::sender::reader`]), one hears what that is.
+//! The sending side. One thread lists the tree ([`lister`]), some read the files that are requested ([`reader`]), and
+//! one receives requests.
 //!
-//! The receiver names nothing by a path: it can ask for what a listing has that it has not released, and for
-//! nothing else.
+//! The receiver cannot name anything by a path. It can only request entries of listings that it has not released.
 
 pub(crate) mod listed_inode;
 pub(crate) mod lister;
@@ -26,64 +25,64 @@ use crate::remote::sender::reader::FileReader;
 use crate::roots::Source;
 use crate::{Consent, Options};
 
-/// How long to wait before looking again whether to stop.
+/// How often a waiting thread checks whether to stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Requests that wait: more than there are files in the listings that a receiver may have.
+/// The most queued requests: more than there are files in the listings that a receiver may hold.
 const MAX_REQUESTS: usize = 1 << 16;
 
-/// Threads that read files: while one waits for a disk or for the connection, another has something to do.
+/// The number of threads that read files. While one waits for the disk or the connection, the other has work.
 const READERS: usize = 2;
 
-/// Who is told what the receiver says besides its requests.
+/// A callback for messages of the receiver that are no requests.
 pub(crate) type OnMessage<'a> = &'a dyn Fn(&FromReceiver<'_>);
 
-/// The user of a push: the receiver reports to this side.
+/// The user of a push, to whom the receiver reports.
 #[derive(Clone, Copy)]
 pub(crate) struct ReportingUser<'a> {
     pub(crate) on_message: OnMessage<'a>,
     pub(crate) consent: Consent<'a>,
 }
 
-/// A tree that is sent.
+/// The state that the threads of one sender share.
 pub(crate) struct SendJob<'a> {
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
     pub(crate) progress: &'a Progress,
     pub(crate) out: &'a Outgoing<File>,
-    /// The destination, if it is on this host: it is not to be sent into itself.
+    /// The destination, if it is on this host. It is not sent into itself.
     pub(crate) not_into: Option<FileKey>,
-    /// Held by who reads a file of many pieces: one at a time, as a disk has it best.
+    /// Held while a file of many pieces is read. Disks are fastest with one such file at a time.
     pub(crate) large_file_lock: Mutex<()>,
     listings: Mutex<SentListings>,
     credit_freed: Condvar,
     requests: Mutex<VecDeque<ContentRequest>>,
     request_arrived: Condvar,
     is_over: AtomicBool,
-    /// Why a thread could not go on.
+    /// Why a thread failed.
     broken: Mutex<Option<Broken>>,
 }
 
-/// Listings that the receiver has not released.
+/// The listings that the receiver has not released.
 #[derive(Debug, Default)]
 struct SentListings {
     sent: HashMap<u64, (Arc<SentListing>, usize)>,
     next: u64,
-    /// What they take of [`wire::CREDIT`].
+    /// How much of [`wire::CREDIT`] they use.
     taken: usize,
 }
 
-/// Names that were sent.
+/// The names of one listing.
 #[derive(Debug)]
 pub(crate) struct SentListing {
     pub(crate) node: Arc<DirNode>,
-    /// Where in `bytes` each name begins.
+    /// Where each name starts in `bytes`.
     pub(crate) items: Vec<u32>,
-    /// The names, each with a NUL behind.
+    /// The names, each with a NUL at its end.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Something that the receiver wants the content of.
+/// A request for the content of a file.
 #[derive(Debug)]
 pub(crate) struct ContentRequest {
     pub(crate) number: u64,
@@ -92,13 +91,13 @@ pub(crate) struct ContentRequest {
     pub(crate) have: Option<Have>,
 }
 
-/// Sends a tree to the receiver at the other end of a conversation, until that needs nothing more.
+/// Sends a tree to a receiver until the receiver needs nothing more.
 ///
-/// `progress.bytes_read` counts bytes of files that were sent.
+/// `progress.bytes_read` counts the bytes of files that were sent.
 ///
 /// # Errors
 ///
-/// That the conversation ended before its time.
+/// Fails if the connection ends before its time.
 pub fn send(
     source: &Source,
     not_into: Option<FileKey>,
@@ -110,8 +109,7 @@ pub fn send(
     send_to(source, not_into, options, progress, incoming, out, None)
 }
 
-/// Sends a tree to a receiver that, if somebody hears it, reports what came of it, and may ask before it removes
-/// anything.
+/// Sends a tree. With a `user`, the receiver reports to this side, and may ask before it deletes anything.
 pub(crate) fn send_to(
     source: &Source,
     not_into: Option<FileKey>,
@@ -151,7 +149,7 @@ pub(crate) fn send_to(
         Broken::Stopped if !progress.poll_stop() => why.unwrap_or(Broken::Lost),
         received => received,
     })?;
-    // Without a farewell the receiver removes nothing.
+    // Without the farewell the receiver deletes nothing.
     if progress.poll_stop() {
         return Err(Broken::Stopped);
     }
@@ -182,7 +180,7 @@ impl From<wire::Removal<'_>> for Removal {
 }
 
 impl SendJob<'_> {
-    /// Does the work of a thread; if that fails, the others end too.
+    /// Runs the work of a thread. If it fails, the other threads end too.
     fn run(&self, work: impl FnOnce() -> Result<(), Broken>) {
         runtime::own_descriptor_table();
         if let Err(why) = work() {
@@ -195,7 +193,7 @@ impl SendJob<'_> {
         }
     }
 
-    /// Hears requests until there are no more to come.
+    /// Receives requests until the receiver needs no more.
     fn receive_requests(
         &self,
         incoming: &mut Incoming<File>,
@@ -247,7 +245,7 @@ impl SendJob<'_> {
         Ok(())
     }
 
-    /// Returns the next request; nothing when there are to be no more.
+    /// Waits for the next request; returns `None` when there will be no more.
     pub(crate) fn next_request(&self) -> Option<ContentRequest> {
         loop {
             let mut requests = self.requests();
@@ -268,11 +266,11 @@ impl SendJob<'_> {
         }
     }
 
-    /// Returns the number of the next listing when there is room for one.
+    /// Waits until the receiver has room for a listing; returns the number of the listing.
     ///
     /// # Errors
     ///
-    /// That there is to be none.
+    /// Fails if sending has ended.
     pub(crate) fn reserve_listing(&self) -> Result<u64, Broken> {
         let mut listings = self.listings();
         if listings.taken >= wire::CREDIT {
@@ -292,7 +290,7 @@ impl SendJob<'_> {
         Ok(number)
     }
 
-    /// Keeps a listing that is about to be sent.
+    /// Registers a listing that is about to be sent.
     pub(crate) fn register(&self, window: u64, listing: SentListing, bytes: usize) {
         let cost = wire::credit_of(bytes, listing.items.len());
         let mut listings = self.listings();
@@ -300,7 +298,7 @@ impl SendJob<'_> {
         listings.sent.insert(window, (Arc::new(listing), cost));
     }
 
-    /// Returns whether nothing more is to be sent.
+    /// Returns whether nothing more should be sent.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Relaxed) || self.progress.poll_stop()
     }
@@ -320,7 +318,7 @@ impl SendJob<'_> {
     }
 }
 
-/// Returns metadata as they are sent; `device` is the number that the device has here.
+/// Returns metadata in the form of the protocol. `device` is the sender's number for the device.
 pub(crate) fn meta_of(stat: &Stat, device: u16) -> Meta {
     Meta {
         device,
@@ -342,7 +340,8 @@ fn time_of(time: Time) -> wire::Time {
     wire::Time { s: time.s, ns: time.ns }
 }
 
-/// Returns how a call failed, as it is said. What is gone is no failure, unless part of it was listed already.
+/// Returns the loss that an error means. An entry that disappeared is no failure, unless part of its directory was
+/// listed already.
 pub(crate) fn loss_of(op: wire::Op, error: &io::Error) -> Loss {
     match error.kind() {
         io::ErrorKind::NotFound if op != wire::Op::List => Loss::Vanished,

@@ -1,4 +1,4 @@
-//! What is known of contents: from earlier, as hints, and of those that were mirrored in this run.
+//! An index of the contents that this run knows by digest: where they are, or that they are on their way.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,31 +8,31 @@ use crate::engine::dir_state::Waiter;
 use crate::engine::entry;
 use crate::model::content::ContentHolder;
 
-/// Contents of which it is remembered where they are.
+/// The most contents in the index.
 const MAX_CONTENTS: usize = 1 << 16;
 
-/// Contents of the source that it has said the digests of.
+/// Contents by the digest that the sender told.
 #[derive(Debug, Default)]
 pub(crate) struct ContentIndex(Mutex<HashMap<[u8; 32], ContentState>>);
 
 #[derive(Debug)]
 enum ContentState {
-    /// It was asked for; these wait for it.
+    /// The content was requested from the sender; these names wait for it.
     Coming(Vec<Waiter>),
     Here(ContentHolder),
 }
 
-/// What is known of a content that is needed.
+/// What the index knows of a content.
 pub(crate) enum Lookup {
     Found(ContentHolder),
-    /// It is waited for.
+    /// The name waits until the content has arrived.
     Pending,
-    /// Nothing.
+    /// Nothing, so the caller has to get the content.
     Unknown,
 }
 
 impl ContentIndex {
-    /// Returns where a content is; if it is on its way, `name` waits for it unless others wait for that.
+    /// Returns where a content is. If it is on its way and `may_wait` is set, the name waits for it.
     pub(crate) fn look_up(
         &self,
         digest: [u8; 32],
@@ -59,7 +59,7 @@ impl ContentIndex {
         }
     }
 
-    /// Notes where a content is now, or that it did not come; returns who waited for it.
+    /// Notes where a content is now, or that it did not arrive. Returns the names that waited for it.
     pub(crate) fn resolve(&self, digest: [u8; 32], holder: Option<ContentHolder>) -> Vec<Waiter> {
         let mut all = self.all();
         let before = match (all.get(&digest), holder) {

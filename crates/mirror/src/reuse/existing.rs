@@ -1,10 +1,10 @@
-//! Has a file be made of content that the destination has already: of a file that was renamed in the source, or that
-//! the source has twice.
+//! Makes a file from content that the destination already has: of a file that was renamed in the source, or that the
+//! source has twice.
 //!
-//! Where that may be is a hint and no more. What is found there is compared with the source's file: byte by byte on
-//! one host, by BLAKE3 of what both are now on two. It is cloned where the file system can do that. Else a file that
-//! is to go is given its new name, and of another one a copy is made, if that spares the connection its bytes.
-//! Only files below the destination are looked at.
+//! Hints say where the content may be. The file found there is always compared with the source's file: byte by byte on
+//! one host, by BLAKE3 of both files' current content on two. It is cloned where the file system supports that.
+//! Otherwise a file that is about to be deleted gets the new name, and other files are copied, if that spares the
+//! connection their bytes. Only files below the destination are considered.
 
 use std::ffi::CString;
 use std::rc::Rc;
@@ -28,10 +28,10 @@ use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::Basis;
 use crate::reuse::contents::Lookup;
 
-/// Files that are looked at in search of one content.
+/// The most files that are looked at for one content.
 const MAX_CANDIDATES: usize = 4;
 
-/// A file that was found where a content may be.
+/// A file found where a content may be.
 struct FoundFile {
     dir: Rc<Dir>,
     name: CString,
@@ -40,20 +40,20 @@ struct FoundFile {
 }
 
 impl Worker<'_> {
-    /// Returns whether a file of the source is one of which to look what the destination has.
+    /// Returns whether it is worth searching the destination for the content of a file.
     pub(crate) fn may_reuse(&self, entry: Entry<'_>, stat: &Stat) -> bool {
         let wanted = self.job.options.content_hints.is_some() && !self.is_dry_run(entry.dir);
         wanted && stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES
     }
 
-    /// Makes a file of content that the destination has, or begins to; nothing if there is none that is known.
+    /// Makes a file from content of the destination, or starts to. Returns `None` if no such content is known.
     pub(crate) fn reuse(
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
         replaces: Option<Differences>,
     ) -> Result<Option<Settled>, Failure> {
-        // A clone of the source takes no more.
+        // A clone of the source itself takes no disk space either.
         if !self.may_reuse(entry, stat) || entry.remote.is_none() && entry.dir.traits.can_clone {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ impl Worker<'_> {
         let digest = hint.as_ref().map(|hint| hint.digest);
         let mut holders = Vec::new();
         if let Some(digest) = digest.filter(|_| entry.remote.is_some()) {
-            // Names of one file wait for each other already.
+            // Names of one file already wait for each other.
             match self.job.contents.look_up(digest, entry, stat.links < 2) {
                 Lookup::Found(holder) => holders.push(holder),
                 Lookup::Pending => return Ok(Some(Settled::Pending)),
@@ -76,7 +76,7 @@ impl Worker<'_> {
         let known = content_hints.in_destination(entry.name.to_bytes(), stat, digest.as_ref());
         let mut paths: Vec<Vec<u8>> = known.into_iter().chain(also).collect();
         let path = entry.dir.node.child_path(entry.name.to_bytes());
-        // Of a directory that was renamed, files are what they were.
+        // Files of a renamed directory keep the end of their paths, so the longest common end comes first.
         paths.sort_by_cached_key(|other| std::cmp::Reverse(common_suffix_len(&path, other)));
         holders.extend(paths.into_iter().map(ContentHolder::AtPath));
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
@@ -93,7 +93,7 @@ impl Worker<'_> {
         Ok(None)
     }
 
-    /// Notes that a file of another host is at the destination, or is not.
+    /// Notes that a file of another host is at the destination now, or did not get there.
     pub(crate) fn note_content(&mut self, entry: Entry<'_>, is_there: bool) {
         let Some(hint) = entry.remote.and_then(|record| record.hint.as_deref()) else { return };
         if self.job.options.content_hints.is_none() {
@@ -107,7 +107,7 @@ impl Worker<'_> {
         self.waiters.extend(waiters);
     }
 
-    /// Opens a file where a content may be, if there is one of that size.
+    /// Opens the file where a content may be, if it has the right size.
     fn open_holder(&mut self, holder: &ContentHolder, size: u64) -> Option<FoundFile> {
         let (dir, name) = match holder {
             ContentHolder::Mirrored(node, name) => {
@@ -126,7 +126,7 @@ impl Worker<'_> {
         fits.then_some(FoundFile { dir, name, file, stat })
     }
 
-    /// Opens the file again that a digest was sent of, if that has not changed.
+    /// Opens a file whose digest was sent again, if it has not changed.
     pub(crate) fn reopen_candidate(&mut self, candidate: &ContentCandidate) -> Option<File> {
         self.find_unchanged(candidate).map(|found| found.file)
     }
@@ -136,7 +136,7 @@ impl Worker<'_> {
         found.stat.same_content(&candidate.stat).then_some(found)
     }
 
-    /// Asks whether a file of another host is like one that was found.
+    /// Asks the sender whether its file equals one that was found.
     fn request_unless_same(
         &mut self,
         entry: Entry<'_>,
@@ -155,7 +155,7 @@ impl Worker<'_> {
         self.request_content(entry, replaces, Some(have), basis).map(Some)
     }
 
-    /// Makes a file of one that was found, if that has the bytes of the source's, which is on this host.
+    /// Makes a file from one that was found, if that equals the source's file on this host.
     fn reuse_local(
         &mut self,
         entry: Entry<'_>,
@@ -181,7 +181,7 @@ impl Worker<'_> {
         Ok(Some(Settled::Done(inode)))
     }
 
-    /// Returns whether a file has the bytes of the source's, and that is what it was when it was listed.
+    /// Returns whether a file equals the source's file, and the source's file is unchanged since it was listed.
     fn is_unchanged_copy(
         &mut self,
         source: &File,
@@ -195,7 +195,7 @@ impl Worker<'_> {
         Ok(now.same_version(stat))
     }
 
-    /// Returns whether files of the destination can share extents: tries it once, with this one.
+    /// Returns whether files of the destination can share extents. Tries it once, with this file.
     fn supports_clones(
         &mut self,
         entry: Entry<'_>,
@@ -212,7 +212,7 @@ impl Worker<'_> {
         Ok(*self.job.dest_clones.get_or_init(|| matches!(cloned, Ok(true))))
     }
 
-    /// Makes a file share the extents of one that was found, if it is like the source's then.
+    /// Makes a file share the extents of a file that was found, if the result equals the source's file.
     fn clone_file(
         &mut self,
         entry: Entry<'_>,
@@ -251,8 +251,8 @@ impl Worker<'_> {
         self.finish_copy(entry, new_copy, filled).map(Some)
     }
 
-    /// Returns whether a file that was found may get this name in addition to its own, which it then
-    /// loses: if it is to be removed, and is in all as it is to be.
+    /// Returns whether a file that was found may get this name besides its own, which is deleted later: the file is
+    /// extraneous, and equals the source's file in everything.
     fn may_adopt(
         &mut self,
         entry: Entry<'_>,
@@ -279,8 +279,8 @@ impl Worker<'_> {
         Ok(!wanted.differ(&self.job.privileges, entry.dir.node.support(), has))
     }
 
-    /// Gives a file that was found this name in addition to its own; nothing if it belongs to another file of the
-    /// source, or is not there any more.
+    /// Gives a file that was found this name besides its own. Returns `None` if the file belongs to another file of the
+    /// source, or disappeared.
     fn adopt(&mut self, entry: Entry<'_>, found: &FoundFile) -> Result<Option<DestInode>, Failure> {
         if !self.job.claimed_inodes.claim(found.stat.key()) {
             return Ok(None);
@@ -302,8 +302,8 @@ impl Worker<'_> {
         Ok(placed?.then_some(DestInode::Known(found.stat.inode)))
     }
 
-    /// Makes a file of the one that a digest was sent of, which is that of the source's; asks for all of it if that
-    /// is not there any more.
+    /// Makes a file from one whose digest the sender confirmed. Requests the whole content if that file is no longer
+    /// available.
     pub(crate) fn reuse_requested(&mut self, same: &SameContent) {
         let SameContent { pending, .. } = same;
         let entry = pending.entry();
@@ -325,7 +325,7 @@ impl Worker<'_> {
         let entry = pending.entry();
         let Some(found) = self.find_unchanged(candidate) else { return Ok(None) };
         let supports_clones = self.supports_clones(entry, stat, pending.replaces, &found.file)?;
-        // A copy is digested once more; this is not.
+        // A copy is digested again, but a link is not, so the file must be unchanged.
         let is_sure = is_stable && found.stat.same_version(&candidate.stat);
         let mut inode = None;
         if !supports_clones && is_sure && self.may_adopt(entry, stat, &candidate.holder, &found)? {
@@ -345,7 +345,7 @@ impl Worker<'_> {
                 Ok(made) => inode = Some(made),
                 Err(failure) => {
                     new_copy.undo();
-                    // Somebody wrote to it, or it is gone: the source has it still.
+                    // Somebody wrote to the file or removed it. The source still has the content.
                     return if self.stopped() { Err(failure) } else { Ok(None) };
                 }
             }
@@ -354,7 +354,7 @@ impl Worker<'_> {
         Ok(inode)
     }
 
-    /// Leaves it to a worker to do that.
+    /// Leaves [`Worker::reuse_requested`] to any worker.
     pub(crate) fn enqueue_reuse(&mut self, same: SameContent) {
         if let Some(session) = self.job.remote.clone() {
             self.enqueue(&session, Arrival::SameContent(Box::new(same)));
@@ -380,14 +380,14 @@ fn common_suffix_len(one: &[u8], other: &[u8]) -> usize {
     components(one).zip(components(other)).take_while(|(one, other)| one == other).count()
 }
 
-/// Returns the directory and the name of a path below the top, if it is one.
+/// Splits a path below the top into directory and name. Returns `None` if it could lead elsewhere.
 fn split_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_plain = path.split(|&b| b == b'/').all(wire::is_name);
     let at = path.iter().rposition(|&b| b == b'/');
     is_plain.then(|| at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..])))
 }
 
-/// Returns whether a file of the destination is removed if the source has it not.
+/// Returns whether a file of the destination is deleted if the source does not have it.
 fn is_selected_path(options: &crate::Options, path: &[u8]) -> bool {
     let mut ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
     let name_of = |path: &[u8]| split_path(path).map(|(_, name)| name.to_vec()).unwrap_or_default();

@@ -1,7 +1,8 @@
-//! Has a file from another host go on where a run was cut off, or where the file has grown since.
+//! Continues the transfer of a file from where an earlier run was interrupted, or from where the file has grown since.
 //!
-//! What is there is not trusted to be its beginning: its digest goes with the request, and the sender, who
-//! compares, sends what is behind it or all. The beginning is then copied into a new file, and digested again there.
+//! The bytes at the destination are not trusted to be a prefix of the file. The request contains their digest; the
+//! sender compares, and sends either what follows or everything. The prefix is then copied into a new file, and
+//! digested once more there.
 
 use std::ffi::CString;
 use std::io::ErrorKind;
@@ -21,11 +22,11 @@ use crate::reconcile::copy::NewCopy;
 use crate::reconcile::copy_bytes::{CopyMethod, next_data_range};
 use crate::remote::receiver::pending::Basis;
 
-/// Bytes for which it pays to read them here, and there, and to wait for the answer.
+/// From this size on, reading a prefix on both sides and waiting for the answer pays off.
 pub(crate) const MIN_RESUMED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
-    /// Asks for a file, or for what is behind that which there is of it.
+    /// Requests a file, or only what follows the prefix that the destination has.
     pub(crate) fn request_rest(
         &mut self,
         entry: Entry<'_>,
@@ -43,7 +44,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns a file that may be the beginning of it, and its digest.
+    /// Returns the name of a file that may be a prefix of the requested one, and its digest.
     fn find_prefix(
         &mut self,
         entry: Entry<'_>,
@@ -56,7 +57,7 @@ impl Worker<'_> {
             None if entry.dest.is_some_and(is_file) => entry.name.to_owned(),
             None => return Ok(None),
         };
-        // It is of use if it can be read; if not, it is in nobody's way.
+        // A file that cannot be read is no help, and no problem either.
         let Ok(file) = dir.open_regular(&basis_name) else { return Ok(None) };
         let Ok(now) = file.stat() else { return Ok(None) };
         if now.kind != Kind::File || now.size < MIN_RESUMED_BYTES || now.size > stat.size {
@@ -66,7 +67,7 @@ impl Worker<'_> {
         Ok(Some((basis_name, Have { length: now.size, digest, only: false })))
     }
 
-    /// Returns the temporary name under which a killed run has left the most of a file.
+    /// Returns the temporary name under which a killed run left most of a file.
     fn largest_temp_file(&mut self, entry: Entry<'_>, dir: &Dir) -> Option<CString> {
         let temp_names = entry.dir.dest_listing.temp_names_of(entry.name);
         let files = temp_names.filter(|(_, dest)| dest.kind == Kind::File);
@@ -75,7 +76,7 @@ impl Worker<'_> {
         (!self.is_of_other_run(&entry.dir.node)).then(|| largest.to_owned())
     }
 
-    /// Begins a file with what there is of it.
+    /// Starts a copy with the bytes that the destination already has.
     pub(crate) fn begin_copy_from_basis(
         &mut self,
         entry: Entry<'_>,
@@ -86,7 +87,7 @@ impl Worker<'_> {
         let file = self.open_basis(entry, basis)?;
         let new_copy = self.begin_temp_copy(entry, stat)?;
         self.copy_prefix(&file, &new_copy, have).inspect_err(|_| new_copy.undo())?;
-        // What there was has stayed until the new file has all of it.
+        // The old file stays until the new one has all of its bytes.
         if let Basis::Prefix(basis_name) = basis
             && is_temp_name(basis_name.to_bytes())
         {
@@ -95,7 +96,7 @@ impl Worker<'_> {
         Ok(new_copy)
     }
 
-    /// Opens the file that a digest was sent of.
+    /// Opens the file whose digest was sent.
     fn open_basis(&mut self, entry: Entry<'_>, basis: &Basis) -> Result<File, Failure> {
         let (side, basis_name) = match basis {
             Basis::Absent => return Err(Failure::Failed(Reason::Changed)),
@@ -110,7 +111,7 @@ impl Worker<'_> {
         dir.open_regular(basis_name).map_err(destination(Op::Open))
     }
 
-    /// Fills a new file with the first bytes of another one, and makes sure that they are those.
+    /// Copies the first bytes of a file into a new one, and checks their digest.
     pub(crate) fn copy_prefix(
         &mut self,
         file: &File,
@@ -138,7 +139,6 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         let failed = || {
             |e: std::io::Error| match e.kind() {
-                // Who asked to stop need not be told.
                 ErrorKind::Interrupted => Failure::Stopped,
                 _ => destination(Op::Write)(e),
             }

@@ -1,4 +1,8 @@
-//! Flow.
+//! The receiver's side of the connection to the sender: messages to it, its end, and flow control.
+//!
+//! The sender may only be ahead by a bounded amount. Listings take credit, which [`ListingCredit`] returns when it is
+//! dropped; files and metadata take buffer space, which [`BufferSpace`] returns. Every message that is kept MUST hold
+//! one of them, or the sender could fill the memory.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -7,27 +11,27 @@ use std::time::Duration;
 
 use wire::{Broken, FromReceiver, Outgoing};
 
-/// Bytes that came and were not dealt with yet, but for listings: small files, metadata of directories.
+/// The most bytes that were received and are not processed, besides listings: small files, and metadata of directories.
 const MAX_BUFFERED_BYTES: usize = 2 << 20;
 
-/// How long to wait before looking again whether to stop.
+/// How often a waiting thread checks whether to stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// The connection to the sender, as far as the receiver writes to it.
+/// The connection to the sender.
 #[derive(Debug)]
 pub(crate) struct Connection {
     out: Arc<Outgoing<File>>,
-    /// Bytes of listings that were not dealt with to their end.
+    /// The credit that unprocessed listings use.
     listed_cost: AtomicUsize,
     buffered: Mutex<usize>,
     buffer_freed: Condvar,
     is_broken: AtomicBool,
-    /// Why, if that was found out here.
+    /// Why this side ended the connection, if it did.
     why: Mutex<Option<Broken>>,
     is_done: AtomicBool,
 }
 
-/// Tells the sender, when it is dropped, that a listing is dealt with.
+/// The credit of a listing. Dropping it tells the sender that the listing was processed.
 #[derive(Debug)]
 pub(crate) struct ListingCredit {
     connection: Weak<Connection>,
@@ -35,7 +39,7 @@ pub(crate) struct ListingCredit {
     cost: usize,
 }
 
-/// Gives back, when it is dropped, what something took of the room for what is not dealt with.
+/// The buffer space of a message. Dropping it frees the space.
 #[derive(Debug, Default)]
 pub(crate) struct BufferSpace {
     connection: Weak<Connection>,
@@ -76,21 +80,21 @@ impl Connection {
         })
     }
 
-    /// Says something; that nobody listens any more shows soon where messages are read.
+    /// Queues a message. If the connection is lost, the run ends.
     pub(crate) fn say(&self, message: &FromReceiver<'_>) {
         if let Err(why) = self.out.say(message, &[]) {
             self.break_off(why);
         }
     }
 
-    /// Sends what was said.
+    /// Sends the queued messages.
     pub(crate) fn flush(&self) {
         if let Err(why) = self.out.flush() {
             self.break_off(why);
         }
     }
 
-    /// Says that nothing more is needed, unless names were left out as there is nobody to talk to.
+    /// Tells the sender that nothing more is needed, unless the connection is broken.
     pub(crate) fn finish(&self) {
         if self.is_broken() {
             return;
@@ -100,23 +104,23 @@ impl Connection {
         self.flush();
     }
 
-    /// Returns whether that was said.
+    /// Returns whether [`Connection::finish`] was called.
     pub(crate) fn is_done(&self) -> bool {
         self.is_done.load(Relaxed)
     }
 
-    /// Returns whether there is nobody to talk to.
+    /// Returns whether the connection is broken.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken.load(Relaxed)
     }
 
-    /// Ends the conversation.
+    /// Ends the connection for a reason found on this side.
     pub(crate) fn break_off(&self, why: Broken) {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.set_broken();
     }
 
-    /// Returns why it was ended here.
+    /// Takes the reason why this side ended the connection.
     pub(crate) fn why(&self) -> Option<Broken> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -126,11 +130,11 @@ impl Connection {
         self.buffer_freed.notify_all();
     }
 
-    /// Returns what a listing takes of what the sender may send ahead.
+    /// Takes credit for a listing.
     ///
     /// # Errors
     ///
-    /// That it sent more.
+    /// Fails if the sender sent more than it had credit for.
     pub(crate) fn take_credit(
         self: &Arc<Connection>,
         window: u64,
@@ -143,17 +147,17 @@ impl Connection {
         Ok(ListingCredit { connection: Arc::downgrade(self), window, cost })
     }
 
-    /// Returns whether there is room for more bytes that are to be dealt with.
+    /// Returns whether there is buffer space.
     pub(crate) fn has_space(&self) -> bool {
         *self.buffered() <= MAX_BUFFERED_BYTES
     }
 
-    /// Waits until there is room for more bytes that are to be dealt with, unless it is time to stop; `stuck` says
-    /// whether nobody will make any.
+    /// Waits until there is buffer space, or `stopped` returns true. `stuck` tells whether no other thread will free
+    /// any.
     ///
     /// # Errors
     ///
-    /// That nobody will: there is only what no honest sender says.
+    /// Fails if no thread will free space, because the sender sent what no correct sender sends.
     pub(crate) fn wait_for_space(
         self: &Arc<Connection>,
         bytes: usize,

@@ -1,4 +1,6 @@
-//! What a worker does with what comes from another host: directories, listings, small files.
+//! Processes what the sender sent: directories, listings, small files, and answers to requests.
+//!
+//! The reading thread turns messages into [`Arrival`]s, which any worker takes from the queue in their order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,32 +27,32 @@ use crate::reconcile::directory::child_state;
 use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of};
 use crate::remote::receiver::session::{DirLoss, DirMessage, NextStep, Session};
 
-/// Names that a worker takes at once of those that have waited.
+/// The most waiting names that a worker keeps for itself.
 const MAX_WAITERS: usize = 128;
 
-/// What the sender said of a file whose bytes are at the destination now.
+/// What the sender said about a file whose bytes are at the destination now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceivedContent {
     /// The metadata of the source when it was read.
     pub(crate) stat: Stat,
     /// Whether the source did not change while it was read.
     pub(crate) is_stable: bool,
-    /// BLAKE3 of the content, if the copy is to be verified.
+    /// The BLAKE3 digest of the content, if the copy is verified.
     pub(crate) digest: Option<[u8; 32]>,
 }
 
 impl Worker<'_> {
-    /// Has something put in line, before this worker waits for anything.
+    /// Adds a task to the outbox. [`Worker::publish`] puts it into the queue before this worker waits for anything.
     pub(crate) fn enqueue(&mut self, session: &Session, arrival: Arrival) {
         self.outbox.push(Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(arrival) });
     }
 
-    /// Puts it there.
+    /// Puts the tasks of the outbox into the queue.
     pub(crate) fn publish(&mut self) {
         self.job.queue.enqueue_sorted(&mut self.outbox);
     }
 
-    /// Deals with something that came.
+    /// Processes an arrival.
     pub(crate) fn dispatch(
         &mut self,
         session: &Session,
@@ -89,7 +91,7 @@ impl Worker<'_> {
         self.share_waiters(session);
     }
 
-    /// Leaves names that have waited to whoever is free, if they are many.
+    /// Leaves waiting names to other workers, if there are many.
     fn share_waiters(&mut self, session: &Session) {
         while self.waiters.len() > MAX_WAITERS {
             let waiters = self.waiters.split_off(self.waiters.len() - MAX_WAITERS);
@@ -97,7 +99,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Leaves all of them to whoever is free.
+    /// Leaves all waiting names to other workers.
     pub(crate) fn hand_over_waiters(&mut self, session: &Session) {
         self.share_waiters(session);
         if !self.waiters.is_empty() {
@@ -106,7 +108,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Does what there is to be done with something that was said.
+    /// Does what the session decided about a message.
     pub(crate) fn take_step(&mut self, session: &Session, number: u64, next: NextStep) {
         match next {
             NextStep::Wait => {}
@@ -141,12 +143,12 @@ impl Worker<'_> {
                 dir_state.is_fully_listed.store(whole, Relaxed);
                 self.enqueue(session, Arrival::DirEnd(dir_state));
             }
-            // It was entered, so neither is said any more.
+            // The directory was entered already, so neither can come again.
             DirMessage::Entered(_) | DirMessage::Closed(..) => {}
         }
     }
 
-    /// Notes that something of the source is not to be had.
+    /// Records that an entry of the source is not available.
     fn record_loss(&mut self, node: &DirNode, name: &[u8], loss: Loss) {
         match (reason_of(loss), loss) {
             (Some(reason), _) => self.fail(node, name, reason),
@@ -155,7 +157,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Notes that a directory was listed by this number.
+    /// Tells the session that a directory was listed under this number.
     pub(crate) fn expect_dir(&mut self, session: &Session, entry: Entry<'_>, number: u64) {
         let node = &entry.dir.node;
         let state = child_state(node, entry.dest);
@@ -179,15 +181,15 @@ impl Worker<'_> {
         }
     }
 
-    /// Records that the directory with this number is not mirrored. Counts what is in it as missing if the directory
-    /// failed.
+    /// Records that the directory with this number is not mirrored. If the directory failed, counts its content as
+    /// missing.
     pub(crate) fn give_up_dir(&mut self, session: &Session, number: u64, why: &DirLoss) {
         for said in session.dir_lost(number, why) {
             self.add_missing_remote(session, said, why);
         }
     }
 
-    /// Counts what arrived for a directory that is not mirrored, and gives up the directories below it as well.
+    /// Counts the content of a message for a directory that is not mirrored, and gives up the directories below it too.
     fn add_missing_remote(&mut self, session: &Session, said: DirMessage, why: &DirLoss) {
         let mut rest = VecDeque::from([said]);
         while let Some(said) = rest.pop_front() {
@@ -205,7 +207,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Asks for the content of a file, unless the sender's begins with that of `have`.
+    /// Requests the content of a file, except for the bytes that `have` describes if the sender's file starts with
+    /// them.
     pub(crate) fn request_content(
         &mut self,
         entry: Entry<'_>,
@@ -220,7 +223,7 @@ impl Worker<'_> {
         Ok(Settled::Pending)
     }
 
-    /// Asks whether the sender's file is like this one of the destination, and for its content if not.
+    /// Asks whether the sender's file equals a file of the destination, and requests its content if not.
     pub(crate) fn request_if_different(
         &mut self,
         entry: Entry<'_>,
@@ -235,7 +238,7 @@ impl Worker<'_> {
         self.request_content(entry, replaces, Some(Have { length, digest, only }), basis)
     }
 
-    /// Makes a file that nothing is in.
+    /// Creates an empty file.
     pub(crate) fn create_empty(
         &mut self,
         entry: Entry<'_>,
@@ -271,7 +274,7 @@ impl Worker<'_> {
         self.conclude_request(pending, stat, settled);
     }
 
-    /// Gives a file that came its metadata and its name.
+    /// Gives a received file its metadata and final name.
     pub(crate) fn finish_remote_copy(
         &mut self,
         entry: Entry<'_>,
@@ -283,7 +286,7 @@ impl Worker<'_> {
         self.finish_copy(entry, new_copy, CopiedContent { stat, is_stable, attributes, proof })
     }
 
-    /// Ends what was begun when a file was asked for.
+    /// Concludes a request.
     pub(crate) fn conclude_request(
         &mut self,
         pending: &PendingRequest,
@@ -298,7 +301,7 @@ impl Worker<'_> {
         self.release_dir(&pending.waiter.shared.dir);
     }
 
-    /// Ends it where the sender's file is like the one that there is.
+    /// Concludes a request for a file that equals the one that is there.
     pub(crate) fn conclude_unchanged(&mut self, pending: &PendingRequest) {
         let entry = pending.entry();
         let settled = match (&pending.basis, entry.remote) {
@@ -325,7 +328,7 @@ impl Worker<'_> {
         self.release_dir(&pending.waiter.shared.dir);
     }
 
-    /// Asks for all of a file, as what is like it is of no use.
+    /// Requests the whole content of a file, because the equal file cannot be used.
     pub(crate) fn request_whole(&mut self, pending: &PendingRequest) -> Result<Settled, Failure> {
         let entry = pending.entry();
         if self.is_dry_run(entry.dir) {
@@ -335,7 +338,7 @@ impl Worker<'_> {
         self.request_content(entry, pending.replaces, None, Basis::Absent)
     }
 
-    /// Makes another copy of a file that has too many names, of the one that is there.
+    /// Makes another copy of a file that reached the link limit, from the copy that is there.
     pub(crate) fn copy_leader(
         &mut self,
         entry: Entry<'_>,

@@ -1,4 +1,4 @@
-//! A file whose content a receiver asked for, and what it said that it has of it.
+//! A pending request: a file whose content the receiver requested, and what it told the sender about the bytes it has.
 
 use std::ffi::CString;
 
@@ -11,40 +11,40 @@ use crate::model::change::Differences;
 use crate::model::content::ContentCandidate;
 use crate::model::reason::Reason;
 
-/// A file whose content was asked for.
+/// A pending request.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) waiter: Waiter,
-    /// How what it takes the place of differs.
+    /// How the entry that the file replaces differs.
     pub(crate) replaces: Option<Differences>,
-    /// What was said that there is of it.
+    /// The bytes that the sender was told the destination has.
     pub(crate) have: Option<Have>,
     pub(crate) basis: Basis,
 }
 
-/// What a digest was sent of.
+/// The file whose digest was sent with a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Basis {
     Absent,
-    /// The file that has the name at the destination, which is to be adjusted if it is equal.
+    /// The destination's entry of the same name. It is only adjusted if it equals the source's file.
     Existing(Box<(Stat, Differences)>),
-    /// The file in the tree that may be linked to.
+    /// The file of the same name in the base tree.
     Base,
-    /// A file of this name in the same directory that may be the beginning of it: what a run left that was cut off,
-    /// or what it was before it grew.
+    /// A file in the same directory that may be a prefix of the requested file: left by an interrupted run, or the file
+    /// before it grew.
     Prefix(Box<CString>),
-    /// A file elsewhere in the destination that may have all of its content.
+    /// A file elsewhere in the destination that may have the whole content.
     Candidate(Box<ContentCandidate>),
 }
 
 impl Basis {
-    /// Returns whether it is of use as a whole, and need not be written to.
+    /// Returns whether the basis is used as a whole, and not written to.
     pub(crate) fn is_complete_file(&self) -> bool {
         matches!(self, Basis::Existing(_) | Basis::Base | Basis::Candidate(_))
     }
 }
 
-/// Returns metadata as the file system of this host would tell them.
+/// Returns metadata of the sender in the form of this host.
 pub(crate) fn stat_of(meta: &Meta) -> Stat {
     Stat {
         device: u64::from(meta.device),
@@ -66,26 +66,26 @@ pub(crate) fn stat_of(meta: &Meta) -> Stat {
 }
 
 fn time_of(time: wire::Time) -> Time {
-    // More would be something else than a time to the kernel.
+    // The kernel takes larger numbers of nanoseconds for something else than a time.
     Time { s: time.s, ns: time.ns.min(999_999_999) }
 }
 
 impl PendingRequest {
-    /// Returns the name that it was asked for.
+    /// Returns the name that the request is for.
     pub(crate) fn entry(&self) -> Entry<'_> {
         Entry::of(&self.waiter.shared, self.waiter.index)
     }
 
-    /// Returns the metadata when it was listed.
+    /// Returns the metadata from the listing.
     pub(crate) fn listed_stat(&self) -> Stat {
         let stat = self.entry().remote.map(|remote| remote.stat);
         stat.unwrap_or_else(|| stat_of(&Meta::default()))
     }
 
-    /// Returns the metadata when it was opened, for the file that was listed. That is no file if the name is one of
-    /// several and another file has it now: the others are not names of that.
+    /// Returns the metadata from when the sender opened the file, for the listed inode. The kind is unknown if the
+    /// listed file has several names and another file has taken this one: the other names do not belong to that file.
     pub(crate) fn opened_stat(&self, meta: &Meta) -> Stat {
-        // What names are linked to each other follows from the listings alone.
+        // Which names are linked to each other depends only on the listings.
         let Stat { inode, links, born_ns, .. } = self.listed_stat();
         let now = stat_of(meta);
         let kind = if links > 1 && now.inode != inode { Kind::Unknown } else { now.kind };
@@ -93,7 +93,7 @@ impl PendingRequest {
     }
 }
 
-/// Returns why something of the source is not to be had; nothing if it is just gone.
+/// Returns the reason why an entry of the source is not available, or `None` if it disappeared.
 pub(crate) fn reason_of(loss: Loss) -> Option<Reason> {
     let (op, error) = match loss {
         Loss::Vanished | Loss::LeftOut(_) => return None,

@@ -1,6 +1,6 @@
-//! Hears what a sender on another host says, and writes what comes of large files.
+//! The loop that reads the sender's messages, and writes the pieces of large files.
 //!
-//! One thread does that. It is a worker like the others, but takes no work from the line: it puts work there.
+//! One thread runs it. It is a worker like the others, but puts tasks into the queue instead of taking them.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -27,30 +27,30 @@ use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of
 use crate::remote::receiver::session::{DirMessage, Session, SourceDir};
 use crate::reuse::resume::MIN_RESUMED_BYTES;
 
-/// Bytes that a directory takes besides what was said of it.
+/// The memory of a directory besides the bytes of its message.
 const MESSAGE_OVERHEAD_BYTES: usize = 512;
 
-/// What is put in line at once at most: to do that for each by itself wakes workers too often.
+/// The most tasks in the outbox. Publishing each task by itself would wake workers too often.
 const MAX_UNPUBLISHED: usize = 64;
 
-/// A file that comes in pieces.
+/// A file that arrives in pieces.
 #[derive(Debug)]
 struct IncomingFile {
     pending: PendingRequest,
     stat: Stat,
-    /// What is made of it; nothing if that failed, or nothing is.
+    /// The file that the pieces are written to. `None` if creating it failed, or if it is not needed.
     new_copy: Option<NewCopy>,
     failure: Option<Failure>,
-    /// It is like the one that there is.
+    /// Whether the destination already has the same file.
     is_unchanged: bool,
-    /// Bytes that have come.
+    /// The number of bytes received.
     received_bytes: u64,
 }
 
 type IncomingFiles = HashMap<u64, IncomingFile>;
 
 impl Worker<'_> {
-    /// Hears what is said until nothing more is; returns why, if that is too soon.
+    /// Reads messages until the sender has no more. Returns an error if the connection ends before that.
     pub(crate) fn receive_loop(
         mut self,
         session: &Arc<Session>,
@@ -71,7 +71,7 @@ impl Worker<'_> {
         for new_copy in
             incoming_files.into_values().filter_map(|incoming_file| incoming_file.new_copy)
         {
-            // The next run goes on with what is worth it.
+            // The next run continues with files that are large enough.
             if !new_copy.file.stat().is_ok_and(|now| now.size >= MIN_RESUMED_BYTES) {
                 new_copy.undo();
             }
@@ -80,7 +80,7 @@ impl Worker<'_> {
             session.connection.set_broken();
             self.job.queue.close();
         }
-        // Whoever is at work still is not the last one now.
+        // From here on this worker takes tasks too, so that it does not leave the others alone.
         self.dir_cache.clear();
         while let Some(task) = self.next_task() {
             self.run_task(task, meter);
@@ -101,7 +101,7 @@ impl Worker<'_> {
                 self.publish();
                 session.connection.flush();
             }
-            // Who need not wait for what comes does not look up meanwhile.
+            // Reading does not check for a stop while messages are available.
             if job.progress.poll_stop() {
                 return Err(Broken::Stopped);
             }
@@ -192,14 +192,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits until there is room for more that is to be dealt with.
+    /// Waits until there is buffer space for a message.
     fn wait_for_space(
         &mut self,
         session: &Arc<Session>,
         bytes: usize,
     ) -> Result<BufferSpace, Broken> {
         if !session.connection.has_space() {
-            // Those that are to make room may wait for this.
+            // Other workers can only free space if they get these tasks and the sender gets these messages.
             self.publish();
             session.connection.flush();
         }
@@ -218,7 +218,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Begins a file that comes in pieces, from `from` on.
+    /// Starts a file that arrives in pieces, from offset `from` on.
     fn begin_incoming(
         &mut self,
         pending: PendingRequest,
@@ -240,7 +240,7 @@ impl Worker<'_> {
         Ok(incoming_file)
     }
 
-    /// Makes the file that the bytes go to, with those of them that there are already.
+    /// Creates the file for the pieces, with the bytes that the destination already has.
     fn create_incoming(&mut self, incoming_file: &mut IncomingFile, have: Option<Have>) {
         let IncomingFile { pending, stat, .. } = &*incoming_file;
         let entry = pending.entry();
@@ -259,7 +259,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Begins once more with a file that has changed meanwhile.
+    /// Starts over with a file that changed while it was sent.
     fn restart_incoming(&mut self, incoming_file: &mut IncomingFile, meta: &Meta) {
         incoming_file.stat = incoming_file.pending.opened_stat(meta);
         if std::mem::take(&mut incoming_file.is_unchanged) {
@@ -360,7 +360,7 @@ fn attributes_of(facts: &Facts<'_>) -> Attributes {
     let xattrs = facts.xattrs.iter();
     let mut attributes_of: Vec<Xattr> =
         xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
-    // As the ones that they are compared with.
+    // Sorted like the attributes that they are compared with.
     attributes_of.sort_unstable();
     Attributes::new(attributes_of, facts.partial)
 }
@@ -369,9 +369,9 @@ fn hint_of(content: &wire::Content<'_>) -> ContentHint {
     ContentHint { digest: content.digest, also: content.also.to_vec() }
 }
 
-/// Returns a listing, if all names in it are such that they name something in the directory.
+/// Returns the batch of a listing. Every name must be a plain name in the directory.
 fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Batch, Broken> {
-    // Exactly, as up to a mebibyte of them waits.
+    // Exact sizes, because up to a mebibyte of names waits.
     let all = || names.records.iter().flat_map(|record| &record.names);
     let bytes = all().map(|name| name.len() + 1).sum();
     let sizes =

@@ -1,8 +1,9 @@
-//! A source on another host: what it has said of its directories, and what it was asked for.
+//! What the receiver knows of the sender's directories, and its pending requests.
 //!
-//! Messages come in the order of the sender's walk. Workers deal with them in about that order too, but a directory
-//! can only be begun when the listing that it is in was dealt with, and its names only when it is
-//! begun: here each waits for the other.
+//! Messages arrive in the order in which the sender walks the tree, and workers process them in about that order. A
+//! directory can only be started after the listing that contains it was processed, and its names only after the
+//! directory was started. The session keeps whichever comes too early. It also holds the bounds on what a sender can
+//! make the receiver remember, and refuses messages that no correct sender sends.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,19 +20,19 @@ use crate::model::dir_node::DirNode;
 use crate::remote::receiver::connection::{BufferSpace, Connection};
 use crate::remote::receiver::pending::PendingRequest;
 
-/// Directories that were listed and not begun: what a sender may have us remember.
+/// The most directories that are known and not finished: what a sender can make the receiver remember.
 const MAX_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
 
-/// Directories of which something was said, and whose listing was not dealt with: more than fit in the listings that
-/// may be under way.
+/// The most directories that were mentioned before the listing that contains them was processed. Fewer fit into the
+/// listings that may be under way.
 const MAX_UNLISTED: usize = 1 << 16;
 
 const TOO_MANY_DIRS: Broken = Broken::Nonsense("more directories than can be");
 
-/// The other host, as a receiver sees it.
+/// The state of the conversation with a sender.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Dropped first: listings that are left in `dirs` then release nothing.
+    /// Dropped first, so that listings that are left in `dirs` release nothing.
     pub(crate) connection: Arc<Connection>,
     dirs: Mutex<Dirs>,
     pending: Mutex<HashMap<u64, PendingRequest>>,
@@ -42,70 +43,70 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct Dirs {
     expected: HashMap<u64, ExpectedDir>,
-    /// Those that were not listed yet.
+    /// The directories that no processed listing contains yet.
     unlisted: usize,
 }
 
-/// A directory of the source, until all of it was said and it is begun here.
+/// A directory of the source, until the sender has sent all of it and the directory was started here.
 #[derive(Debug, Default)]
 struct ExpectedDir {
     node: Option<Arc<DirNode>>,
     dir: Option<Box<SourceDir>>,
     was_entered: bool,
     dir_state: Option<Arc<DirState>>,
-    /// What was said before it was begun.
+    /// Messages that arrived before the directory was started.
     early: Vec<DirMessage>,
-    /// Why the directory, with all that is in it, is not mirrored.
+    /// Why the directory, with everything below it, is not mirrored.
     dir_lost: Option<DirLoss>,
 }
 
 /// Why a directory that the sender listed is not mirrored.
 #[derive(Clone, Debug)]
 pub(crate) enum DirLoss {
-    /// It could not be made or entered, so everything in it counts as missing. The node, which is the directory itself
-    /// or one above it, is not finished until the sender has listed the whole directory.
+    /// It could not be created or entered, so everything below it counts as missing. The node is that of the directory
+    /// or of one above it. It is not finished until the sender has listed the whole directory.
     Failed(Arc<DirNode>),
-    /// It is left out on purpose, with all that is in it.
+    /// It is left out on purpose, with everything below it.
     LeftOut,
 }
 
-/// What a directory of the source is like.
+/// The metadata of a directory of the source.
 #[derive(Debug)]
 pub(crate) struct SourceDir {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
-    /// What is in it is mirrored too.
+    /// Whether the content of the directory is mirrored too.
     pub(crate) is_listed: bool,
     pub(crate) space: BufferSpace,
 }
 
-/// Something that was said of a directory.
+/// A message about a directory.
 #[derive(Debug)]
 pub(crate) enum DirMessage {
-    /// It is so.
+    /// The metadata of the directory.
     Entered(Box<SourceDir>),
-    /// It cannot be gone into.
+    /// The directory cannot be entered.
     Closed(Loss, BufferSpace),
-    /// It has these names.
+    /// Some of its names.
     Names(Batch),
-    /// Something of it could not be read.
+    /// Something in it could not be read.
     Failed(Vec<u8>, Loss, BufferSpace),
     /// There are no more names.
     Left { whole: bool },
 }
 
-/// What is to be done with something that was said.
+/// What to do about a message.
 #[derive(Debug)]
 pub(crate) enum NextStep {
     /// Nothing for now.
     Wait,
-    /// To begin the directory.
+    /// Start the directory.
     Begin(Arc<DirNode>),
-    /// To do with it what was said.
+    /// Process the message for the directory.
     Apply(Arc<DirState>, DirMessage),
-    /// The directory is not mirrored; what was said may be of directories in it.
+    /// The directory is not mirrored. The message may mention directories below it.
     Discard(DirMessage, DirLoss),
-    /// The directory cannot be.
+    /// The directory cannot be mirrored.
     Close(Arc<DirNode>, Loss),
 }
 
@@ -120,12 +121,12 @@ impl Session {
         })
     }
 
-    /// Returns the next number of what is to be done in turn.
+    /// Returns the next position in the order of arrival.
     pub(crate) fn next_turn(&self) -> u64 {
         self.turns.fetch_add(1, Relaxed)
     }
 
-    /// Notes that a directory was listed.
+    /// Notes that a processed listing contains a directory.
     pub(crate) fn dir_listed(&self, number: u64, node: Arc<DirNode>) -> NextStep {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
@@ -136,7 +137,7 @@ impl Session {
         }
         let expected = dirs.entry(number).or_default();
         if expected.node.is_some() || expected.dir_lost.is_some() {
-            // No honest sender says that twice.
+            // No correct sender lists a directory twice.
             return NextStep::Close(node, Loss::Changed);
         }
         *unlisted -= usize::from(was_said);
@@ -152,7 +153,7 @@ impl Session {
         if expected.dir.is_some() { NextStep::Begin(node) } else { NextStep::Wait }
     }
 
-    /// Notes that a directory that was listed is not mirrored; returns what was said of it before.
+    /// Notes that a listed directory is not mirrored; returns the messages that arrived for it.
     pub(crate) fn dir_lost(&self, number: u64, why: &DirLoss) -> Vec<DirMessage> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
@@ -163,7 +164,7 @@ impl Session {
         }
         let expected = dirs.entry(number).or_default();
         if expected.dir_lost.is_some() {
-            // No honest sender lists it twice.
+            // No correct sender lists a directory twice.
             return Vec::new();
         }
         if expected.node.is_none() {
@@ -181,11 +182,11 @@ impl Session {
         early
     }
 
-    /// Takes what was said of a directory.
+    /// Takes a message about a directory; returns what to do about it.
     ///
     /// # Errors
     ///
-    /// That it makes no sense.
+    /// Fails if no correct sender sends the message.
     pub(crate) fn dir_message(&self, number: u64, said: DirMessage) -> Result<NextStep, Broken> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
@@ -231,12 +232,12 @@ impl Session {
         }
     }
 
-    /// Takes what is known of a directory that is to be begun.
+    /// Takes the metadata of a directory that is about to be started.
     pub(crate) fn take_dir(&self, number: u64) -> Option<Box<SourceDir>> {
         self.dirs().expected.get_mut(&number)?.dir.take()
     }
 
-    /// Notes that a directory was begun; returns what was said of it before.
+    /// Notes that a directory was started; returns the messages that arrived for it.
     pub(crate) fn dir_begun(&self, number: u64, dir_state: &Arc<DirState>) -> Vec<DirMessage> {
         let dirs = &mut self.dirs().expected;
         let Some(expected) = dirs.get_mut(&number) else { return Vec::new() };
@@ -248,7 +249,7 @@ impl Session {
         early
     }
 
-    /// Asks for a file.
+    /// Sends a request, and remembers it.
     pub(crate) fn request(&self, pending: PendingRequest, at: ListingPosition) {
         let have = pending.have;
         let request = self.requests.fetch_add(1, Relaxed);
@@ -261,11 +262,11 @@ impl Session {
         });
     }
 
-    /// Returns what was asked for with this number, which is free then.
+    /// Takes the pending request with this number.
     ///
     /// # Errors
     ///
-    /// That nothing was.
+    /// Fails if there is none.
     pub(crate) fn take_request(&self, request: u64) -> Result<PendingRequest, Broken> {
         let pending = self.pending().remove(&request);
         pending.ok_or(Broken::Nonsense("an answer that nobody asked for"))
@@ -281,7 +282,7 @@ impl Session {
 }
 
 impl DirMessage {
-    /// Returns whether nothing more is said of the directory.
+    /// Returns whether this is the last message about the directory.
     pub(crate) fn is_last(&self) -> bool {
         matches!(self, DirMessage::Left { .. } | DirMessage::Closed(..))
     }

@@ -1,4 +1,4 @@
-//! One inode of a listing.
+//! One inode of a listing, with the names that it has in the directory.
 
 use std::ffi::CStr;
 
@@ -10,10 +10,10 @@ use crate::model::attributes::Attributes;
 use crate::model::content::ContentHint;
 use crate::remote::sender::loss_of;
 
-/// An inode with its names here.
+/// An inode with its names in one batch.
 pub(crate) struct ListedInode {
     pub(crate) info: InodeInfo,
-    /// Its names, as places in the window.
+    /// The names, as indices into the batch.
     pub(crate) names: Vec<usize>,
 }
 
@@ -47,7 +47,7 @@ impl ListedInode {
         Record { item, names, content }
     }
 
-    /// Keeps the ACLs alone; returns whether there was more.
+    /// Drops all attributes except for ACLs; returns whether others were dropped.
     pub(crate) fn keep_only_acls(&mut self, dir: &Dir, batch: &Batch) -> bool {
         let (InodeInfo::Other(inode, _), Some(&index)) = (&mut self.info, self.names.first())
         else {
@@ -75,7 +75,7 @@ impl ListedInode {
     }
 }
 
-/// Returns what is known of a name without reading it.
+/// Reads the metadata of a name, without the content of a file.
 pub(crate) fn inspect(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
     let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
     if stat.kind == Kind::Dir {

@@ -1,4 +1,4 @@
-//! Lists a tree for a receiver on another host, depth first, as far ahead as that lets it.
+//! The file lister: lists the tree for the receiver, depth first, as far ahead as the receiver's credit allows.
 
 use std::ffi::CStr;
 use std::io::{Error, ErrorKind};
@@ -16,8 +16,8 @@ use crate::model::dir_node::DirNode;
 use crate::remote::sender::listed_inode::{InodeInfo, ListedInode, OtherInode, facts_of, inspect};
 use crate::remote::sender::{SendJob, SentListing, loss_of, meta_of};
 
-/// Bytes of names and attributes after which a listing is sent: so many that messages cost nothing, so few that
-/// the receiver soon has something to do.
+/// Bytes of names and attributes after which a listing is sent: large enough that messages cost next to nothing, and
+/// small enough that the receiver soon has work.
 const MAX_LISTING_BYTES: usize = 32 << 10;
 
 /// The thread that lists.
@@ -25,7 +25,7 @@ pub(crate) struct FileLister<'s, 'a> {
     sending: &'s SendJob<'a>,
     dir_cache: DirCache,
     listing: DirBuffer,
-    /// Directories that were listed, by their numbers, the next one last.
+    /// The directories to list, with their numbers; the next one is last.
     pending_dirs: Vec<(u64, Arc<DirNode>)>,
     last_number: u64,
     devices: Vec<u64>,
@@ -37,9 +37,9 @@ struct ListedDir {
     node: Arc<DirNode>,
     dir: Rc<Dir>,
     device: u16,
-    /// Names with one inode number are names of one file.
+    /// Whether names with the same inode number are names of one file.
     lists_inodes: bool,
-    /// The kernel makes up what is in files while they are read.
+    /// Whether the kernel generates the content of files while they are read.
     is_synthetic: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
                     self.sending.out.say(&left, &[])?;
                 }
                 Err(Ok(loss)) => {
-                    // The top one was there when this began.
+                    // The top directory existed when the run began, so its disappearance is a failure.
                     let gone = Loss::Failed(Op::Open, wire::Error(libc::ENOENT));
                     let is_top = number == 0 && loss == Loss::Vanished;
                     let loss = if is_top { gone } else { loss };
@@ -80,7 +80,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.flush()
     }
 
-    /// Opens a directory and tells of it; nothing if what is in it is not to be sent.
+    /// Opens a directory and announces it. Returns `None` if its content is not sent.
     fn enter(
         &mut self,
         number: u64,
@@ -109,7 +109,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         let is_entered = is_inside && !is_passed_over;
         let meta = meta_of(&stat, device);
         if self.announce_dir(number, meta, &attributes, is_entered)?.is_none() {
-            // They are too many for a message.
+            // The attributes do not fit into a message.
             let acls = Attributes::new(dir.acls().map_err(failed(Op::Read))?, true);
             self.announce_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
         }
@@ -130,7 +130,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         }))
     }
 
-    /// Tells of a directory; nothing if that is too much for a message.
+    /// Announces a directory. Returns `None` if the announcement does not fit into a message.
     fn announce_dir(
         &self,
         dir: u64,
@@ -144,7 +144,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.say_encoded(&message).map(Some).map_err(Err)
     }
 
-    /// Tells of a directory that cannot be read, and why.
+    /// Announces a directory that cannot be read, with the reason.
     fn announce_unreadable(
         &mut self,
         number: u64,
@@ -187,16 +187,17 @@ impl<'s, 'a> FileLister<'s, 'a> {
                 }
             }
         };
-        // They were found in the order of their inodes, in which they are to be gone into.
+        // They were found in the order of their inodes. The last one is taken first.
         self.pending_dirs[first..].reverse();
         self.sending.out.say(&FromSender::Leave { dir: listed.number, whole }, &[])
     }
 
-    /// Sends names, in as many listings as there have to be.
+    /// Sends names, in as many listings as necessary.
     ///
     /// # Errors
     ///
-    /// Also that it is time to stop: what was not sent MUST NOT be taken for what is not there.
+    /// Also fails if it is time to stop. The receiver MUST NOT take names that were not sent for names that do not
+    /// exist.
     fn send_names(&mut self, listed: &ListedDir, batch: &Batch) -> Result<(), Broken> {
         let mut next = 0;
         while next < batch.len() {
@@ -213,7 +214,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         Ok(())
     }
 
-    /// Finds the names of the next inode; returns where the one after it begins.
+    /// Collects the names of the next inode; returns the index of the first name after it.
     fn group(
         &mut self,
         listed: &ListedDir,
@@ -234,7 +235,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
                     return Ok(end);
                 }
             };
-            // It has become one.
+            // The entry has become a directory.
             if stat.kind == Kind::Dir {
                 let number = self.add_dir(listed, first.name);
                 groups.push(ListedInode { info: InodeInfo::Dir(number), names: vec![from] });
@@ -261,14 +262,14 @@ impl<'s, 'a> FileLister<'s, 'a> {
         Ok(end)
     }
 
-    /// Returns what is remembered of a file, if somebody wants to know.
+    /// Returns what an earlier scan knows of a file, if the receiver reuses content.
     fn hint(&self, listed: &ListedDir, name: &CStr, stat: &Stat) -> Option<ContentHint> {
         let content_hints = self.sending.options.content_hints.as_ref()?;
         let wanted = stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES;
         wanted.then(|| content_hints.of_source(&listed.node.path(), name.to_bytes(), stat))?
     }
 
-    /// Gives a directory a number.
+    /// Gives a directory a number, and adds it to the directories to list.
     fn add_dir(&mut self, listed: &ListedDir, name: &CStr) -> u64 {
         self.last_number += 1;
         self.pending_dirs.push((self.last_number, DirNode::child(&listed.node, name, 0)));
@@ -288,7 +289,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
             if let Ok(message) = wire::encode(&FromSender::Names(names)) {
                 break message;
             }
-            // The last one has more attributes than fit in a message.
+            // The last inode has more attributes than fit into a message.
             if groups.last_mut().is_some_and(|group| group.keep_only_acls(&listed.dir, batch)) {
                 continue;
             }
@@ -315,7 +316,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.say(&FromSender::Failed { dir: listed.number, name, loss }, &[])
     }
 
-    /// Returns the number of the device that something is on.
+    /// Returns a small number for the device of an entry.
     fn device(&mut self, stat: &Stat) -> u16 {
         let known = self.devices.iter().position(|&device| device == stat.device);
         let index = known.unwrap_or_else(|| {
@@ -326,7 +327,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
     }
 }
 
-/// Opens a directory of the source.
+/// Opens a directory of the source, or returns it from the cache.
 pub(crate) fn open_source_dir(
     dir_cache: &mut DirCache,
     top: &Dir,
@@ -347,7 +348,7 @@ pub(crate) fn open_source_dir(
     Ok(dir_cache.put(Side::Source, node, dir))
 }
 
-/// Says that there are more attributes than can be sent.
+/// Returns the loss of an entry with more attributes than a message can hold.
 fn too_large() -> Loss {
     Loss::Failed(Op::Read, wire::Error(libc::E2BIG))
 }

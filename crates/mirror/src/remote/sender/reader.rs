@@ -1,4 +1,4 @@
-//! Gives a receiver on another host the content of what it asks for.
+//! The file readers: send the content of the files that the receiver requests.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,7 +15,7 @@ use crate::reconcile::copy_bytes::next_data_range;
 use crate::remote::sender::lister::open_source_dir;
 use crate::remote::sender::{ContentRequest, SendJob, loss_of, meta_of};
 
-/// A file that keeps changing is sent as it was the last time.
+/// How often reading a file that changes meanwhile is started over. The last attempt stays.
 const MAX_RETRIES: usize = 2;
 
 /// A thread that reads files.
@@ -85,7 +85,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         self.send_large(request, &file, stat)
     }
 
-    /// Sends a file as a whole; returns its metadata if it has become too large for that.
+    /// Sends a file in one message. Returns its metadata if it has become too large for that.
     fn send_small(
         &mut self,
         request: u64,
@@ -162,7 +162,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         Err(ReadStop::Loss(Loss::Changed))
     }
 
-    /// Returns how many bytes the receiver has already, and the digest of these if one is to be sent.
+    /// Returns how many bytes the receiver has already, and their hash state if a digest will be sent.
     fn matching_prefix(
         &mut self,
         file: &File,
@@ -180,7 +180,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
             Ok(())
         });
         match read {
-            // It has become shorter, which will be seen.
+            // The file has become shorter, which the caller notices.
             Err(ReadStop::Loss(Loss::Changed)) => return Ok((0, fresh())),
             read => read?,
         }
@@ -220,7 +220,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         Ok(())
     }
 
-    /// Reads a stretch of a file, and passes on what there is.
+    /// Reads a range of a file and passes each piece to `take`.
     fn read(
         &mut self,
         file: &File,
@@ -246,7 +246,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
     }
 }
 
-/// Waits until so many bytes may be sent, if there is a limit.
+/// Waits until the bytes may be sent, if there is a bandwidth limit.
 fn throttle(sending: &SendJob<'_>, bytes: usize) -> Result<(), Broken> {
     let SendJob { options, progress, .. } = sending;
     if sending.is_over() || !options.bandwidth.pass_some(bytes as u64, progress) {

@@ -1,4 +1,4 @@
-//! What a sender may say of directories, and how much.
+//! Tests of the bounds on what a sender can say about directories.
 
 use std::fs::File;
 use std::sync::Arc;
