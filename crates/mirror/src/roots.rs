@@ -1,4 +1,7 @@
-//! The two directories at the top, opened and looked at before anything is changed.
+//! The two top directories: opens them and checks them before anything is changed.
+//!
+//! [`Roots::check`] refuses a source and destination where a run would change the source, or that another run uses. It
+//! locks and marks the destination until the [`Roots`] are dropped. Nothing but the destination itself is created.
 
 pub(crate) mod aliases;
 pub(crate) mod empty;
@@ -16,20 +19,20 @@ use walk::STORE_PREFIX;
 use crate::roots::aliases::Marker;
 use crate::roots::refusal::Refusal;
 
-/// Where to mirror from, and where to.
+/// The source and the destination of a run.
 #[derive(Debug)]
 pub struct Roots {
-    /// Nothing if it is on another host.
+    /// The source; `None` if it is on another host.
     pub(crate) source: Option<Source>,
-    /// Nothing in a dry run, if there is none.
+    /// The destination; `None` in a dry run if it does not exist.
     pub(crate) destination: Option<TopDir>,
-    /// The device that it is on, or will be.
+    /// The device that the destination is on, or will be on.
     pub(crate) device: Option<u64>,
-    /// A tree whose files may be linked to.
+    /// The base tree, whose files may be linked to.
     pub(crate) base: Option<Dir>,
-    /// The destination was made.
+    /// Whether this run created the destination.
     pub(crate) was_created: bool,
-    /// The directories that the destination is in, each marked as such.
+    /// The directories above the destination. Each is marked as such.
     parent_dirs: Vec<Dir>,
     /// The marker that identifies the destination where another file system shows it.
     pub(crate) marker: Option<Marker>,
@@ -41,9 +44,9 @@ pub struct Roots {
 #[derive(Debug)]
 pub struct Source {
     pub(crate) top: TopDir,
-    /// Something is mounted inside.
+    /// Whether anything is mounted inside.
     pub(crate) mounts_below: bool,
-    /// It is on a file system that the kernel makes up.
+    /// Whether the kernel generates the content of its file system.
     pub(crate) is_synthetic: bool,
 }
 
@@ -69,12 +72,12 @@ impl Source {
         Ok(Source { top, mounts_below, is_synthetic })
     }
 
-    /// Returns its absolute path.
+    /// Returns the absolute path.
     pub fn absolute(&self) -> &Path {
         &self.top.absolute
     }
 
-    /// Refuses a destination that would have the source changed.
+    /// Refuses a destination with which a run would change the source.
     pub(crate) fn check_not_source(&self, dest: FileKey) -> Result<(), Refusal> {
         if self.top.stat.key() == dest {
             return Err(Refusal::Same);
@@ -88,7 +91,7 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses a destination on this host that would have the source changed.
+    /// Refuses a destination on this host with which a run would change the source.
     fn check_destination(&self, dest: &TopDir) -> Result<(), Refusal> {
         self.check_not_source(dest.stat.key())?;
         let mounts = Mounts::read();
@@ -96,12 +99,12 @@ impl Source {
         let is_inside = |source: &Option<Place>, dest: &Option<Place>| {
             source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
-        // Another mount may show the source inside the destination.
+        // Another mount may show the source inside of the destination.
         let (mounted, dest_mounted) = (mounts.place(source), mounts.place(dest_path));
         if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
         }
-        // So may FUSE file systems that name the directory that they show.
+        // So may FUSE file systems that name the directory they show.
         let (shown, dest_shown) = (mounts.place_shown(source), mounts.place_shown(dest_path));
         let is_seen = is_inside(&shown, &dest_mounted)
             || is_inside(&mounted, &dest_shown)
@@ -109,12 +112,12 @@ impl Source {
         if is_seen { Err(self.aliased_inside(dest)) } else { Ok(()) }
     }
 
-    /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.
-    /// Returns which directory it is, if it is on this host.
+    /// Refuses a destination that another lop described, if it is on this host and a run would change the source.
+    /// Returns the directory if it is on this host.
     ///
     /// # Errors
     ///
-    /// Why.
+    /// [`Refusal::Same`] or [`Refusal::SourceInside`].
     pub fn check_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
         let key = FileKey { device: place.device, inode: place.inode };
         if place.boot.is_empty() || place.boot != fsops::boot_id() {
@@ -125,11 +128,12 @@ impl Source {
 }
 
 impl Roots {
-    /// Opens both, and makes the destination, not what it is in, if it is missing and this is no dry run.
+    /// Opens both. Creates the destination if it is missing, unless this is a dry run; does not create the directories
+    /// above it.
     ///
     /// # Errors
     ///
-    /// Why not. Nothing but the destination has been made.
+    /// Fails for any [`Refusal`]. A destination that was created is removed again.
     pub fn check(
         source: &Path,
         destination: &Path,
@@ -140,11 +144,11 @@ impl Roots {
         Roots::of(Some(source), destination, base, dry_run)
     }
 
-    /// Opens, or makes, the destination of a source on another host.
+    /// Opens or creates the destination of a source on another host.
     ///
     /// # Errors
     ///
-    /// As for [`Roots::check`].
+    /// Fails as [`Roots::check`] does.
     pub fn for_remote_source(
         destination: &Path,
         base: Option<&Path>,
@@ -161,7 +165,7 @@ impl Roots {
     ) -> Result<Roots, Refusal> {
         let missing =
             matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
-        // Before anything is made.
+        // This comes before anything is created.
         let base = base.map(|path| open_base(path, destination, missing)).transpose()?;
         if missing {
             create_destination(destination, dry_run)?;
@@ -173,7 +177,7 @@ impl Roots {
         }
         let device = match &dest {
             Some(dest) => Some(dest.stat.device),
-            None => Stat::of_path(parent_dirs(destination)).ok().map(|stat| stat.device),
+            None => Stat::of_path(parent_of(destination)).ok().map(|stat| stat.device),
         };
         let was_created = missing;
         let mut roots = Roots {
@@ -191,16 +195,16 @@ impl Roots {
         Ok(roots)
     }
 
-    /// Keeps other runs from mirroring to the destination, to a directory that it is in, and to one in it.
+    /// Keeps other runs from mirroring to the destination, to a directory above it, or to one inside of it.
     ///
-    /// Who cannot read a directory cannot mark it. Then a run that mirrors to that one begins all the same, and
-    /// leaves alone what is not ready below this one ([`crate::reconcile::put_in_place`]).
+    /// A run cannot mark a directory that it cannot read. A run with that directory as its destination then starts all
+    /// the same, and leaves temporary names below this destination alone ([`crate::reconcile::put_in_place`]).
     fn lock_destination(&mut self) -> Result<(), Refusal> {
         let Some(top) = &self.destination else { return Ok(()) };
         if !top.dir.lock().unwrap_or(true) {
             return Err(Refusal::Locked);
         }
-        // First said, then asked: of two that begin at the same time at least one is refused.
+        // Marks first and checks afterwards, so that of two runs that start at the same time at least one is refused.
         let _unmarked = top.dir.mark(Mark::Destination);
         for path in top.absolute.ancestors().skip(1) {
             let Ok(dir) = Dir::open(path) else { continue };
@@ -221,32 +225,30 @@ impl Roots {
         self.source.as_ref()
     }
 
-    /// Returns the absolute path of the destination, if that is there.
+    /// Returns the absolute path of the destination, if it exists.
     pub fn destination(&self) -> Option<&Path> {
         self.destination.as_ref().map(|top| top.absolute.as_path())
     }
 
-    /// Removes the destination if it was made and nothing is in it, as nothing will be.
+    /// Removes the destination if this run created it and it is empty, because the run will not start.
     pub fn undo(&self) {
         if let (true, Some(top)) = (self.was_created, &self.destination)
-            && let (Some(parent_dirs), Some(name)) =
-                (top.absolute.parent(), top.absolute.file_name())
-            && let (Ok(parent_dirs), Ok(name)) =
-                (Dir::open(parent_dirs), CString::new(name.as_bytes()))
+            && let (Some(parent), Some(name)) = (top.absolute.parent(), top.absolute.file_name())
+            && let (Ok(parent), Ok(name)) = (Dir::open(parent), CString::new(name.as_bytes()))
         {
-            // What cannot be removed is no more than an empty directory.
-            let _left = parent_dirs.remove_empty_dir(&name);
+            // If this fails, no more than an empty directory stays.
+            let _left = parent.remove_empty_dir(&name);
         }
     }
 
-    /// Returns where the destination is, for who has the source.
+    /// Returns where the destination is, for the side that has the source.
     pub fn place(&self) -> Option<wire::Place> {
         let FileKey { device, inode } = self.destination.as_ref()?.stat.key();
         Some(wire::Place { boot: fsops::boot_id(), device, inode })
     }
 }
 
-/// Threads that are at their end may have copies of the descriptor still, and children that are starting.
+/// Unlocks explicitly: ending threads and starting child processes may still have copies of the descriptor.
 impl Drop for Roots {
     fn drop(&mut self) {
         self.clear_marker();
@@ -265,7 +267,7 @@ impl TopDir {
         TopDir::of(Dir::open(path)?, path)
     }
 
-    /// Opens a directory that is written to: whoever has a link on the way must not choose which.
+    /// Opens a directory to write to. Another user who owns a symbolic link on its path must not choose the directory.
     fn open_operand(path: &Path) -> Result<TopDir, Refusal> {
         let failed = |source| Refusal::Open { path: path.into(), source };
         let dir = Dir::open_operand(path).map_err(|e| unopened(e, failed))?;
@@ -274,7 +276,7 @@ impl TopDir {
 
     fn of(dir: Dir, path: &Path) -> io::Result<TopDir> {
         let (stat, absolute) = (dir.stat()?, path.canonicalize()?);
-        // Somebody may have changed where the path leads.
+        // Somebody may have changed meanwhile where the path leads.
         if Stat::of_path(&absolute)?.key() != stat.key() {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -282,37 +284,35 @@ impl TopDir {
     }
 }
 
-/// Makes the destination, or looks whether that can be done.
+/// Creates the destination, or in a dry run checks that its parent can be opened.
 fn create_destination(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let parent_dirs = Dir::open_operand_to_reach(parent_dirs(destination));
-    let parent_dirs = parent_dirs.map_err(|e| unopened(e, failed))?;
+    let parent = Dir::open_operand_to_reach(parent_of(destination));
+    let parent = parent.map_err(|e| unopened(e, failed))?;
     let name = CString::new(name.as_bytes()).map_err(|e| failed(e.into()))?;
-    if dry_run { Ok(()) } else { parent_dirs.make_dir(&name).map_err(failed) }
+    if dry_run { Ok(()) } else { parent.make_dir(&name).map_err(failed) }
 }
 
 /// Returns the directory that a path is in.
-fn parent_dirs(path: &Path) -> &Path {
-    path.parent()
-        .filter(|parent_dirs| !parent_dirs.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens a tree whose files may be linked to. As rsync has it, a path is relative to the destination.
+/// Opens the base tree. As with rsync, a relative path starts at the destination.
 fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refusal> {
     let plain = path.strip_prefix(".").unwrap_or(path);
     let from = match plain.strip_prefix("..") {
         _ if path.is_absolute() => path.into(),
-        // What is not there has no `..`.
-        Ok(rest) if missing => parent_dirs(destination).join(rest),
+        // A directory that does not exist has no `..`.
+        Ok(rest) if missing => parent_of(destination).join(rest),
         _ => destination.join(path),
     };
     let failed = |source| Refusal::Base { path: from.clone(), source };
     Dir::open_operand(&from).map_err(|e| unopened(e, failed))
 }
 
-/// Returns why an operand could not be opened.
+/// Returns the refusal for an operand that could not be opened.
 fn unopened(error: Unopened, failed: impl FnOnce(io::Error) -> Refusal) -> Refusal {
     match error {
         Unopened::Failed(source) => failed(source),

@@ -41,42 +41,42 @@ pub enum Reason {
     #[error("has more extended attributes than can be read; copied without them")]
     Attributes,
     /// The copy on the disk differs from what was written.
-    #[error("reads differently from what was written")]
+    #[error("the copy on the disk differs from what was written")]
     Unlike,
     /// The destination takes the name for another one, which it already has.
-    #[error("the destination does not tell this name from {}, which it has", spelled(other.as_ref()))]
+    #[error("the destination takes this name for {}, which it already has", spelled(other.as_ref()))]
     Spelling {
         /// The name that the destination has, if it was found.
         other: Option<CString>,
     },
     /// Somebody put another entry in the place of the temporary file.
-    #[error("something else has taken the place of the temporary file")]
+    #[error("another entry has taken the place of the temporary file")]
     Displaced,
     /// The destination has a directory of this name that is not empty, and `--delete` is not given.
     #[error("a directory is in the way; --delete replaces it")]
     Obstructed,
     /// The destination has a directory of this name, and this run deletes nothing.
-    #[error("a directory is in the way, and nothing is removed")]
+    #[error("a directory is in the way, and this run deletes nothing")]
     Kept,
     /// A directory of the destination is in the way, and patterns exclude some or all of its entries.
     #[error(
-        "a directory is in the way; it stays, as --exclude or --include leaves out what is in it"
+        "a directory is in the way; it is kept, because --exclude or --include leaves out entries in it"
     )]
     HoldsExcluded,
     /// An entry of the destination is in the way, and patterns exclude it.
-    #[error("something is in the way that --exclude or --include leaves out; it stays")]
+    #[error("an entry is in the way that --exclude or --include leaves out; it is kept")]
     Excluded,
     /// A directory of the destination is in the way, and not all of its entries could be removed.
-    #[error("a directory is in the way, and not all in it could be removed")]
+    #[error("a directory is in the way, and not all of its entries could be removed")]
     Remains,
     /// A directory of the destination looks like the source.
     #[error(
-        "may be the source under another path, as it has the same entries and modification time; \
-         it stays; if it is a copy, remove it with 'lop purge'"
+        "may be the source under another path: it has the same entries and modification time; \
+         it is kept; if it is a copy, remove it with 'lop purge'"
     )]
     MayBeSource,
     /// The kernel generates the content while it is read.
-    #[error("is made up by the kernel while it is read, and was not copied")]
+    #[error("the kernel generates it while it is read; not copied")]
     MadeUp,
     /// A receiver on another host reported it.
     #[error("{text}")]

@@ -2,13 +2,13 @@
 //! another file system. Device and inode numbers do not reveal there that two directories are the same.
 //!
 //! The certain test is a marker: a directory in the destination with a name that nobody else can have. If the marker
-//! shows up in a directory of the source, or in a directory above the source, that directory is the destination. It is
-//! made only if the source or the destination is on such a file system, or if something is mounted in the source. The
-//! end of the run removes it. If it cannot be made, nothing may be removed from the destination.
+//! shows up in a directory of the source, or in a directory above the source, that directory is the destination. The
+//! marker is created only if the source or the destination is on such a file system, or if something is mounted in the
+//! source. The end of the run removes it. If it cannot be created, nothing may be deleted from the destination.
 //!
-//! A pool of several directories (mergerfs) may make the marker in another branch than the source's. So the source is
-//! also compared with what the destination has in its place, by times that nobody can set. A dry run makes no marker and
-//! has only this comparison.
+//! A pool of several directories (mergerfs) may create the marker in another branch than the source's. So the source is
+//! also compared with the destination's entries at the same place, by times that nobody can set. A dry run creates no
+//! marker and has only this comparison.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -33,8 +33,8 @@ pub(crate) struct Marker {
 }
 
 impl Roots {
-    /// Refuses a source that is inside the destination under a second path. Makes the marker that identifies the
-    /// destination inside the source.
+    /// Refuses a source that is inside of the destination under a second path. Creates the marker that identifies the
+    /// destination inside of the source.
     pub(crate) fn check_aliases(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return Ok(()) };
         let may_be_aliased = source.may_alias(dest);
@@ -61,8 +61,8 @@ impl Roots {
         }
     }
 
-    /// Refuses to remove anything from the destination if it may contain the source and the marker that would reveal
-    /// that cannot be made. Removes the destination if it was made.
+    /// Refuses to delete anything from the destination if it may contain the source and the marker that would reveal
+    /// that cannot be created. Removes the destination if it was created.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Roots {
         Err(Refusal::Unmarked { path, destination, source })
     }
 
-    /// Returns whether what is to be removed from the destination may be the only copy of something in the source: if not
-    /// all of the source could be copied, and another path may lead from the source into the destination.
+    /// Returns whether an extraneous entry may be the only copy of something in the source: not all of the source could
+    /// be copied, and another path may lead from the source into the destination.
     pub(crate) fn may_show_source(&self, is_incomplete: bool) -> bool {
         let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return false };
         let shows_other_files = || source.mounts_below || source.may_alias(dest);
@@ -97,7 +97,7 @@ impl Roots {
     pub(crate) fn is_destination(&self, dir: &Dir, stat: &Stat, volume: &Volume) -> bool {
         let Some(dest) = &self.destination else { return false };
         let has_marker = |marker: &Marker| {
-            // On one device the inode numbers tell, unless the file system makes them up.
+            // On one device the inode numbers tell, unless the file system invents them.
             (stat.device != dest.stat.device || !volume.keeps_numbers())
                 && (marker.any_file_system || volume.shows_others(stat.device))
                 && dir.stat_child(&marker.name).is_ok()
@@ -135,7 +135,7 @@ impl TopDir {
         self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
     }
 
-    /// Makes the marker and returns its name.
+    /// Creates the marker and returns its name.
     fn create_marker(&self) -> io::Result<CString> {
         let name = TempNames::new().of(c"");
         self.dir.make_private_dir(&name).map(|()| name)
@@ -157,13 +157,13 @@ impl TopDir {
 }
 
 impl Source {
-    /// Returns the refusal of a source that is inside the destination `there`.
+    /// Returns the refusal of a source that is inside of the destination.
     pub(crate) fn aliased_inside(&self, dest: &TopDir) -> Refusal {
         let (path, destination) = (self.top.absolute.clone(), dest.absolute.clone());
         Refusal::SourceSeenInside { path, destination }
     }
 
-    /// Returns whether this or the destination `there` is on a file system that can show files of another one.
+    /// Returns whether this or the destination is on a file system that can show files of another one.
     fn may_alias(&self, dest: &TopDir) -> bool {
         self.top.shows_other_files() || dest.shows_other_files()
     }
@@ -175,8 +175,8 @@ impl Source {
         self.top.absolute.ancestors().any(is_marked)
     }
 
-    /// Returns whether the destination contains the source itself where it would if the destination were one of the
-    /// directories above the source.
+    /// Returns whether the destination contains the source itself at the place where it would be if the destination
+    /// were one of the directories above the source.
     fn is_shown_in(&self, dest: &TopDir, has_ctimes: bool) -> bool {
         let path = &self.top.absolute;
         path.ancestors().filter_map(|above| path.strip_prefix(above).ok()).any(|rest| {
@@ -189,8 +189,9 @@ impl Source {
     }
 }
 
-/// Returns whether two directories are the same, judged by some of the files in them. Directories without files are
-/// judged by subdirectories, and empty ones by themselves: of a directory that is in several branches a pool shows one.
+/// Returns whether two directories are the same, judged by some of their files. Directories without files are judged by
+/// subdirectories, and empty ones by themselves, because a pool shows only one branch of a directory that is in
+/// several.
 fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
     let (mut files, mut dirs): (Vec<CString>, Vec<CString>) = (Vec::new(), Vec::new());
     let listed = one.open_child(c".").and_then(|list| {
@@ -213,7 +214,7 @@ fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
         && if some.is_empty() { are_one().unwrap_or(false) } else { some.iter().all(is_one) }
 }
 
-/// Returns whether two inodes are the same, judged by what nobody can set: the status change time, to the nanosecond.
+/// Returns whether two inodes are the same, judged by the status change time to the nanosecond, which nobody can set.
 fn is_same_inode(one: &Stat, other: &Stat, has_ctimes: bool) -> bool {
     let size = |stat: &Stat| if stat.kind == Kind::Dir { 0 } else { stat.size };
     let known = |stat: &Stat| (stat.kind, size(stat), stat.mtime, stat.ctime_ns);

@@ -1,7 +1,7 @@
 //! Refuses a source without files: its disk may not be mounted.
 //!
-//! Directories alone do not count, because a new file system already has one (`lost+found`). Patterns are not considered
-//! here; [`crate::Outcome`] tells what they left to mirror.
+//! Directories alone do not count, because a new file system already has one (`lost+found`). Patterns are not
+//! considered here; [`crate::Outcome`] tells what they leave to mirror.
 
 use std::io;
 

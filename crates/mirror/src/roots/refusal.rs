@@ -1,36 +1,36 @@
-//! Why a mirror run does not start.
+//! The reasons why a run does not start, with the texts that users read.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing is mirrored.
+/// Why a run does not start. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// One of them cannot be opened.
+    /// A directory cannot be opened.
     #[error("cannot open {}", path.display())]
     Open {
-        /// Which.
+        /// The directory.
         path: PathBuf,
-        /// What the system answered.
+        /// The error.
         source: io::Error,
     },
-    /// The tree whose files may be linked to cannot be opened.
+    /// The base tree cannot be opened.
     #[error("cannot open {}, for files to link to", path.display())]
     Base {
-        /// Which.
+        /// The base tree.
         path: PathBuf,
-        /// What the system answered.
+        /// The error.
         source: io::Error,
     },
-    /// The destination cannot be made.
+    /// The destination cannot be created.
     #[error("cannot create {}", path.display())]
     Create {
-        /// Its path.
+        /// The destination.
         path: PathBuf,
-        /// What the system answered.
+        /// The error.
         source: io::Error,
     },
-    /// There is nothing in the source, so all of the destination would be removed.
+    /// The source is empty, so everything in the destination would be deleted.
     #[error(
         "{} is empty (is its disk mounted?), and --delete would remove everything from DST",
         path.display()
@@ -39,7 +39,7 @@ pub enum Refusal {
         /// The source.
         path: PathBuf,
     },
-    /// The source has only directories, so all files in the destination would be removed.
+    /// The source has only directories, so all files in the destination would be deleted.
     #[error(
         "{} has no files, only directories (is its disk mounted?), and --delete would remove all files from DST",
         path.display()
@@ -48,25 +48,25 @@ pub enum Refusal {
         /// The source.
         path: PathBuf,
     },
-    /// On the way to the destination, or to the tree whose files may be linked to, is a link of somebody else.
+    /// The path of the destination or of the base tree contains a symbolic link of another user.
     #[error(
-        "{} is a symbolic link of user {owner}, who can have it lead anywhere; \
+        "{} is a symbolic link of user {owner}, who can make it lead anywhere; \
          name the directory itself",
         link.display()
     )]
     ForeignLink {
         /// The link.
         link: PathBuf,
-        /// The number of its owner.
+        /// The user who owns the link.
         owner: u32,
     },
-    /// They are one directory.
+    /// The source and the destination are the same directory.
     #[error("the source and the destination are one directory")]
     Same,
-    /// The source is in the destination, of which things may be removed.
+    /// The source is inside of the destination, where entries may be deleted.
     #[error("the source is inside the destination")]
     SourceInside,
-    /// The source is the destination, or inside it, under a second path.
+    /// The source is the destination, or inside of it, under a second path.
     #[error(
         "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
         path.display(),
@@ -78,7 +78,7 @@ pub enum Refusal {
         /// The destination.
         destination: PathBuf,
     },
-    /// The source may be inside the destination under a second path, and the test for that failed.
+    /// The source may be inside of the destination under a second path, and the test for that failed.
     #[error(
         "cannot tell whether {} is inside {} by another path, as no directory can be created there",
         path.display(),
@@ -89,20 +89,20 @@ pub enum Refusal {
         path: PathBuf,
         /// The destination.
         destination: PathBuf,
-        /// What the system answered.
+        /// The error.
         source: io::Error,
     },
-    /// The destination is where lop keeps files that can be brought back.
-    #[error("the destination is where lop keeps files that can be brought back")]
+    /// The destination is inside of a quarantine directory.
+    #[error("the destination is in a quarantine of lop, from where removed files can be restored")]
     Quarantine,
     /// Another process mirrors to the same destination.
     #[error("another lop is at work on the destination")]
     Locked,
-    /// Another process mirrors to a directory that the destination is in.
+    /// Another process mirrors to a directory above the destination.
     #[error("another lop is at work on {}, which the destination is in", .0.display())]
     LockedAbove(PathBuf),
     /// Another process mirrors to a directory that is in the destination.
-    #[error("another lop is at work on a directory in the destination")]
+    #[error("another lop is at work on a directory inside the destination")]
     LockedBelow,
 }
 

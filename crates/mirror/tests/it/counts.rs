@@ -136,7 +136,7 @@ pub(crate) fn what_the_kernel_makes_up_is_not_taken_for_files() {
     let outcome = try_to(from, to.join("random"), &usual());
     let is_made_up = |problem: &mirror::Problem| match &problem.reason {
         Reason::MadeUp => true,
-        Reason::Remote { text, .. } => text.contains("made up"),
+        Reason::Remote { text, .. } => text.contains("generates"),
         _ => false,
     };
     assert!(outcome.failed > 0 && outcome.files == 0, "{outcome:?}");

@@ -188,7 +188,7 @@ pub(crate) fn where_capitals_do_not_count_no_name_takes_the_place_of_another() {
         assert_eq!(outcome.failed, 4, "{round}: {:?}", outcome.problems);
         let clashes = |problem: &&mirror::Problem| match &problem.reason {
             Reason::Spelling { .. } => true,
-            Reason::Remote { text, .. } => text.contains("does not tell"),
+            Reason::Remote { text, .. } => text.contains("takes this name for"),
             _ => false,
         };
         let told = outcome.problems.iter().filter(clashes).count();
