@@ -1,5 +1,5 @@
-//! Destinations that are not like the source: of several devices, with coarse times, without room for attributes;
-//! sources in odd places.
+//! Destinations that differ from the source: with several devices, coarse times, or no room for attributes. And sources
+//! in odd places.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,9 +10,11 @@ use mirror::{Action, Options, Reason, Refusal, Roots};
 use testkit::{Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, skipped};
 
 use crate::whole::set_time;
-use crate::world::{assert_alike, deleting, is_from_afar, run, tell, try_to, usual};
+use crate::world::{
+    assert_alike, deleting, is_between_hosts, mirror_reporting, run, try_mirror, usual,
+};
 
-/// Seconds of a year, on average.
+/// The average seconds of a year.
 const YEAR: i64 = 31_556_952;
 
 fn mounts<const N: usize>(kind: FileSystem) -> Result<[Mount; N], String> {
@@ -21,7 +23,7 @@ fn mounts<const N: usize>(kind: FileSystem) -> Result<[Mount; N], String> {
 }
 
 #[test]
-pub(crate) fn a_number_on_another_device_is_another_file() {
+pub(crate) fn an_inode_number_on_another_device_is_another_file() {
     let [one, two] = match mounts(FileSystem::Tmpfs) {
         Ok(mounts) => mounts,
         Err(reason) => return skipped(&reason),
@@ -69,7 +71,7 @@ pub(crate) fn times_of_any_year_are_kept() {
     assert_eq!(run(place.join("from"), place.join("to"), &usual()).changes(), 0);
 }
 
-/// File systems that keep seconds only: each time would be another one for ever.
+/// On file systems that only keep seconds, times would differ in each run.
 #[test]
 pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     let small = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-I", "128"]);
@@ -92,7 +94,7 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     let again = run(place.path(), &to, &usual());
     assert_eq!(again.changes(), 0, "{again:?}");
     assert_eq!(to.metadata().expect("there").modified().expect("known"), top);
-    // Where they are not, a time that looks like it is another one.
+    // Where times are exact, a time that looks rounded is another time.
     let to = exact.path().join("to");
     run(place.path(), &to, &usual());
     set_time(&to.join("a"), 1_000);
@@ -102,16 +104,17 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     assert_alike(place.path(), &to);
 }
 
-/// NTFS as most mount it: what is set of owners and permissions is nowhere kept, and times to 100 nanoseconds.
+/// NTFS as it is usually mounted: owners and permissions are set without effect, and times have a granularity of 100
+/// nanoseconds.
 #[test]
-pub(crate) fn what_is_not_kept_there_is_not_set_each_time() {
+pub(crate) fn metadata_that_is_not_kept_is_not_set_in_each_run() {
     let there = match Mount::new(FileSystem::Ntfs, 0) {
         Ok(there) => there,
         Err(reason) => return skipped(&reason),
     };
     let tree =
         TreeBuilder::new().hard_links("linked", &["a", "d/a"]).symlink("l", "a").mode("a", 0o640);
-    // An ACL: one of more than the permissions say, as setfacl makes it of "u:1000:r".
+    // An ACL with more entries than the permissions, as setfacl creates it from "u:1000:r".
     let acl = [
         &[2, 0, 0, 0][..],
         &[1, 0, 6, 0, 255, 255, 255, 255],
@@ -123,7 +126,7 @@ pub(crate) fn what_is_not_kept_there_is_not_set_each_time() {
     let acl = acl.concat();
     let tree = tree.file("e/acl", "a").xattr("e/acl", "system.posix_acl_access", &acl);
     let tree = tree.xattr("e", "system.posix_acl_default", &acl);
-    // Many, for several workers to find out at once.
+    // Many files, so that several workers probe at the same time.
     let files = (0..40).map(|n| format!("d/{n}"));
     let place =
         files.fold(tree, |tree, name| tree.file(&name, "x").mtime(name, 1_000, 123_456_789));
@@ -134,13 +137,13 @@ pub(crate) fn what_is_not_kept_there_is_not_set_each_time() {
     assert_eq!(again.changes(), 0, "{again:?}");
     assert!(again.no_owners && again.no_modes, "{again:?}");
     let kept = Compare::VISIBLE | Compare::LINKS;
-    // What FUSE has not put away yet.
+    // FUSE may not have removed these names yet.
     let there = Snapshot::without_names(&to, &[".fuse_hidden"]);
     assert_same(&Snapshot::of(place.path()), &there, kept);
 }
 
 #[test]
-pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without() {
+pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without_them() {
     let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
         (Ok(xfs), Ok(ext4)) => (xfs, ext4),
         (Err(reason), _) | (_, Err(reason)) => return skipped(&reason),
@@ -151,7 +154,7 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without() {
     large.xattr("a", "user.small", b"s").dir("d").xattr("d", "user.large", &value).make(&from);
     let to = ext4.path().join("to");
     for _ in 0..2 {
-        let outcome = try_to(&from, &to, &usual());
+        let outcome = try_mirror(&from, &to, &usual());
         assert_eq!((outcome.failed, outcome.source_failed), (2, false), "{outcome:?}");
         for problem in &outcome.problems {
             let op = fsops::Op::SetAttributes;
@@ -166,9 +169,10 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without() {
     }
 }
 
-/// A copy of a file with two names that lacks what the destination cannot hold is not made again in each run.
+/// A copy of a file with two names, which lacks metadata that the destination cannot hold, is not created again in each
+/// run.
 #[test]
-pub(crate) fn what_the_destination_cannot_hold_is_not_paid_for_in_each_run() {
+pub(crate) fn metadata_that_cannot_be_held_causes_no_copy_in_each_run() {
     let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
         (Ok(xfs), Ok(ext4)) => (xfs, ext4),
         (Err(reason), _) | (_, Err(reason)) => return skipped(&reason),
@@ -183,29 +187,29 @@ pub(crate) fn what_the_destination_cannot_hold_is_not_paid_for_in_each_run() {
         let is_it = matches!(reason, Reason::Destination { op, .. } if *op == attributes);
         assert!(is_it, "{reason:?}");
     };
-    let first = try_to(&from, &to, &usual());
+    let first = try_mirror(&from, &to, &usual());
     lacks(&first);
     assert_eq!(first.files, 1);
     for _ in 0..2 {
-        let again = try_to(&from, &to, &usual());
+        let again = try_mirror(&from, &to, &usual());
         lacks(&again);
         assert_eq!((again.files, again.bytes, again.changes()), (0, 0, 0), "{again:?}");
     }
-    // Nor is it in each backup that may be linked to the one before.
+    // Neither is it in each backup that links to the previous one.
     let next = ext4.path().join("next");
-    let (outcome, _) = tell(&from, &next, Some(&to), &usual());
+    let (outcome, _) = mirror_reporting(&from, &next, Some(&to), &usual());
     lacks(&outcome);
     assert_eq!((outcome.files, outcome.linked), (0, 2), "{outcome:?}");
-    // What can be held is.
+    // Metadata that can be held is set.
     fs::set_permissions(from.join("a"), Permissions::from_mode(0o600)).expect("set");
-    let changed = try_to(&from, &to, &usual());
+    let changed = try_mirror(&from, &to, &usual());
     lacks(&changed);
     assert_eq!(changed.files, 1, "{changed:?}");
     assert_eq!(to.join("d/b").metadata().expect("there").permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
-pub(crate) fn times_that_the_destination_does_not_keep_are_said_and_not_paid_for() {
+pub(crate) fn times_that_are_not_kept_are_reported_and_cause_no_copies() {
     let ext4 = Mount::new(FileSystem::Ext4, 0);
     let small = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-I", "128"]);
     let (btrfs, all) = match (Mount::new(FileSystem::Btrfs, 0), ext4, small) {
@@ -234,7 +238,7 @@ pub(crate) fn times_that_the_destination_does_not_keep_are_said_and_not_paid_for
             let none = round > 0;
             assert_eq!(outcome.changes() == 0, none, "{round}: {outcome:?}");
         }
-        // Another time is still one.
+        // Another time is still a difference.
         set_time(&to.join("late"), 1_000);
         assert_eq!(run(&from, &to, &usual()).files, 1);
     }
@@ -244,10 +248,10 @@ pub(crate) fn times_that_the_destination_does_not_keep_are_said_and_not_paid_for
     assert_alike(&from, &to);
 }
 
-/// Of a file with more attributes than can be listed, or a directory, the ACLs are known all the same.
+/// The ACLs of a file or directory are known even if it has more attributes than can be listed.
 #[test]
-pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without() {
-    // Names of 70 KB. No file system takes so many of one inode but those that keep them in trees.
+pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without_them() {
+    // The names take 70 KB. Only file systems that keep attributes in trees hold so many.
     let from = match Mount::new(FileSystem::Xfs, 0) {
         Ok(from) => from,
         Err(reason) => return skipped(&reason),
@@ -261,7 +265,7 @@ pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without() {
     let (from, to) = (from.path().join("from"), place.join("to"));
     tree.make(&from);
     for round in 0..3 {
-        let outcome = try_to(&from, &to, &deleting());
+        let outcome = try_mirror(&from, &to, &deleting());
         assert_eq!((outcome.failed, outcome.source_failed), (2, false), "{outcome:?}");
         let told = |problem: &mirror::Problem| matches!(problem.reason, Reason::Attributes);
         assert!(outcome.problems.iter().all(told), "{outcome:?}");
@@ -281,14 +285,14 @@ pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
     }
     for dry_run in [true, false] {
         let options = Options { dry_run, ..usual() };
-        let (_, told) = tell(place.join("other"), place.join("to"), None, &options);
+        let (_, told) = mirror_reporting(place.join("other"), place.join("to"), None, &options);
         let [change] = told.as_slice() else { panic!("{told:?}") };
         assert!(change.action == Action::Adjusted && change.differences.xattrs, "{change:?}");
     }
 }
 
 #[test]
-pub(crate) fn a_capability_that_is_no_more_goes() {
+pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
     if !testkit::is_root() {
         return skipped("only root gives capabilities");
     }
@@ -307,12 +311,12 @@ pub(crate) fn a_capability_that_is_no_more_goes() {
 }
 
 #[test]
-pub(crate) fn labels_of_the_destination_stay_and_are_no_difference() {
+pub(crate) fn security_labels_of_the_destination_stay_and_are_no_difference() {
     if !testkit::is_root() {
         return skipped("only root puts labels on files");
     }
     let (plain, label) = (TreeBuilder::new().file("d/a", "a"), "security.lop-test");
-    // As security modules do by themselves on hosts that have one.
+    // Security modules set such labels by themselves, on hosts that have one.
     let labelled =
         ["d", "d/a"].into_iter().fold(plain.clone(), |t, name| t.xattr(name, label, b"x"));
     let place = TempTree::new();
@@ -328,7 +332,7 @@ pub(crate) fn labels_of_the_destination_stay_and_are_no_difference() {
     }
     fs::set_permissions(to.join("d/a"), Permissions::from_mode(0o600)).expect("other rights");
     assert_eq!(run(&from, &to, &usual()).adjusted, 1);
-    let (outcome, _) = tell(&from, &new, Some(&place.join("base")), &usual());
+    let (outcome, _) = mirror_reporting(&from, &new, Some(&place.join("base")), &usual());
     assert_eq!((outcome.linked, outcome.files), (1, 0), "{outcome:?}");
     for name in [to.join("d"), to.join("d/a"), new.join("d/a")] {
         let labels = rustix::fs::getxattr(&name, label, &mut [0; 8]);
@@ -337,7 +341,7 @@ pub(crate) fn labels_of_the_destination_stay_and_are_no_difference() {
 }
 
 #[test]
-pub(crate) fn further_names_of_a_file_that_is_there_are_linked_to_it() {
+pub(crate) fn further_names_of_an_existing_file_are_linked_to_it() {
     let place = TreeBuilder::new().seeded("from/m", 1, 100_000).make_temp();
     fs::hard_link(place.join("from/m"), place.join("from/n")).expect("linked");
     run(place.join("from"), place.join("to"), &usual());
@@ -363,7 +367,7 @@ fn a_source_that_is_in_the_destination_by_another_mount_is_refused() {
 }
 
 #[test]
-fn the_backup_before_is_found_before_the_next_one_is_made() {
+fn the_previous_backup_is_found_before_the_next_one_is_created() {
     let place = TreeBuilder::new().file("from/a", "a").make_temp();
     run(place.join("from"), place.join("monday"), &usual());
     let at = |name: &str| place.join(name);
@@ -373,12 +377,12 @@ fn the_backup_before_is_found_before_the_next_one_is_made() {
     let nowhere = Roots::check(&at("from"), &at("tuesday"), Some(Path::new("../sunday")), false);
     assert!(matches!(nowhere, Err(Refusal::Base { .. })), "{nowhere:?}");
     assert!(!at("tuesday").exists());
-    let (outcome, _) = tell(at("from"), at("tuesday"), Some(before), &usual());
+    let (outcome, _) = mirror_reporting(at("from"), at("tuesday"), Some(before), &usual());
     assert_eq!((outcome.linked, outcome.failed), (1, 0));
 }
 
 #[test]
-pub(crate) fn a_dry_run_counts_what_would_go_and_what_is_new_is_not_adjusted() {
+pub(crate) fn a_dry_run_counts_deletions_and_does_not_adjust_new_entries() {
     let tree =
         TreeBuilder::new().file("from/a", "a").file("to/gone/b/c", "c").file("to/gone/d", "d");
     let place = tree.make_temp();
@@ -390,7 +394,7 @@ pub(crate) fn a_dry_run_counts_what_would_go_and_what_is_new_is_not_adjusted() {
     let new = place.join("new");
     let listed = |dry_run| {
         let options = Options { dry_run, ..usual() };
-        tell(place.join("from"), &new, None, &options).1.len()
+        mirror_reporting(place.join("from"), &new, None, &options).1.len()
     };
-    assert_eq!((listed(true), listed(false)), (1, 1), "from afar: {}", is_from_afar());
+    assert_eq!((listed(true), listed(false)), (1, 1), "from afar: {}", is_between_hosts());
 }

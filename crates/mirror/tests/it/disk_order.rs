@@ -1,4 +1,4 @@
-//! A source on a cold disk with an arm: the order in which contents are read, and that not all is put off.
+//! A source that is treated as a cold hard disk: the order in which contents are read, and the bound on deferred files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use mirror::Action;
 use testkit::{FileSystem, Mount, TempTree, is_root, skipped};
 
-use crate::world::{Way, assert_alike, run, tell, with};
+use crate::world::{Variant, assert_alike, mirror_reporting, run, with};
 
 #[test]
-fn contents_are_read_in_the_order_in_which_they_lie() {
+fn contents_are_read_in_the_order_of_the_disk() {
     if !is_root() {
         return skipped("file systems can be mounted by root only");
     }
@@ -33,15 +33,15 @@ fn contents_are_read_in_the_order_in_which_they_lie() {
         for (path, _) in &files {
             File::create(path).expect("made");
         }
-        // Their places go by neither names nor inodes.
+        // Their disk offsets follow neither names nor inode numbers.
         files.sort_by_key(|(_, i)| i * 83 % 200);
         for (path, _) in &files {
             let mut file = File::options().append(true).open(path).expect("opened");
             file.write_all(&[b'x'; 9000]).expect("written");
             file.sync_all().expect("synced");
         }
-        Way::ByPlace.of(|| {
-            let (outcome, told) = tell(&from, place.join("to"), None, &with(1));
+        Variant::DiskOrder.of(|| {
+            let (outcome, told) = mirror_reporting(&from, place.join("to"), None, &with(1));
             assert_eq!((outcome.files, outcome.failed), (200, 0));
             let top = fsops::Dir::open(from.as_path()).expect("opened");
             let place_of = |path: &[u8]| {
@@ -61,9 +61,9 @@ fn contents_are_read_in_the_order_in_which_they_lie() {
     }
 }
 
-/// More files, and more names of one, than are put off.
+/// More files, and more names of one file, than are deferred.
 #[test]
-fn not_everything_is_put_off() {
+fn not_everything_is_deferred() {
     let place = TempTree::new();
     let from = place.join("from");
     for dir in ["one", "many"] {
@@ -74,7 +74,7 @@ fn not_everything_is_put_off() {
         fs::hard_link(from.join("one/file"), from.join(format!("one/{i}"))).expect("linked");
         fs::write(from.join(format!("many/{i}")), i.to_string()).expect("written");
     }
-    Way::ByPlace.of(|| {
+    Variant::DiskOrder.of(|| {
         let outcome = run(&from, place.join("to"), &with(3));
         assert_eq!((outcome.files, outcome.linked), (17_001, 17_000));
     });

@@ -1,4 +1,4 @@
-//! What a catalog would tell, made up by a test.
+//! Hints about contents, as a catalog would give them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,26 +10,26 @@ use std::sync::Arc;
 use fsops::Stat;
 use mirror::{ContentHint, ContentHints, Options};
 
-/// Hints, right or wrong.
+/// Hints that a test makes up, right or wrong.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    /// What is said of files of the source, by their paths.
+pub(crate) struct FakeHints {
+    /// The hints for files of the source, by path.
     of_source: HashMap<Vec<u8>, ContentHint>,
-    /// Where it is said that contents are in the destination.
+    /// The paths in the destination that may have any content.
     places: Vec<Vec<u8>>,
-    /// A file that grows when somebody asks where one like it is.
+    /// A file that grows as soon as somebody asks for a hint about it.
     growing: Option<PathBuf>,
 }
 
-impl Told {
-    /// Returns one that knows of no source, and of these files of the destination.
-    pub(crate) fn of(places: &[&str]) -> Told {
+impl FakeHints {
+    /// Returns hints without source files, and with these files of the destination.
+    pub(crate) fn of(places: &[&str]) -> FakeHints {
         let places = places.iter().map(|place| place.as_bytes().to_vec()).collect();
-        Told { places, ..Told::default() }
+        FakeHints { places, ..FakeHints::default() }
     }
 
-    /// Has it know the digests of the files of a directory, and say that `also` has the same content.
-    pub(crate) fn with_digests(mut self, dir: &Path, also: &str) -> Told {
+    /// Adds the digests of the files in a directory, and says that `also` has the same content.
+    pub(crate) fn with_digests(mut self, dir: &Path, also: &str) -> FakeHints {
         for entry in fs::read_dir(dir).expect("listed") {
             let entry = entry.expect("read");
             let bytes = fs::read(entry.path()).expect("read");
@@ -39,26 +39,26 @@ impl Told {
         self
     }
 
-    /// Has it say that a file of the source has these bytes, and that `also` has them.
-    pub(crate) fn with_digest(mut self, path: &[u8], bytes: &[u8], also: &str) -> Told {
+    /// Says that a file of the source has these bytes, and that `also` has them too.
+    pub(crate) fn with_digest(mut self, path: &[u8], bytes: &[u8], also: &str) -> FakeHints {
         let hint =
             ContentHint { digest: blake3::hash(bytes).into(), also: also.as_bytes().to_vec() };
         self.of_source.insert(path.to_vec(), hint);
         self
     }
 
-    /// Has a file get a byte more when somebody asks where one like it is.
-    pub(crate) fn growing(self, path: PathBuf) -> Told {
-        Told { growing: Some(path), ..self }
+    /// Makes a file grow by a byte as soon as somebody asks for its content.
+    pub(crate) fn growing(self, path: PathBuf) -> FakeHints {
+        FakeHints { growing: Some(path), ..self }
     }
 
-    /// Returns these options with what it tells.
+    /// Returns the options with these hints.
     pub(crate) fn to(self, options: Options) -> Options {
         Options { content_hints: Some(Arc::new(self)), ..options }
     }
 }
 
-impl ContentHints for Told {
+impl ContentHints for FakeHints {
     fn of_source(&self, dir: &[u8], name: &[u8], _: &Stat) -> Option<ContentHint> {
         let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
         self.of_source.get(&path).cloned()

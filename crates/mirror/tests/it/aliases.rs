@@ -9,7 +9,7 @@ use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, View, assert_same, skipped,
 };
 
-use crate::world::{assert_alike, deleting, run, try_to, usual};
+use crate::world::{assert_alike, deleting, run, try_mirror, usual};
 
 const VIEWS: [View; 4] = [View::Bindfs, View::Mergerfs, View::MergerfsUseIno, View::Sshfs];
 
@@ -46,7 +46,7 @@ fn each_view(shown: &Path, mut test: impl FnMut(View, &Path)) {
 }
 
 #[test]
-fn a_source_that_is_in_the_destination_by_a_view_is_refused() {
+fn a_source_that_an_alias_shows_in_the_destination_is_refused() {
     let real = tree().make_temp();
     each_view(real.path(), |view, shown| {
         for (from, to) in [
@@ -57,7 +57,7 @@ fn a_source_that_is_in_the_destination_by_a_view_is_refused() {
             (shown.join("a"), real.join("a")),
         ] {
             assert_refused(&from, &to, false);
-            // A dry run makes no marker, and sshfs has no status change times to compare.
+            // A dry run creates no marker, and sshfs has no status change times to compare.
             if view != View::Sshfs {
                 assert_refused(&from, &to, true);
             }
@@ -65,9 +65,9 @@ fn a_source_that_is_in_the_destination_by_a_view_is_refused() {
     });
 }
 
-/// The directories above the source do not reveal the destination then.
+/// Then the directories above the source do not reveal the destination.
 #[test]
-fn a_source_that_a_view_shows_alone_is_refused() {
+fn a_source_that_an_alias_shows_alone_is_refused() {
     let real = tree().make_temp();
     let mount = match Mount::view(View::Bindfs, &real.join("a/b")) {
         Ok(mount) => mount,
@@ -79,11 +79,11 @@ fn a_source_that_a_view_shows_alone_is_refused() {
     }
 }
 
-/// The pool makes a new name in another directory than the source is in.
+/// The pool creates a new name in another directory than the source is in.
 #[test]
 fn a_source_that_is_in_one_branch_of_a_pool_is_refused() {
     let place = TreeBuilder::new().file("one/data/x", "x").dir("two").dir("three").make_temp();
-    // Until a rename, the status change time is the modification time, as on file systems that make it up.
+    // Until a rename, the status change time is the modification time, as on file systems that invent it.
     let source = place.join("one/data");
     fs::write(source.join("x"), "x").expect("written");
     let branches = ["one", "two", "three"].map(|name| place.join(name).display().to_string());
@@ -114,7 +114,7 @@ fn a_source_that_an_overlay_shows_is_refused() {
 }
 
 #[test]
-fn a_destination_that_is_in_the_source_by_a_view_is_left_out() {
+fn a_destination_that_an_alias_shows_in_the_source_is_left_out() {
     each_view_of_new(|real, shown| {
         for to in ["new", "a/b/new"] {
             let outcome = run(real, shown.join(to), &usual());
@@ -127,9 +127,9 @@ fn a_destination_that_is_in_the_source_by_a_view_is_left_out() {
     });
 }
 
-/// The view is mounted in the source; source and destination are on a disk.
+/// The alias is mounted in the source; source and destination are on a disk.
 #[test]
-fn a_destination_that_is_seen_in_the_source_is_left_out() {
+fn a_destination_mounted_in_the_source_is_left_out() {
     let place = tree().dir("from/v").file("from/f", "f").dir("data/to").make_temp();
     let mount = match Mount::view(View::Bindfs, &place.join("data")) {
         Ok(mount) => mount,
@@ -165,7 +165,7 @@ fn each_view_of_new(mut test: impl FnMut(&Path, &Path)) {
 
 /// A copy has the same names, sizes and modification times as its source.
 #[test]
-fn what_is_only_like_the_source_is_not_refused_and_nothing_is_left() {
+fn a_copy_of_the_source_is_not_refused_and_nothing_is_left() {
     let place = tree().dir("other").make_temp();
     each_view(&place.join("other"), |view, shown| {
         let from = place.join("a");
@@ -190,7 +190,7 @@ fn clear(place: &TempTree) {
     }
 }
 
-/// Returns a destination with room for a part of what its directory `in` contains.
+/// Returns a destination with room for only a part of the content of its directory `in`.
 fn nearly_full(files: u64) -> Option<Mount> {
     let mount = Mount::new(FileSystem::Tmpfs, 2 << 20).map_err(|reason| skipped(&reason)).ok()?;
     let names = (0..files).map(|number| (format!("in/{number}"), number));
@@ -203,7 +203,7 @@ fn nearly_full(files: u64) -> Option<Mount> {
 #[track_caller]
 fn assert_spared(from: &Path, to: &Path) {
     let before = Snapshot::of(to.join("in"));
-    let outcome = try_to(from, to, &deleting());
+    let outcome = try_mirror(from, to, &deleting());
     assert!(outcome.failed > 0 && outcome.removed == 0, "{outcome:?}");
     assert_eq!((outcome.kept, outcome.kept_why), (1, Spared::NotCopied), "{outcome:?}");
     assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
@@ -211,7 +211,7 @@ fn assert_spared(from: &Path, to: &Path) {
 
 /// The source is a directory of the destination, and no path reveals that.
 #[test]
-fn nothing_is_removed_if_not_all_of_a_source_behind_a_view_could_be_copied() {
+fn nothing_is_removed_if_not_all_of_an_aliased_source_could_be_copied() {
     let Some(to) = nearly_full(3) else { return };
     match Mount::view(View::Sshfs, &to.path().join("in")) {
         Ok(view) => assert_spared(view.path(), to.path()),
@@ -232,12 +232,12 @@ fn nothing_is_removed_if_not_all_that_is_mounted_in_the_source_could_be_copied()
 }
 
 #[test]
-fn surplus_is_removed_from_a_full_disk_if_no_other_path_leads_there() {
+fn extraneous_entries_are_removed_from_a_full_disk_without_aliases() {
     let (Some(to), Ok(from)) = (nearly_full(2), Mount::new(FileSystem::Tmpfs, 2 << 20)) else {
         return;
     };
     TreeBuilder::new().seeded("large", 9, 1_500_000).make(from.path());
-    let outcome = try_to(from.path(), to.path(), &deleting());
+    let outcome = try_mirror(from.path(), to.path(), &deleting());
     assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 3, 0), "{outcome:?}");
 }
 
@@ -257,7 +257,7 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
             Ok(bound) => bound,
             Err(reason) => return skipped(&reason),
         };
-        let outcome = try_to(place.join("from"), place.join("to"), &deleting());
+        let outcome = try_mirror(place.join("from"), place.join("to"), &deleting());
         assert_eq!((outcome.failed, outcome.unremoved, outcome.removed), (1, 1, 1), "{outcome:?}");
         assert!(outcome.problems[0].reason.to_string().contains("what is mirrored"));
         for name in ["deep/in/keep", "m/keep"] {
@@ -267,7 +267,7 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
     }
 }
 
-/// The view shows the source without anything above it, and merges it with another directory or layer.
+/// The alias shows the source without anything above it, and merges it with another directory or layer.
 #[test]
 fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
     let ways = [View::Sshfs, View::Mergerfs].map(Some).into_iter().chain([None]);
@@ -293,12 +293,12 @@ fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
                 Err(reason) => return skipped(&reason),
             };
             let from = view.path().join(below);
-            // What an overlay shows as its top directory has a time of its own.
+            // The top directory of an overlay has a time of its own.
             if way.is_none() && below.is_empty() {
                 continue;
             }
             for dry_run in [true, false] {
-                let outcome = try_to(&from, to, &Options { dry_run, ..deleting() });
+                let outcome = try_mirror(&from, to, &Options { dry_run, ..deleting() });
                 assert_eq!((outcome.failed, outcome.unremoved), (1, 1), "{way:?} {outcome:?}");
                 let problem = &outcome.problems[0];
                 assert!(matches!(problem.reason, Reason::MayBeSource), "{way:?} {outcome:?}");
