@@ -270,7 +270,7 @@ mod tests {
     use super::{MAX_PROBLEM_BYTES, MAX_PROBLEMS, Outcome, Problem, Reason};
 
     #[test]
-    fn what_is_kept_of_problems_is_bounded_whatever_they_say() {
+    fn problems_are_bounded_by_their_bytes() {
         let mut outcome = Outcome::default();
         for _ in 0..1000 {
             let text = "x".repeat(100_000);

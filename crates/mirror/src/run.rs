@@ -44,7 +44,7 @@ pub fn mirror(
     for other in pool.run(|meter| Worker::new(&job).run(meter)) {
         outcome.add(other);
     }
-    end(&job, &mut outcome, user.consent);
+    finish_run(&job, &mut outcome, user.consent);
     (outcome, progress.check())
 }
 
@@ -131,9 +131,9 @@ pub(crate) fn receive_for(
                 false
             })
         };
-        end(&job, &mut outcome, Some(&ask));
+        finish_run(&job, &mut outcome, Some(&ask));
     } else if ended.is_ok() {
-        end(&job, &mut outcome, user.consent);
+        finish_run(&job, &mut outcome, user.consent);
     }
     (outcome, if progress.poll_stop() { Err(Broken::Stopped) } else { ended })
 }
@@ -171,7 +171,7 @@ impl Roots {
 
 /// Completes the outcome after all workers have ended: sums up what the destination cannot keep, and deletes extraneous
 /// entries.
-fn end(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
+fn finish_run(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
     (outcome.no_owners, outcome.no_modes) = job.support.lacking();
     let ClampedTimes { first, last } = job.support.clamped();
     (outcome.first_time, outcome.last_time) = (first, last);

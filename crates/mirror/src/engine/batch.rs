@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn of_names_of_a_file_one_that_is_there_comes_first() {
+    fn among_names_of_a_file_an_existing_one_comes_first() {
         let mut batch = Batch::default();
         for (name, inode) in [(c"a", 1), (c"b", 2), (c"c", 2), (c"d", 2), (c"e", 3), (c"f", 3)] {
             batch.push(&DirItem { name, kind: Kind::File, inode }, Kind::File);

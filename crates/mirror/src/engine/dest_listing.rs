@@ -125,7 +125,7 @@ mod tests {
     use crate::model::temp_name::TempNames;
 
     #[test]
-    fn names_are_found_and_the_rest_is_unwanted() {
+    fn names_that_are_not_claimed_are_extraneous() {
         let temp = TempTree::new();
         TreeBuilder::new().file("a", "1").dir("b").symlink("c", "x").make(temp.path());
         let dir = Dir::open(temp.path()).expect("it is there");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_names_are_found_by_what_they_are_for() {
+    fn temporary_names_are_found_by_their_final_name() {
         let runs = [TempNames::new(), TempNames::new()];
         let names = [c"a", c"b", c"c"].map(|name| runs.each_ref().map(|run| run.of(name)));
         let mut tree = TreeBuilder::new().file("a", "");

@@ -246,7 +246,7 @@ mod tests {
     use crate::model::dir_node::DirNode;
 
     #[test]
-    fn one_at_a_time_is_asked_to_help_as_long_as_there_are_names() {
+    fn only_one_helper_is_requested_at_a_time_while_names_are_left() {
         let dir_state = DirState::new(DirNode::top(), DestListing::default(), DirTraits::default());
         let mut batch = Batch::default();
         for name in [c"a", c"b"] {

@@ -12,7 +12,6 @@ use crate::model::temp_name::TempNames;
 
 /// A name that is processed.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "it is the name's name")]
 pub(crate) struct Entry<'s> {
     shared: &'s Arc<SharedBatch>,
     index: usize,

@@ -104,7 +104,7 @@ impl<'a> Worker<'a> {
         match task {
             // Other tasks were started before the stop, and are completed.
             Task::MirrorDir { .. } if self.stopped() => {}
-            Task::MirrorDir { node, .. } => self.enter(&node, meter),
+            Task::MirrorDir { node, .. } => self.mirror_dir(&node, meter),
             Task::Help(shared) => self.help(&shared, meter),
             Task::Copy(deferred) => self.copy_deferred(&deferred, meter),
             Task::Dispatch { arrival, .. } => {
@@ -237,8 +237,8 @@ impl<'a> Worker<'a> {
     }
 
     /// Mirrors a directory without its subdirectories.
-    fn enter(&mut self, node: &Arc<DirNode>, meter: &mut WaitMeter<'_>) {
-        match self.begin(node) {
+    fn mirror_dir(&mut self, node: &Arc<DirNode>, meter: &mut WaitMeter<'_>) {
+        match self.start_dir(node) {
             Ok(Some(dir_state)) => {
                 if node.metadata().is_some_and(|metadata| metadata.is_entered) {
                     self.list(&dir_state, meter);
@@ -344,7 +344,7 @@ impl<'a> Worker<'a> {
     /// Releases the directory. The last release completes it.
     pub(crate) fn release_dir(&mut self, dir_state: &Arc<DirState>) {
         if dir_state.release() {
-            self.complete(dir_state);
+            self.complete_dir(dir_state);
         }
     }
 }

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_forgotten_when_all_names_were_seen_or_another_has_its_number() {
+    fn a_file_is_forgotten_after_its_last_name_or_when_its_number_is_reused() {
         let links = LinkGroups::default();
         made_known(&links, 1, 2);
         links.name_done(KEY);

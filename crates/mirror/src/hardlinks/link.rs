@@ -27,7 +27,7 @@ impl Worker<'_> {
     ) {
         let linked = self.link(entry, key, leader, stat);
         self.job.link_groups.name_done(key);
-        self.done(entry, linked.err());
+        self.record_done(entry, linked.err());
     }
 
     fn link(
@@ -134,7 +134,7 @@ impl Worker<'_> {
     fn try_to_link(&mut self, entry: Entry<'_>, leader: &Leader) -> io::Result<()> {
         let to = self.open(Side::Destination, &entry.dir.node)?;
         let from = self.open(Side::Destination, &leader.node)?;
-        self.put_link(entry, &to, entry.dest.is_some(), &from, &leader.name)
+        self.link_under(entry, &to, entry.dest.is_some(), &from, &leader.name)
     }
 
     /// Makes another copy of a file that can have no more names, or not this name. Further names are linked to the new

@@ -186,7 +186,7 @@ mod tests {
     use super::{GroupTable, LinkGroup, SourceInode};
 
     #[test]
-    fn it_is_a_map() {
+    fn it_behaves_like_a_map() {
         let mut state = 7u64;
         let mut below = |end: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

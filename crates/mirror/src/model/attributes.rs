@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_known_in_part_only_that_is_compared() {
+    fn only_known_attributes_are_compared() {
         let privileges = Privileges::of_process();
         let differ = |wanted: &Attributes, support, now: &[&str]| {
             wanted.clone().settable(&privileges, support).differ(&privileges, support, named(now))

@@ -183,7 +183,7 @@ mod tests {
     use crate::model::temp_name::TempNames;
 
     #[test]
-    fn a_directory_that_is_not_ready_has_another_name() {
+    fn an_unpublished_directory_has_its_temporary_name() {
         let (top, temp_names, flags) = (DirNode::top(), TempNames::new(), HAS_TEMP_NAME);
         let a = DirNode::child(&top, c"a", 0);
         let b = DirNode::child(&a, c"b", flags);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_finished_after_what_is_in_it() {
+    fn a_directory_is_finished_after_its_content() {
         let top = DirNode::top();
         let a = DirNode::child(&top, c"a", 0);
         assert!(!top.release());

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_grain_shows_in_the_time_that_is_tried() {
+    fn every_granularity_shows_in_the_probed_time() {
         let kept: std::collections::BTreeSet<Time> = TIME_STEPS_NS
             .into_iter()
             .map(|time_step_ns| round_down(PROBE_TIME, time_step_ns))

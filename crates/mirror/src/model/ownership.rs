@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_not_set() {
+    fn metadata_that_is_not_kept_is_not_set() {
         let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
         let no_owners = MetadataSupport { owners: false, ..MetadataSupport::ALL };

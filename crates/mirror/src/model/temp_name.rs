@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_is_none() {
+    fn lookalikes_are_no_temporary_names() {
         let temp = TempNames::new().of(c"a").into_bytes();
         let mut cases = vec![temp[1..].to_vec(), temp[..temp.len() - 1].to_vec()];
         for at in [10, 42, temp.len() - 1] {

@@ -199,8 +199,9 @@ impl Worker<'_> {
             (dir_state.owner_of_new_files.get().copied(), dir_state.node.support());
         let is_own =
             known.is_some_and(|owner| self.job.privileges.owner(support, owner, stat).is_none());
-        let mode = if is_own && !dir_state.traits.inherits_acl { stat.mode & 0o777 } else { 0o600 };
-        let new = match to.create_file_with(&made, mode | 0o200) {
+        let permissions =
+            if is_own && !dir_state.traits.inherits_acl { stat.mode & 0o777 } else { 0o600 };
+        let new = match to.create_file_with(&made, permissions | 0o200) {
             Ok(new) => new,
             Err(e) if has_temp_name => return Err(destination(Op::Create)(e)),
             Err(e) => return Err(self.creation_failure(entry, &to, Op::Create, e)),

@@ -28,7 +28,7 @@ const OWNER_WRITE: u32 = 0o200;
 impl Worker<'_> {
     /// Creates the entry that the source describes by `stat`. `replaces` says how the entry that it replaces differs,
     /// if there is one.
-    pub(crate) fn make(
+    pub(crate) fn create_entry(
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
@@ -258,7 +258,7 @@ impl Worker<'_> {
         if !self.is_dry_run(entry.dir) {
             let to = self.open(Side::Destination, &entry.dir.node);
             let to = to.map_err(destination(Op::Open))?;
-            match self.put_link(entry, &to, replaces.is_some(), &base, entry.name) {
+            match self.link_under(entry, &to, replaces.is_some(), &base, entry.name) {
                 Ok(()) => {}
                 Err(e) if name_exists(&e) => {
                     return Err(self.creation_failure(entry, &to, Op::Link, e));
@@ -277,7 +277,7 @@ impl Worker<'_> {
 
     /// Makes `of` in `from` known under a name of the destination; under the temporary name first if it `replaces`
     /// something.
-    pub(crate) fn put_link(
+    pub(crate) fn link_under(
         &self,
         entry: Entry<'_>,
         to: &Dir,

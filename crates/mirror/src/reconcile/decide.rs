@@ -79,11 +79,11 @@ impl Worker<'_> {
         if let Err(failure) = is_free {
             match &session {
                 Some(session) => {
-                    self.give_up_dir(session, inode, &DirLoss::Failed(Arc::clone(&entry.dir.node)))
+                    self.give_up_dir(session, inode, &DirLoss::Failed(Arc::clone(&entry.dir.node)));
                 }
                 None => self.count_missing(&entry.dir.node.child_path(entry.name.to_bytes())),
             }
-            return self.done(entry, Some(failure));
+            return self.record_done(entry, Some(failure));
         }
         self.adopt_unfinished_dir(entry);
         if let Some(session) = &session {
@@ -121,7 +121,7 @@ impl Worker<'_> {
         }
         let stat = match self.source_stat(entry) {
             Ok(stat) => stat,
-            Err(failure) => return self.done(entry, Some(failure)),
+            Err(failure) => return self.record_done(entry, Some(failure)),
         };
         if stat.kind == Kind::Dir {
             return self.add_dir(entry, stat.inode);
@@ -166,7 +166,7 @@ impl Worker<'_> {
             self.job.progress.bytes_done.fetch_add(rest, Relaxed);
         }
         if stat.links < 2 {
-            return self.done(entry, settled.err());
+            return self.record_done(entry, settled.err());
         }
         let key = SourceInode { device: entry.dir.traits.source_device, inode: stat.inode };
         let waiters = match settled {
@@ -181,11 +181,11 @@ impl Worker<'_> {
                     self.job.link_groups.expect_copies(key);
                 }
                 let waiters = self.job.link_groups.finish(key, &leader, stat.links - 1);
-                self.done(entry, None);
+                self.record_done(entry, None);
                 waiters
             }
             Err(failure) => {
-                self.done(entry, Some(failure));
+                self.record_done(entry, Some(failure));
                 self.job.link_groups.abandon(key)
             }
         };
@@ -197,7 +197,7 @@ impl Worker<'_> {
     }
 
     /// Counts a name that was processed, and records its failure.
-    pub(crate) fn done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
+    pub(crate) fn record_done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
         self.outcome.names += 1;
         if let Some(reason) = failure.and_then(Failure::into_reason) {
             self.fail(&entry.dir.node, entry.name.to_bytes(), reason);
@@ -211,11 +211,11 @@ impl Worker<'_> {
         stat: &Stat,
     ) -> Result<Settled, Failure> {
         match entry.dest {
-            None => self.make(entry, stat, None),
+            None => self.create_entry(entry, stat, None),
             Some(dest) if dest.kind == Kind::Dir => {
                 self.check_replaceable(entry)?;
                 let differences = Differences { kind: true, ..Differences::default() };
-                self.make(entry, stat, Some(differences))
+                self.create_entry(entry, stat, Some(differences))
             }
             Some(_) => self.update(entry, stat),
         }
@@ -245,7 +245,9 @@ impl Worker<'_> {
         let dir = self.open(Side::Destination, &entry.dir.node).map_err(&failed)?;
         let now = match dir.stat_child(entry.name) {
             Ok(now) => now,
-            Err(e) if e.kind() == ErrorKind::NotFound => return self.make(entry, stat, None),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return self.create_entry(entry, stat, None);
+            }
             Err(e) => return Err(failed(e)),
         };
         if now.kind == Kind::Dir {
@@ -270,7 +272,7 @@ impl Worker<'_> {
             return self.update_time(entry, stat, &dir, now, differences);
         }
         if recreate || differences.time && stat.kind == Kind::File {
-            return self.make(entry, stat, Some(differences));
+            return self.create_entry(entry, stat, Some(differences));
         }
         if self.job.options.checksum
             && entry.remote.is_some()
@@ -301,7 +303,7 @@ impl Worker<'_> {
             return self.request_if_different(entry, dir, stat.size, Some(differences), basis);
         }
         if self.source_content_differs(entry, dir, stat.size)? {
-            return self.make(entry, stat, Some(differences));
+            return self.create_entry(entry, stat, Some(differences));
         }
         self.adjust(entry, stat, &now, differences)?;
         Ok(Settled::Done(DestInode::Known(now.inode)))

@@ -30,7 +30,10 @@ pub(crate) const OWNER_ACCESS: u32 = 0o700;
 impl Worker<'_> {
     /// Opens a directory of the source, and opens or creates it at the destination. Returns `None` if the directory is
     /// the destination itself, or disappeared.
-    pub(crate) fn begin(&mut self, node: &Arc<DirNode>) -> Result<Option<Arc<DirState>>, Reason> {
+    pub(crate) fn start_dir(
+        &mut self,
+        node: &Arc<DirNode>,
+    ) -> Result<Option<Arc<DirState>>, Reason> {
         let source = |op| move |source| Reason::Source { op, source };
         let from = match self.open(Side::Source, node) {
             Err(e) if e.kind() == ErrorKind::NotFound && node.parent().is_some() => {
@@ -38,7 +41,7 @@ impl Worker<'_> {
                 return Ok(None);
             }
             Err(e) if e.kind() == ErrorKind::PermissionDenied && node.parent().is_some() => {
-                return self.begin_unreadable(node, e).map(Some);
+                return self.start_unreadable(node, e).map(Some);
             }
             from => from.map_err(source(Op::Open))?,
         };
@@ -64,7 +67,7 @@ impl Worker<'_> {
             is_synthetic,
             ..DirTraits::default()
         };
-        self.begin_at(
+        self.start_at(
             node,
             SourceDir { stat, attributes, is_listed: is_entered, space: BufferSpace::default() },
             traits,
@@ -75,7 +78,7 @@ impl Worker<'_> {
 
     /// Starts a directory of the source that cannot be read. The destination's directory gets its owner, permissions
     /// and ACLs, and keeps its content.
-    fn begin_unreadable(
+    fn start_unreadable(
         &mut self,
         node: &Arc<DirNode>,
         refused: Error,
@@ -93,17 +96,17 @@ impl Worker<'_> {
         let attributes = Attributes::new(acls, true);
         let entered =
             SourceDir { stat, attributes, is_listed: false, space: BufferSpace::default() };
-        self.begin_at(node, entered, DirTraits::default(), None)
+        self.start_at(node, entered, DirTraits::default(), None)
     }
 
     /// Starts a directory of another host.
-    pub(crate) fn begin_remote(
+    pub(crate) fn start_remote(
         &mut self,
         node: &Arc<DirNode>,
         entered: SourceDir,
     ) -> Result<Arc<DirState>, Reason> {
         let device = u16::try_from(entered.stat.device).unwrap_or(u16::MAX);
-        self.begin_at(
+        self.start_at(
             node,
             entered,
             DirTraits { source_device: device, ..DirTraits::default() },
@@ -112,7 +115,7 @@ impl Worker<'_> {
     }
 
     /// Opens or creates the directory of the destination, and lists it.
-    fn begin_at(
+    fn start_at(
         &mut self,
         node: &Arc<DirNode>,
         entered: SourceDir,
@@ -121,7 +124,7 @@ impl Worker<'_> {
     ) -> Result<Arc<DirState>, Reason> {
         let SourceDir { stat, attributes, is_listed: is_entered, space: _space } = entered;
         let failed = |failure: Failure| failure.into_reason().unwrap_or(Reason::Changed);
-        let to = self.begin_dest(node, &mut traits).map_err(failed)?;
+        let to = self.start_dest(node, &mut traits).map_err(failed)?;
         let mut dest_listing = DestListing::default();
         let (mut dest, mut dest_xattrs, mut support) = (None, None, MetadataSupport::ALL);
         if let Some(to) = to {
@@ -157,7 +160,7 @@ impl Worker<'_> {
     }
 
     /// Opens the directory of the destination, or creates it under a temporary name.
-    fn begin_dest(
+    fn start_dest(
         &mut self,
         node: &Arc<DirNode>,
         traits: &mut DirTraits,

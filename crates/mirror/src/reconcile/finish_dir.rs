@@ -31,7 +31,7 @@ use crate::reconcile::directory::{OWNER_ACCESS, child_state};
 
 impl Worker<'_> {
     /// Completes a directory: gives a new one its final name, and starts its subdirectories.
-    pub(crate) fn complete(&mut self, dir_state: &Arc<DirState>) {
+    pub(crate) fn complete_dir(&mut self, dir_state: &Arc<DirState>) {
         let node = &dir_state.node;
         let whole = dir_state.is_fully_listed.load(std::sync::atomic::Ordering::Relaxed);
         if whole {
@@ -209,7 +209,7 @@ impl Worker<'_> {
     pub(crate) fn release(&mut self, node: &Arc<DirNode>) {
         let mut node = Arc::clone(node);
         while node.release() {
-            if let Err(Failure::Failed(reason)) = self.finish(&node) {
+            if let Err(Failure::Failed(reason)) = self.finish_dir(&node) {
                 self.fail(&node, b"", reason);
             }
             self.dir_cache.close(&node);
@@ -219,7 +219,7 @@ impl Worker<'_> {
     }
 
     /// Sets the remaining metadata of a directory.
-    fn finish(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
+    fn finish_dir(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
         let Some(metadata) = node.metadata() else { return Ok(()) };
         if self.job.options.dry_run || node.is(DRY_RUN_ONLY) || !node.is(CHANGED) {
             return Ok(());

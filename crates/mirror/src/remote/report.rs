@@ -59,7 +59,7 @@ pub fn push(
                 outcome.add_problem(|| Problem { path: path.to_vec(), reason });
             }
             FromReceiver::LeftOut { why, path } => {
-                outcome.add_left_out_path(*why, || path.to_vec())
+                outcome.add_left_out_path(*why, || path.to_vec());
             }
             FromReceiver::Finished(summary) => {
                 outcome.set_counts(summary);
@@ -226,7 +226,7 @@ mod tests {
     use crate::model::change::{Action, Change, Differences};
 
     #[test]
-    fn what_is_heard_of_a_change_is_what_was_said() {
+    fn a_change_survives_the_protocol() {
         let differences =
             Differences { kind: true, mode: true, links: true, ..Differences::default() };
         for (action, kind, size) in [

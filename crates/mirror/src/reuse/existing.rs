@@ -82,7 +82,7 @@ impl Worker<'_> {
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
             let Some(found) = self.open_holder(&holder, stat.size) else { continue };
             let settled = if entry.remote.is_some() {
-                self.request_unless_same(entry, replaces, holder, found, digest)?
+                self.request_unless_same(entry, replaces, holder, &found, digest)?
             } else {
                 self.reuse_local(entry, stat, replaces, &holder, &found)?
             };
@@ -142,7 +142,7 @@ impl Worker<'_> {
         entry: Entry<'_>,
         replaces: Option<Differences>,
         holder: ContentHolder,
-        found: FoundFile,
+        found: &FoundFile,
         wanted: Option<[u8; 32]>,
     ) -> Result<Option<Settled>, Failure> {
         let length = found.stat.size;

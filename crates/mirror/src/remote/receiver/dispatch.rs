@@ -60,7 +60,7 @@ impl Worker<'_> {
         meter: &mut WaitMeter<'_>,
     ) {
         match &**arrival {
-            Arrival::Dir(number, node) => self.enter_remote(session, *number, node),
+            Arrival::Dir(number, node) => self.start_remote_dir(session, *number, node),
             Arrival::Names(work) => {
                 if let Some(dir_state) = work.dir_state() {
                     dir_state.run_serially(work, |work| self.process_names(session, work, meter));
@@ -165,9 +165,9 @@ impl Worker<'_> {
         self.take_step(session, number, next);
     }
 
-    fn enter_remote(&mut self, session: &Session, number: u64, node: &Arc<DirNode>) {
+    fn start_remote_dir(&mut self, session: &Session, number: u64, node: &Arc<DirNode>) {
         let Some(dir) = session.take_dir(number) else { return };
-        match self.begin_remote(node, *dir) {
+        match self.start_remote(node, *dir) {
             Ok(dir_state) => {
                 for said in session.dir_begun(number, &dir_state) {
                     self.apply_message(session, Arc::clone(&dir_state), said);

@@ -206,16 +206,16 @@ impl<'s, 'a> FileLister<'s, 'a> {
             let mut bytes = 0;
             while next < batch.len() && bytes < MAX_LISTING_BYTES {
                 let from = next;
-                next = self.group(listed, batch, from, &mut groups)?;
+                next = self.collect_inode(listed, batch, from, &mut groups)?;
                 bytes += groups.last().map_or(0, |group: &ListedInode| group.bytes(batch));
             }
-            self.say(listed, batch, number, groups)?;
+            self.send_listing(listed, batch, number, groups)?;
         }
         Ok(())
     }
 
     /// Collects the names of the next inode; returns the index of the first name after it.
-    fn group(
+    fn collect_inode(
         &mut self,
         listed: &ListedDir,
         batch: &Batch,
@@ -276,7 +276,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.last_number
     }
 
-    fn say(
+    fn send_listing(
         &mut self,
         listed: &ListedDir,
         batch: &Batch,

@@ -14,7 +14,7 @@ fn session() -> Arc<Session> {
 }
 
 #[test]
-fn there_are_only_so_many_directories() {
+fn the_number_of_directories_is_bounded() {
     for is_lost in [false, true] {
         let session = session();
         for number in 0..2 * MAX_DIRS as u64 {
@@ -33,7 +33,7 @@ fn there_are_only_so_many_directories() {
 }
 
 #[test]
-fn nothing_comes_behind_the_end() {
+fn messages_after_the_last_one_are_refused() {
     let session = session();
     let closed = || DirMessage::Closed(Loss::Vanished, BufferSpace::default());
     assert!(matches!(session.dir_message(7, closed()), Ok(NextStep::Wait)));
