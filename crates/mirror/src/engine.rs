@@ -11,6 +11,8 @@ pub(crate) mod disk_probe;
 pub(crate) mod entry;
 pub(crate) mod estimate;
 pub(crate) mod extraneous;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub(crate) mod job;
 pub(crate) mod task;
 pub(crate) mod worker;

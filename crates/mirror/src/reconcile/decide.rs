@@ -326,3 +326,71 @@ impl Worker<'_> {
         self.job.options.dry_run || dir_state.node.is(DRY_RUN_ONLY)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use testkit::TreeBuilder;
+    use walk::Globs;
+
+    use crate::Options;
+    use crate::engine::fixture::{Fixture, entry, plain};
+    use crate::model::reason::Reason;
+    use crate::model::settled::Failure;
+
+    /// Returns why the entry of the destination named `a` may not be replaced.
+    fn refusal(tree: &TreeBuilder, options: &Options) -> Option<Reason> {
+        Fixture::new(tree).with_top(options, |worker, shared| {
+            match worker.check_replaceable(entry(shared, c"a")) {
+                Ok(()) => None,
+                Err(Failure::Failed(reason)) => Some(reason),
+                Err(other) => panic!("{other:?} is not for the user"),
+            }
+        })
+    }
+
+    #[test]
+    fn a_directory_is_only_replaced_with_delete_and_only_as_a_whole() {
+        let tree = || TreeBuilder::new().file("from/a", "a").file("to/a/in", "old");
+        assert!(matches!(refusal(&tree(), &plain()), Some(Reason::Obstructed)));
+        let deleting = Options { delete: true, ..plain() };
+        assert!(refusal(&tree(), &deleting).is_none());
+        let exclude = Globs::new(&["a/".to_string()]).expect("a pattern");
+        let excluding = Options { exclude, ..deleting };
+        assert!(matches!(refusal(&tree(), &excluding), Some(Reason::HoldsExcluded)));
+    }
+
+    #[test]
+    fn a_file_is_replaced_without_delete_unless_patterns_leave_it_out() {
+        let tree = || TreeBuilder::new().file("from/a/in", "new").file("to/a", "old");
+        assert!(refusal(&tree(), &plain()).is_none());
+        let include = Globs::new(&["b".to_string()]).expect("a pattern");
+        let including = Options { include, ..plain() };
+        assert!(matches!(refusal(&tree(), &including), Some(Reason::Excluded)));
+    }
+
+    #[test]
+    fn a_file_with_several_names_is_copied_once() {
+        let fixture = Fixture::new(
+            &TreeBuilder::new().hard_links("content", &["from/a", "from/b", "from/c"]).dir("to"),
+        );
+        let outcome = fixture.process_top(&plain());
+        assert_eq!((outcome.names, outcome.files, outcome.linked), (3, 1, 2), "{outcome:?}");
+        let metadata = std::fs::metadata(fixture.tree.join("to/b")).expect("exists");
+        assert_eq!(metadata.nlink(), 3);
+    }
+
+    #[test]
+    fn an_equal_file_stays_and_a_different_one_is_replaced() {
+        let tree = TreeBuilder::new().file("from/a", "same").file("to/a", "same");
+        let tree = tree.mtime("from/a", 5, 5).mtime("to/a", 5, 5);
+        let tree = tree.file("from/b", "new").file("to/b", "older");
+        let fixture = Fixture::new(&tree);
+        let inode = |name| std::fs::metadata(fixture.tree.join(name)).expect("exists").ino();
+        let (a, b) = (inode("to/a"), inode("to/b"));
+        let outcome = fixture.process_top(&plain());
+        assert_eq!((outcome.names, outcome.files, outcome.failed), (2, 1, 0), "{outcome:?}");
+        assert!(inode("to/a") == a && inode("to/b") != b);
+    }
+}
