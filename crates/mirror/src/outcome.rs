@@ -60,7 +60,7 @@ pub struct Outcome {
     /// Of the failed entries, those that could not be removed.
     pub unremoved: u64,
     /// Of the failed entries, those that the destination refused for a reason that concerns all entries. The index is a
-    /// [`Cause`].
+    /// [`crate::Cause`].
     pub blocked: [u64; 3],
     /// Whether the counts are lower bounds, because a receiver on another host could not send its last counts.
     pub is_lower_bound: bool,

@@ -1,4 +1,4 @@
-//! The state that all workers of one run share. See [`Worker`] for what a worker does with it.
+//! The state that all workers of one run share. See [`crate::engine::worker::Worker`] for what a worker does with it.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -45,7 +45,7 @@ pub(crate) struct Job<'a> {
     pub(crate) dest_clones: OnceLock<bool>,
     /// The number of directories that got their final names. A failed open is retried if it changed meanwhile.
     pub(crate) published_dirs: AtomicU64,
-    /// Where to add up what the workers have done so far, if anybody wants to know.
+    /// Where to add up what the workers have done so far, if a report needs them.
     pub(crate) running_totals: Option<&'a Mutex<Summary>>,
     /// The session with the sender, if the source is on another host.
     pub(crate) remote: Option<Arc<Session>>,
@@ -99,12 +99,17 @@ impl<'a> Job<'a> {
 
 impl Job<'_> {
     /// Returns whether workers follow the order of the source's disk instead of that of the tree: the disk is
-    /// seek-bound, or nobody knows yet.
+    /// seek-bound, or that is not known yet.
     pub(crate) fn uses_disk_order(&self) -> bool {
         let disk = &self.disk;
         let is_open =
             || disk.is_auto() && !disk.is_classified() && !self.is_disk_probed.load(Relaxed);
-        self.remote.is_none() && disk.is_cold() && (disk.is_seek_bound() || is_open())
+        self.is_local() && disk.is_cold() && (disk.is_seek_bound() || is_open())
+    }
+
+    /// Returns whether the source is on this host.
+    pub(crate) fn is_local(&self) -> bool {
+        self.remote.is_none()
     }
 
     /// Leaves a hard disk to one worker, which follows the order on the disk. Two workers take a third longer, and

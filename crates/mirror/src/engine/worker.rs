@@ -31,13 +31,16 @@ use crate::reconcile::buffer::Buffer;
 /// How long a directory may have no known name after another worker renamed it. Setting a flag takes far less.
 const RENAME_WAIT: Duration = Duration::from_millis(500);
 
+/// A worker thread. See the module documentation.
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job<'a>,
     pub(crate) outcome: Outcome,
     pub(crate) dir_cache: DirCache,
     pub(crate) buffer: Buffer,
+    /// Buffers for comparing files.
     pub(crate) scratch: content::Scratch,
     list_buffer: DirBuffer,
+    /// Tasks that this worker created and takes next, unless others are idle.
     stack: Vec<Task>,
     /// Tasks that this worker has not put into the queue yet.
     pub(crate) outbox: Vec<Task>,
@@ -81,6 +84,7 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Runs tasks until no worker has any left.
     pub(crate) fn run(mut self, meter: &mut WaitMeter<'_>) -> Outcome {
         let job = self.job;
         job.queue.join();
@@ -100,6 +104,7 @@ impl<'a> Worker<'a> {
         self.outcome
     }
 
+    /// Runs a task.
     pub(crate) fn run_task(&mut self, task: Task, meter: &mut WaitMeter<'_>) {
         match task {
             // Other tasks were started before the stop, and are completed.
@@ -115,8 +120,9 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Waits for the next task; returns `None` when no worker has any left.
     pub(crate) fn next_task(&mut self) -> Option<Task> {
-        if self.stack.is_empty() && self.job.remote.is_none() && !self.job.uses_disk_order() {
+        if self.stack.is_empty() && self.job.is_local() && !self.job.uses_disk_order() {
             self.dir_cache.clear();
         }
         self.flush();
@@ -145,11 +151,13 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Returns whether to stop: the user asked for it, or the connection is lost.
     pub(crate) fn stopped(&self) -> bool {
         Progress::poll_stop(self.job.progress)
             || self.job.remote.as_ref().is_some_and(|session| session.connection.is_broken())
     }
 
+    /// Adds a directory to this worker's tasks.
     pub(crate) fn push(&mut self, inode: u64, node: Arc<DirNode>) {
         self.stack.push(Task::MirrorDir { inode, node });
     }
@@ -170,7 +178,7 @@ impl<'a> Worker<'a> {
                         && (may_move || placed != self.job.published_dirs.load(Acquire)) =>
                 {
                     if Instant::now() > *end.get_or_insert_with(|| Instant::now() + RENAME_WAIT) {
-                        // Somebody else moved it. Other workers need not wait for it too.
+                        // Another process moved it. Other workers need not wait for it too.
                         node.set(MOVED_AWAY);
                         return Err(e);
                     }
@@ -187,6 +195,7 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Opens a directory below its parent, if that is in the cache, or below the top.
     fn open_now(&mut self, side: Side, node: &Arc<DirNode>) -> io::Result<Dir> {
         let roots = self.job.roots;
         let top = match side {
@@ -306,10 +315,11 @@ impl<'a> Worker<'a> {
         self.release_dir(&shared.dir);
     }
 
+    /// Processes names of a batch, as others may do at the same time.
     pub(crate) fn join_batch(&mut self, shared: &Arc<SharedBatch>, meter: &mut WaitMeter<'_>) {
         self.verified = None;
         // Names from another host are processed by one worker after the other.
-        self.shared_batch = self.job.remote.is_none().then(|| Arc::clone(shared));
+        self.shared_batch = self.job.is_local().then(|| Arc::clone(shared));
         self.process_batch(shared, meter);
         self.shared_batch = None;
     }

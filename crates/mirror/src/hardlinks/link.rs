@@ -118,7 +118,7 @@ impl Worker<'_> {
         leader: &Leader,
         stat: &Stat,
     ) -> Result<bool, Failure> {
-        let counts = self.job.options.checksum && entry.remote.is_some() && stat.size > 0;
+        let counts = self.job.options.checksum && entry.is_remote() && stat.size > 0;
         if !counts || stat.kind != Kind::File {
             return Ok(true);
         }
@@ -162,14 +162,14 @@ impl Worker<'_> {
         };
         let copies = |outcome: &Outcome| outcome.files + outcome.symlinks + outcome.specials;
         let before_this = copies(&self.outcome);
-        if entry.remote.is_some() {
+        if entry.is_remote() {
             // The entry that is there may be such a copy already.
             job.link_groups.expect_copies(key);
             if self.is_linked(entry, before, key)? {
                 return Ok(());
             }
         }
-        let inode = if entry.remote.is_some() {
+        let inode = if entry.is_remote() {
             self.copy_leader(entry, &stat, before)?
         } else {
             self.copies_at_once = true;

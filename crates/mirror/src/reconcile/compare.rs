@@ -1,6 +1,6 @@
 //! Compares an entry of the destination with that of the source.
 //!
-//! A difference that the destination cannot hold is none: times are compared as the file system keeps them, and owners
+//! Differences that the destination cannot hold do not count: times are compared as the file system keeps them, and owners
 //! and permissions only where they are kept.
 
 use content::{Manner, partition};
@@ -35,7 +35,7 @@ impl Worker<'_> {
                     != to.read_symlink(entry.name).map_err(destination(Op::Read))?
             }
             Kind::File
-                if self.job.options.checksum && !differences.content && entry.remote.is_none() =>
+                if self.job.options.checksum && !differences.content && !entry.is_remote() =>
             {
                 self.source_content_differs(entry, &to, stat.size)?
             }

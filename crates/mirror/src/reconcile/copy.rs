@@ -184,7 +184,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Creates a file that nobody can read who cannot read the original. Looks up its metadata unless the owner of new
+    /// Creates a file that only users who can read the original can read. Looks up its metadata unless the owner of new
     /// files is known.
     fn create(
         &mut self,

@@ -48,7 +48,7 @@ impl Worker<'_> {
         }
         let inode = if self.is_dry_run(entry.dir) {
             DestInode::NotNeeded
-        } else if stat.kind == Kind::File && entry.remote.is_none() {
+        } else if stat.kind == Kind::File && !entry.is_remote() {
             let source = self.open_source_file(entry)?;
             if self.defer_copy(entry, &source, stat, replaces) {
                 return Ok(Settled::Pending);
@@ -217,11 +217,11 @@ impl Worker<'_> {
             return Ok(None);
         }
         let compares = self.job.options.checksum && stat.size > 0;
-        if compares && entry.remote.is_some() {
+        if compares && entry.is_remote() {
             let pending = self.request_if_different(entry, &base, stat.size, replaces, Basis::Base);
             return pending.map(Some);
         }
-        if compares && entry.remote.is_none() && !self.reads_like_base(entry, &base, stat)? {
+        if compares && !entry.is_remote() && !self.reads_like_base(entry, &base, stat)? {
             return Ok(None);
         }
         Ok(self.link_to_base_file(entry, stat, replaces)?.map(Settled::Done))

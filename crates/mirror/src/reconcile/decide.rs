@@ -275,7 +275,7 @@ impl Worker<'_> {
             return self.create_entry(entry, stat, Some(differences));
         }
         if self.job.options.checksum
-            && entry.remote.is_some()
+            && entry.is_remote()
             && stat.kind == Kind::File
             && stat.size > 0
         {
@@ -298,7 +298,7 @@ impl Worker<'_> {
         now: Stat,
         differences: Differences,
     ) -> Result<Settled, Failure> {
-        if entry.remote.is_some() {
+        if entry.is_remote() {
             let basis = Basis::Existing(Box::new((now, differences)));
             return self.request_if_different(entry, dir, stat.size, Some(differences), basis);
         }

@@ -206,7 +206,7 @@ impl Worker<'_> {
         self.open(Side::Destination, node)
     }
 
-    /// Gives the owner access to a directory, which [`Job::set_final_metadata`] takes away again. Returns the
+    /// Gives the owner access to a directory, which `Job::set_final_metadata` takes away again. Returns the
     /// attributes from before if the permissions were changed.
     fn add_owner_access(
         &self,

@@ -25,9 +25,8 @@ use crate::model::reason::Reason;
 use crate::model::selection::selects;
 use crate::model::settled::{Failure, destination};
 use crate::model::temp_name::is_temp_name;
-use crate::reconcile::put_in_place::{check_still_ours, name_exists};
-
 use crate::reconcile::directory::{OWNER_ACCESS, child_state};
+use crate::reconcile::put_in_place::{check_still_ours, name_exists};
 
 impl Worker<'_> {
     /// Completes a directory: gives a new one its final name, and starts its subdirectories.

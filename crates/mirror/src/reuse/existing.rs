@@ -54,7 +54,7 @@ impl Worker<'_> {
         replaces: Option<Differences>,
     ) -> Result<Option<Settled>, Failure> {
         // A clone of the source itself takes no disk space either.
-        if !self.may_reuse(entry, stat) || entry.remote.is_none() && entry.dir.traits.can_clone {
+        if !self.may_reuse(entry, stat) || !entry.is_remote() && entry.dir.traits.can_clone {
             return Ok(None);
         }
         let Some(content_hints) = self.job.options.content_hints.clone() else { return Ok(None) };
@@ -64,7 +64,7 @@ impl Worker<'_> {
         };
         let digest = hint.as_ref().map(|hint| hint.digest);
         let mut holders = Vec::new();
-        if let Some(digest) = digest.filter(|_| entry.remote.is_some()) {
+        if let Some(digest) = digest.filter(|_| entry.is_remote()) {
             // Names of one file already wait for each other.
             match self.job.contents.look_up(digest, entry, stat.links < 2) {
                 Lookup::Found(holder) => holders.push(holder),
@@ -81,7 +81,7 @@ impl Worker<'_> {
         holders.extend(paths.into_iter().map(ContentHolder::AtPath));
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
             let Some(found) = self.open_holder(&holder, stat.size) else { continue };
-            let settled = if entry.remote.is_some() {
+            let settled = if entry.is_remote() {
                 self.request_unless_same(entry, replaces, holder, &found, digest)?
             } else {
                 self.reuse_local(entry, stat, replaces, &holder, &found)?
