@@ -1,157 +1,60 @@
 //! Makes one directory tree like another: every name, every hard link, all metadata.
 //!
-//! [`Roots::check`] opens the two directories and refuses what cannot end well; [`mirror`] does the work.
+//! [`Roots::check`] opens the two directories and refuses pairs that would lose data. [`mirror`] does the work.
+//! Between two hosts, [`send`] or [`push`] and [`receive`] or [`receive_and_report`] share it. The crate prints
+//! nothing: changes, questions and problems go to the caller.
 //!
-//! # How it goes
+//! | module | for |
+//! |---|---|
+//! | `roots` | open the two top directories, and refuse sources and destinations that contain each other |
+//! | `run` | start and end a run |
+//! | `engine` | workers, tasks, the queue's order, the state of directories in progress |
+//! | `reconcile` | what happens to one name: decide, compare, create, copy, set metadata, delete |
+//! | `hardlinks` | names of one file in the source become names of one file in the destination |
+//! | `reuse` | content that the destination already has |
+//! | `remote` | a source on another host: sender, receiver, reports |
+//! | `model` | leaf types: nodes, differences, reasons, temporary names, ownership |
+//! | `options`, `outcome` | what a caller gives and gets |
 //!
-//! Workers take directories from a queue. Each is listed on both sides; then every name is dealt with by
-//! itself: what is equal stays, what differs is made anew and takes the place of the old in one step, what
-//! is linked in the source is linked to what the first of these names became. A new directory is filled
-//! under a name for what is not ready and gets its own when all files are in it, so its files need no names
-//! for what is not ready. Times of directories are set when nothing below is to change any more, and
-//! what the source has not is removed after everything else.
+//! # How a run works
+//!
+//! Workers take directories from a queue and list each on both sides. Then they process every name by itself. An equal
+//! entry stays. A different one is created under a temporary name and replaces the old one in one step. A further name
+//! of a file is linked to the name that was copied first. A new directory is filled under a temporary name, and gets
+//! its final name when all its files are in it, so these files need no temporary names. The times of a directory
+//! are set when nothing below it will change any more. Extraneous entries are deleted after everything else.
 //!
 //! # Safety
 //!
-//! Nothing is found by a path from the root or the working directory after the two top directories were opened;
-//! no link is followed, and no name of the destination is written through: a file that has other names is
-//! never changed, since these may be outside, but replaced.
+//! After the two top directories were opened, nothing is looked up by a path from the root or from the working
+//! directory, and no symbolic link is followed. No file of the destination is written to in place if it has other names, because
+//! these may be outside of the destination; such a file is replaced.
 //!
 //! # Errors
 //!
-//! What cannot be mirrored is in [`Outcome::problems`], what the destination has of that name stays as it
-//! is, and the rest goes on. A name at the destination is always a whole file: the old or the new one.
+//! Entries that cannot be mirrored are in [`Outcome::problems`]. The destination's entry of that name stays as it
+//! was, and the run continues. A name at the destination is a whole file at any time: the old one or the new one.
 
-mod arrive;
-mod asked;
-mod attributes;
-mod buffer;
-mod bytes;
-mod claimed;
-mod compare;
-mod contents;
-mod copy;
-mod directory;
-mod empty;
-mod far;
-mod hear;
-mod held;
-mod job;
-mod keeps;
-mod link;
-mod links;
-mod lookalike;
-mod make;
-mod name;
-mod node;
-mod offer;
-mod origin;
+mod engine;
+mod hardlinks;
+mod model;
+mod options;
 mod outcome;
-mod part;
-mod place;
-mod present;
-mod probe;
-mod put;
-mod report;
-mod resume;
+mod reconcile;
+mod remote;
 mod reuse;
-mod rights;
 mod roots;
-mod send;
-mod serve;
-mod site;
-mod surplus;
-mod survey;
-mod table;
-mod views;
-mod window;
-mod worker;
+mod run;
 
-use std::sync::Arc;
-
-use device::{Disks, Threads};
-use runtime::Throttle;
-use walk::{Globs, Own};
-
-pub use contents::{Hint, Memory, SMALLEST as SMALLEST_REUSED};
-pub use job::{mirror, receive};
-pub use outcome::{Change, Differs, Outcome, Problem, Reason, Removal, What};
-pub use report::{Reports, push, receive_and_report};
-pub use roots::{Refusal, Roots, Source};
-pub use send::send;
-pub use survey::survey;
+pub use engine::estimate::estimate;
+pub use model::change::{Action, Change, Differences};
+pub use model::content::{ContentHint, ContentHints, MIN_REUSED_BYTES};
+pub use model::reason::{Problem, Reason};
+pub use options::{Consent, OnChange, Options, User};
+pub use outcome::{Outcome, Removal};
+pub use remote::report::{Reports, push, receive_and_report};
+pub use remote::sender::send;
+pub use roots::refusal::Refusal;
+pub use roots::{Roots, Source};
+pub use run::{mirror, receive};
 pub use wire::{Cause, LeftOut, Spared};
-
-/// How to mirror.
-#[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
-pub struct Options {
-    /// Change nothing; tell what would be changed.
-    pub dry_run: bool,
-    /// Remove what the source has not.
-    pub delete: bool,
-    /// Remove nothing at all if it were more entries than this.
-    pub max_delete: Option<u64>,
-    /// Remove what the source has not even if there is nothing in the source that is mirrored.
-    pub allow_empty: bool,
-    /// Compare contents also where size and time of modification are equal.
-    pub checksum: bool,
-    /// Read every copy back from the disk and compare it.
-    pub verify: bool,
-    /// Wait until every copy is on the disk before it gets its name.
-    pub fsync: bool,
-    /// Make directories that other file systems are mounted on, but not what is in them.
-    pub one_file_system: bool,
-    /// Files that are mirrored; all if there are none.
-    pub include: Globs,
-    /// What is neither mirrored nor removed.
-    pub exclude: Globs,
-    /// Bytes that may be copied in a second, of all files together.
-    pub bandwidth: Arc<Throttle>,
-    /// Lop's own files, which are neither replaced nor removed in the destination.
-    pub own: Own,
-    /// What is remembered of contents, if those that the destination has are to be reused.
-    pub memory: Option<Arc<dyn Memory>>,
-    /// Workers.
-    pub threads: Threads,
-    /// The devices, and what is known of them.
-    pub disks: Arc<Disks>,
-    /// Descriptors that a worker may keep open.
-    pub open_dirs: usize,
-}
-
-impl Options {
-    /// Returns which patterns have matched something, as [`wire::FromSender::Bye`] says it.
-    pub(crate) fn matched(&self) -> u64 {
-        u64::from(self.include.matched()) | u64::from(self.exclude.matched()) << 32
-    }
-
-    /// Notes which patterns have matched something on the other side.
-    pub(crate) fn note_matched(&self, matched: u64) {
-        let low = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-        self.include.note_matched(low(matched));
-        self.exclude.note_matched(low(matched >> 32));
-    }
-}
-
-/// Who is told of each change; called by several threads.
-pub type Tell<'a> = &'a (dyn Fn(&Change) + Sync);
-
-/// Who is asked, once, whether this may be removed.
-pub type Consent<'a> = &'a dyn Fn(&Removal) -> bool;
-
-/// Who mirrors, as far as they want to be told and asked.
-#[derive(Clone, Copy, Default)]
-pub struct User<'a> {
-    /// Told of each change.
-    pub tell: Option<Tell<'a>>,
-    /// Asked before anything is removed; nobody, if that is given. Nothing is asked in a dry run.
-    pub consent: Option<Consent<'a>>,
-}
-
-impl<'a> User<'a> {
-    /// Returns one who is told and not asked.
-    pub fn told(tell: Tell<'a>) -> User<'a> {
-        User { tell: Some(tell), consent: None }
-    }
-}

@@ -1,313 +1,110 @@
-//! What came of a mirroring, and what changes on the way.
+//! The counts and problems of a run.
+//!
+//! [`Outcome`] adds up over workers. The problem list is bounded by [`MAX_PROBLEMS`] and [`MAX_PROBLEM_BYTES`]; the
+//! counts are not. Every problem MUST go through [`Outcome::add_problem`], which holds the bound.
 
-use std::ffi::CString;
-use std::io::{self, ErrorKind};
+use crate::model::change::{Action, CreatedEntry};
+use crate::model::reason::{Problem, Reason};
+use fsops::Kind;
+use wire::{LeftOut, Spared, Summary};
 
-use fsops::{Kind, Op};
-use wire::{Cause, LeftOut, Spared, Summary};
+/// The most problems that are kept, and the most bytes of their paths and texts. Problems beyond that are only counted.
+const MAX_PROBLEMS: usize = 10_000;
+const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
-/// Failures that are kept with their reasons, and bytes of these and of their paths; more are counted.
-const KEPT: usize = 10_000;
-const KEPT_BYTES: usize = 2 << 20;
+/// The most paths of left out entries that are kept.
+const MAX_LEFT_OUT_PATHS: usize = 100;
 
-/// Entries left out of which the paths are kept.
-const LEFT: usize = 100;
-
-/// What was done, or in a dry run would be, and what could not be.
+/// What a run did, or in a dry run would do, and what it could not do.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Outcome {
-    /// Names that the source has, directories included, the top one not.
+    /// Names in the source, including directories, without the top directory.
     pub names: u64,
-    /// Regular files that were copied.
+    /// Regular files copied.
     pub files: u64,
-    /// Bytes that they have.
+    /// Bytes of the files copied.
     pub bytes: u64,
-    /// Directories that were made.
+    /// Directories created.
     pub dirs: u64,
-    /// Symbolic links that were made.
+    /// Symbolic links created.
     pub symlinks: u64,
-    /// FIFOs, sockets and devices that were made.
+    /// FIFOs, sockets and devices created.
     pub specials: u64,
-    /// Names that were linked to a file that the destination has.
+    /// Names linked to a file of the destination.
     pub linked: u64,
-    /// Regular files that were made of content that the destination had already.
+    /// Regular files made from content that the destination already had.
     pub reused: u64,
-    /// Bytes that they have.
+    /// Bytes of the files reused.
     pub reused_bytes: u64,
-    /// Inodes whose metadata was changed, and no more.
+    /// Inodes of which only the metadata was changed.
     pub adjusted: u64,
-    /// Names removed, or directories with all in them.
+    /// Extraneous entries deleted, including those inside directories.
     pub removed: u64,
-    /// Names that the destination has and the source has not, which stay as the source could not be read as
-    /// a whole, or as there are too many of them.
-    pub spared: u64,
-    /// Why.
-    pub spared_why: Spared,
-    /// Entries that would have been removed, if they stay as they are too many.
-    pub spared_entries: u64,
-    /// Times that a file was copied again as no more names can be linked to the copy before.
-    pub split: u64,
-    /// Names that were gone when they were to be copied.
+    /// Extraneous names that were not deleted.
+    pub kept: u64,
+    /// Why they were not deleted.
+    pub kept_why: Spared,
+    /// Entries that would have been deleted, if `kept_why` says that they are too many.
+    pub kept_entries: u64,
+    /// Copies made because no more names could be linked to the copy before.
+    pub link_limit_copies: u64,
+    /// Names that disappeared from the source before they could be copied.
     pub vanished: u64,
-    /// Entries left out, though no pattern says so.
+    /// Entries left out for another reason than a pattern.
     pub left_out: u64,
-    /// The first of them: why, and their paths below the top directories.
-    pub left: Vec<(LeftOut, Vec<u8>)>,
-    /// Entries that are not what they are to be.
+    /// The first of these entries: the reasons, and the paths below the top directories.
+    pub left_out_paths: Vec<(LeftOut, Vec<u8>)>,
+    /// Entries that do not match the source after the run.
     pub failed: u64,
-    /// Of these, entries that could not be removed.
+    /// Of the failed entries, those that could not be removed.
     pub unremoved: u64,
-    /// Of these, entries that the destination could not take, whatever they are: by [`Cause`].
+    /// Of the failed entries, those that the destination refused for a reason that concerns all entries. The index is a
+    /// [`crate::Cause`].
     pub blocked: [u64; 3],
-    /// Whether it may be more in all: a receiver on another host could not say any more what it has done.
-    pub is_least: bool,
-    /// Names below directories that could not be made, which are not there either.
+    /// Whether the counts are lower bounds, because a receiver on another host could not send its last counts.
+    pub is_lower_bound: bool,
+    /// Names below directories that could not be created, which are therefore missing too.
     pub missing: u64,
-    /// Directories of the source that could not be read: nobody knows how many names are below them.
-    pub unread: u64,
-    /// The first of them.
+    /// Directories of the source that could not be read. The number of names below them is unknown.
+    pub unread_dirs: u64,
+    /// The first of the failures.
     pub problems: Vec<Problem>,
-    /// Whether anything of the source could not be read.
+    /// Whether anything in the source could not be read.
     pub source_failed: bool,
-    /// Whether the destination, or some part of it, keeps no owners, so that these were left as they are there.
+    /// Whether some file system of the destination keeps no owners, so that the run left owners alone there.
     pub no_owners: bool,
-    /// Whether it keeps no permissions.
+    /// Whether some file system of the destination keeps no permissions.
     pub no_modes: bool,
-    /// The first time that it keeps, in seconds since the epoch, if the source has some that are before that.
+    /// The earliest time that the destination keeps, in seconds since the epoch, if the source has earlier ones.
     pub first_time: Option<i64>,
-    /// The last time that it keeps, if the source has some that are after that.
+    /// The latest time that the destination keeps, if the source has later ones.
     pub last_time: Option<i64>,
     /// Whether the source has anything to mirror besides directories.
     pub(crate) has_files: bool,
-    kept_bytes: usize,
+    problem_bytes: usize,
 }
 
-/// What is about to be removed: what the destination has and the source has not.
+/// The extraneous entries that a run is about to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Removal {
-    /// Entries, what is in directories included.
+    /// Entries to delete, including those inside directories.
     pub entries: u64,
-    /// Names that would go, with all in them.
+    /// Names to delete, each with everything below it.
     pub names: u64,
-    /// Some of these, as paths below the top directories.
+    /// Examples of these names, as paths below the top directories.
     pub some: Vec<Vec<u8>>,
-    /// Entries that the source has.
+    /// Entries in the source.
     pub source: u64,
-    /// Of these, entries that the destination had before, and that were not changed.
+    /// Of the source's entries, those that the destination already had and that were not changed.
     pub unchanged: u64,
 }
 
 impl Outcome {
-    /// Returns how many names the destination had before and has still, unchanged but for metadata.
+    /// Returns how many names the destination had before the run and still has, unchanged except for metadata.
     pub(crate) fn unchanged(&self) -> u64 {
         let made = [self.files, self.dirs, self.symlinks, self.specials, self.linked, self.reused];
         self.names.saturating_sub(made.iter().sum())
-    }
-}
-
-/// Something that could not be mirrored.
-#[derive(Debug)]
-pub struct Problem {
-    /// Its path below the top directories.
-    pub path: Vec<u8>,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// Why something could not be mirrored.
-#[derive(Debug, thiserror::Error)]
-pub enum Reason {
-    /// Something of the source could not be read.
-    #[error("cannot {} the source: {source}", op.verb())]
-    Source {
-        /// What was tried.
-        op: Op,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// Something of the destination could not be done.
-    #[error("cannot {} the copy: {source}", op.verb())]
-    Destination {
-        /// What was tried.
-        op: Op,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// It changed all the time; what is there is what was read last.
-    #[error("changed while it was copied")]
-    Changed,
-    /// There are more extended attributes than can be read, so only ACLs are those of the source.
-    #[error("has more extended attributes than can be read; copied without them")]
-    Attributes,
-    /// What was written is not what was read.
-    #[error("reads differently from what was written")]
-    Unlike,
-    /// The destination takes the name for another one, which it has.
-    #[error("the destination does not tell this name from {}, which it has", spelled(other.as_ref()))]
-    Spelling {
-        /// The name that it has, if that was found.
-        other: Option<CString>,
-    },
-    /// What is behind the temporary name is not what was made under it.
-    #[error("something else has taken the place of the temporary file")]
-    Displaced,
-    /// The destination has a directory of the name, and something is in it.
-    #[error("a directory is in the way; --delete replaces it")]
-    Obstructed,
-    /// The destination has a directory of the name, and nothing is removed this time.
-    #[error("a directory is in the way, and nothing is removed")]
-    Kept,
-    /// A directory of the destination is in the way, and patterns exclude some or all of its entries.
-    #[error(
-        "a directory is in the way; it stays, as --exclude or --include leaves out what is in it"
-    )]
-    HoldsExcluded,
-    /// An entry of the destination is in the way, and patterns exclude it.
-    #[error("something is in the way that --exclude or --include leaves out; it stays")]
-    Excluded,
-    /// A directory of the destination is in the way, and some of its entries could not be removed.
-    #[error("a directory is in the way, and not all in it could be removed")]
-    Remains,
-    /// A directory of the destination looks like the source.
-    #[error(
-        "may be the source under another path, as it has the same entries and modification time; \
-         it stays; if it is a copy, remove it with 'lop purge'"
-    )]
-    MayBeSource,
-    /// The kernel makes it up while it is read.
-    #[error("is made up by the kernel while it is read, and was not copied")]
-    MadeUp,
-    /// What a receiver on another host says.
-    #[error("{text}")]
-    Said {
-        /// Its words.
-        text: String,
-        /// Whether it is the source that something is wrong with.
-        of_source: bool,
-        /// Whether others have the same cause.
-        cause: Option<Cause>,
-    },
-    /// It could not be removed.
-    #[error(transparent)]
-    Unremoved(#[from] purge::Reason),
-}
-
-fn spelled(other: Option<&CString>) -> String {
-    other.map_or_else(|| "another one".into(), |other| other.as_bytes().escape_ascii().to_string())
-}
-
-impl Reason {
-    /// Returns whether it is the source that something is wrong with, and not the destination.
-    pub fn is_of_source(&self) -> bool {
-        match self {
-            Reason::Source { .. } | Reason::Changed | Reason::Attributes | Reason::MadeUp => true,
-            Reason::Said { of_source, .. } => *of_source,
-            _ => false,
-        }
-    }
-
-    /// Returns what keeps the destination from taking anything, if it is that.
-    pub fn cause(&self) -> Option<Cause> {
-        match self {
-            Reason::Destination { source, .. } => match source.kind() {
-                ErrorKind::StorageFull => Some(Cause::Full),
-                ErrorKind::QuotaExceeded => Some(Cause::Quota),
-                ErrorKind::ReadOnlyFilesystem => Some(Cause::ReadOnly),
-                _ => None,
-            },
-            Reason::Said { cause, .. } => *cause,
-            _ => None,
-        }
-    }
-}
-
-/// One thing that was changed, or in a dry run would be.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// What was done.
-    pub what: What,
-    /// The path below the top directories.
-    pub path: Vec<u8>,
-    /// What kind of entry it is, or was; [`Kind::Unknown`] of a link, and of what was removed with the directory
-    /// that it was in, unless it was a directory itself.
-    pub kind: Kind,
-    /// Bytes, of a regular file that was copied or reused.
-    pub size: Option<u64>,
-    /// What it was linked to or made of, as a path below the top directories.
-    pub to: Option<Vec<u8>>,
-    /// How it differed, of what was there.
-    pub differs: Differs,
-}
-
-/// A name that is at the destination now: what of it is to be counted and told.
-#[derive(Clone, Debug)]
-pub(crate) struct Made {
-    pub(crate) what: What,
-    pub(crate) kind: Kind,
-    /// Bytes, of a file that was copied or reused.
-    pub(crate) size: u64,
-    /// What it was linked to, or made of.
-    pub(crate) to: Option<Vec<u8>>,
-    pub(crate) differs: Differs,
-}
-
-impl Made {
-    pub(crate) fn change(self, path: Vec<u8>) -> Change {
-        let Made { what, kind, size, to, differs } = self;
-        // The names of an inode are linked whatever it is.
-        let kind = if what == What::Linked { Kind::Unknown } else { kind };
-        let size = (kind == Kind::File).then_some(size);
-        Change { what, path, kind, size, to, differs }
-    }
-}
-
-/// What was done to a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// It was made: a file with its content.
-    New,
-    /// Something took the place of something else.
-    Replaced,
-    /// It was linked to another name.
-    Linked,
-    /// Its metadata was changed.
-    Adjusted,
-    /// It was removed.
-    Removed,
-    /// A file was made of content that the destination had already.
-    Reused,
-}
-
-/// How two entries differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
-pub struct Differs {
-    /// One is a file and the other is not, or the like.
-    pub kind: bool,
-    /// Size in bytes, or what a symbolic link or a device is.
-    pub content: bool,
-    /// Time of modification.
-    pub time: bool,
-    /// Permissions.
-    pub mode: bool,
-    /// Owner or group.
-    pub owner: bool,
-    /// Extended attributes, ACLs among them.
-    pub xattrs: bool,
-    /// It is linked to something else.
-    pub links: bool,
-}
-
-impl Differs {
-    /// Returns whether they may differ in what is in them, or are of other kinds.
-    pub(crate) fn in_content(self) -> bool {
-        self.kind || self.content || self.time
-    }
-
-    /// Returns whether they do at all.
-    pub fn at_all(self) -> bool {
-        self != Differs::default()
     }
 }
 
@@ -318,38 +115,47 @@ impl Outcome {
         if let Some(cause) = reason.cause() {
             self.blocked[cause as usize] += 1;
         }
-        self.keep(|| Problem { path: path(), reason });
+        self.add_problem(|| Problem { path: path(), reason });
     }
 
-    /// Notes that something could not be removed.
+    /// Counts an entry that could not be removed.
     pub(crate) fn fail_to_remove(&mut self, path: impl FnOnce() -> Vec<u8>, reason: Reason) {
         self.unremoved += 1;
         self.fail(path, reason);
     }
 
-    /// Notes that something is left out.
-    pub(crate) fn leave_out(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
-        self.left_out = self.left_out.saturating_add(1);
-        self.keep_left(why, path);
-    }
-
-    pub(crate) fn keep_left(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
-        if self.left.len() < LEFT {
-            self.left.push((why, path()));
+    /// Counts the entries that could not be removed with a directory, and keeps the first of their problems.
+    pub(crate) fn add_failed_removals(&mut self, removal: purge::Outcome) {
+        self.failed += removal.failed;
+        self.unremoved += removal.failed;
+        for purge::Problem { path, reason } in removal.problems {
+            self.add_problem(|| Problem { path, reason: reason.into() });
         }
     }
 
-    /// Counts a name that was made.
-    pub(crate) fn count(&mut self, made: &Made) {
-        match (made.what, made.kind) {
-            (What::Linked, _) => self.linked += 1,
-            (What::Reused, _) => {
+    /// Counts an entry that is left out.
+    pub(crate) fn leave_out(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
+        self.left_out = self.left_out.saturating_add(1);
+        self.add_left_out_path(why, path);
+    }
+
+    pub(crate) fn add_left_out_path(&mut self, why: LeftOut, path: impl FnOnce() -> Vec<u8>) {
+        if self.left_out_paths.len() < MAX_LEFT_OUT_PATHS {
+            self.left_out_paths.push((why, path()));
+        }
+    }
+
+    /// Counts a name that was created.
+    pub(crate) fn count(&mut self, made: &CreatedEntry) {
+        match (made.action, made.kind) {
+            (Action::Linked, _) => self.linked += 1,
+            (Action::Reused, _) => {
                 self.reused += 1;
                 self.reused_bytes = self.reused_bytes.saturating_add(made.size);
             }
             (_, Kind::File) => {
                 self.files += 1;
-                // A sender on another host may say anything.
+                // The size comes from the sender, which may lie.
                 self.bytes = self.bytes.saturating_add(made.size);
             }
             (_, Kind::Dir) => self.dirs += 1,
@@ -358,16 +164,17 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn keep(&mut self, problem: impl FnOnce() -> Problem) {
-        if self.problems.len() < KEPT && self.kept_bytes < KEPT_BYTES {
+    pub(crate) fn add_problem(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.problems.len() < MAX_PROBLEMS && self.problem_bytes < MAX_PROBLEM_BYTES {
             let problem = problem();
-            let said = if let Reason::Said { text, .. } = &problem.reason { text.len() } else { 0 };
-            self.kept_bytes += problem.path.len() + said;
+            let text_bytes =
+                if let Reason::Remote { text, .. } = &problem.reason { text.len() } else { 0 };
+            self.problem_bytes += problem.path.len() + text_bytes;
             self.problems.push(problem);
         }
     }
 
-    /// Returns how many things were changed.
+    /// Returns the number of changes.
     pub fn changes(&self) -> u64 {
         let made = [self.files, self.reused, self.dirs, self.symlinks, self.specials];
         let others = [self.linked, self.adjusted, self.removed];
@@ -375,23 +182,23 @@ impl Outcome {
     }
 
     pub(crate) fn add(&mut self, other: Outcome) {
-        let (mut sum, said) = (self.summary(), other.summary());
-        sum.add(&said);
-        sum.source_failed |= said.source_failed;
-        if said.spared > 0 {
-            sum.spared_why = said.spared_why;
+        let (mut sum, counts) = (self.summary(), other.summary());
+        sum.add(&counts);
+        sum.source_failed |= counts.source_failed;
+        if counts.spared > 0 {
+            sum.spared_why = counts.spared_why;
         }
-        self.take(&sum);
+        self.set_counts(&sum);
         self.has_files |= other.has_files;
         for problem in other.problems {
-            self.keep(|| problem);
+            self.add_problem(|| problem);
         }
-        for (why, path) in other.left {
-            self.keep_left(why, || path);
+        for (why, path) in other.left_out_paths {
+            self.add_left_out_path(why, || path);
         }
     }
 
-    /// Returns the counts.
+    /// Returns the counts in the form that the protocol sends.
     pub(crate) fn summary(&self) -> Summary {
         Summary {
             names: self.names,
@@ -405,17 +212,17 @@ impl Outcome {
             reused_bytes: self.reused_bytes,
             adjusted: self.adjusted,
             removed: self.removed,
-            spared: self.spared,
-            spared_entries: self.spared_entries,
-            split: self.split,
+            spared: self.kept,
+            spared_entries: self.kept_entries,
+            split: self.link_limit_copies,
             vanished: self.vanished,
             left_out: self.left_out,
             failed: self.failed,
             unremoved: self.unremoved,
             blocked: self.blocked,
             missing: self.missing,
-            unread: self.unread,
-            spared_why: self.spared_why,
+            unread: self.unread_dirs,
+            spared_why: self.kept_why,
             source_failed: self.source_failed,
             no_owners: self.no_owners,
             no_modes: self.no_modes,
@@ -426,50 +233,66 @@ impl Outcome {
         }
     }
 
-    /// Takes counts instead of its own.
-    pub(crate) fn take(&mut self, said: &Summary) {
-        self.names = said.names;
-        self.files = said.files;
-        self.bytes = said.bytes;
-        self.dirs = said.dirs;
-        self.symlinks = said.symlinks;
-        self.specials = said.specials;
-        self.linked = said.linked;
-        self.reused = said.reused;
-        self.reused_bytes = said.reused_bytes;
-        self.adjusted = said.adjusted;
-        self.removed = said.removed;
-        self.spared = said.spared;
-        self.spared_entries = said.spared_entries;
-        self.split = said.split;
-        self.vanished = said.vanished;
-        self.left_out = said.left_out;
-        self.failed = said.failed;
-        self.unremoved = said.unremoved;
-        self.blocked = said.blocked;
-        self.missing = said.missing;
-        self.unread = said.unread;
-        self.spared_why = said.spared_why;
-        self.source_failed = said.source_failed;
-        self.no_owners = said.no_owners;
-        self.no_modes = said.no_modes;
-        self.first_time = said.first_time;
-        self.last_time = said.last_time;
+    /// Replaces the counts by those that a receiver sent.
+    pub(crate) fn set_counts(&mut self, counts: &Summary) {
+        self.names = counts.names;
+        self.files = counts.files;
+        self.bytes = counts.bytes;
+        self.dirs = counts.dirs;
+        self.symlinks = counts.symlinks;
+        self.specials = counts.specials;
+        self.linked = counts.linked;
+        self.reused = counts.reused;
+        self.reused_bytes = counts.reused_bytes;
+        self.adjusted = counts.adjusted;
+        self.removed = counts.removed;
+        self.kept = counts.spared;
+        self.kept_entries = counts.spared_entries;
+        self.link_limit_copies = counts.split;
+        self.vanished = counts.vanished;
+        self.left_out = counts.left_out;
+        self.failed = counts.failed;
+        self.unremoved = counts.unremoved;
+        self.blocked = counts.blocked;
+        self.missing = counts.missing;
+        self.unread_dirs = counts.unread;
+        self.kept_why = counts.spared_why;
+        self.source_failed = counts.source_failed;
+        self.no_owners = counts.no_owners;
+        self.no_modes = counts.no_modes;
+        self.first_time = counts.first_time;
+        self.last_time = counts.last_time;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT_BYTES, Outcome, Problem, Reason};
+    use super::{MAX_PROBLEM_BYTES, MAX_PROBLEMS, Outcome, Problem, Reason};
 
     #[test]
-    fn what_is_kept_of_problems_is_bounded_whatever_they_say() {
+    fn problems_are_bounded_by_their_bytes() {
         let mut outcome = Outcome::default();
         for _ in 0..1000 {
             let text = "x".repeat(100_000);
-            let reason = Reason::Said { text, of_source: false, cause: None };
-            outcome.keep(|| Problem { path: vec![b'p'; 1000], reason });
+            let reason = Reason::Remote { text, of_source: false, cause: None };
+            outcome.add_problem(|| Problem { path: vec![b'p'; 1000], reason });
         }
-        assert_eq!(outcome.problems.len(), KEPT_BYTES.div_ceil(101_000));
+        assert_eq!(outcome.problems.len(), MAX_PROBLEM_BYTES.div_ceil(101_000));
+    }
+
+    /// Each removed directory may come with as many problems as purge keeps.
+    #[test]
+    fn problems_of_removed_directories_are_bounded_too() {
+        let mut outcome = Outcome::default();
+        let most = MAX_PROBLEMS as u64;
+        for _ in 0..3 {
+            let mut removal = purge::Outcome::default();
+            removal.failed = most;
+            let problem = || purge::Problem { path: b"d/f".to_vec(), reason: purge::Reason::Store };
+            removal.problems.extend(std::iter::repeat_with(problem).take(MAX_PROBLEMS));
+            outcome.add_failed_removals(removal);
+        }
+        assert_eq!(outcome.problems.len(), MAX_PROBLEMS);
+        assert_eq!((outcome.failed, outcome.unremoved), (3 * most, 3 * most));
     }
 }

@@ -1,4 +1,12 @@
-//! The two directories at the top, opened and looked at before anything is changed.
+//! The two top directories: opens them and checks them before anything is changed.
+//!
+//! [`Roots::check`] refuses a source and destination where a run would change the source, or that another run uses. It
+//! locks and marks the destination until the [`Roots`] are dropped. Nothing but the destination itself is created.
+
+pub(crate) mod aliases;
+pub(crate) mod empty;
+pub(crate) mod lookalike;
+pub(crate) mod refusal;
 
 use std::ffi::CString;
 use std::io;
@@ -8,155 +16,46 @@ use std::path::{Path, PathBuf};
 use fsops::{Dir, FileKey, Kind, Mark, Mounts, Place, Stat, Unopened};
 use walk::STORE_PREFIX;
 
-use crate::views::Marker;
+use crate::roots::aliases::Marker;
+use crate::roots::refusal::Refusal;
 
-impl Refusal {
-    /// Returns whether it could be done, but will not be.
-    pub fn is_on_purpose(&self) -> bool {
-        !matches!(self, Refusal::Open { .. } | Refusal::Base { .. } | Refusal::Create { .. })
-    }
-}
-
-/// Where to mirror from, and where to.
+/// The source and the destination of a run.
 #[derive(Debug)]
 pub struct Roots {
-    /// Nothing if it is on another host.
+    /// The source; `None` if it is on another host.
     pub(crate) source: Option<Source>,
-    /// Nothing in a dry run, if there is none.
-    pub(crate) destination: Option<Top>,
-    /// The device that it is on, or will be.
+    /// The destination; `None` in a dry run if it does not exist.
+    pub(crate) destination: Option<TopDir>,
+    /// The device that the destination is on, or will be on.
     pub(crate) device: Option<u64>,
-    /// A tree whose files may be linked to.
+    /// The base tree, whose files may be linked to.
     pub(crate) base: Option<Dir>,
-    /// The destination was made.
-    pub(crate) made: bool,
-    /// The directories that the destination is in, each marked as such.
-    above: Vec<Dir>,
+    /// Whether this run created the destination.
+    pub(crate) was_created: bool,
+    /// The directories above the destination. Each is marked as such.
+    parent_dirs: Vec<Dir>,
     /// The marker that identifies the destination where another file system shows it.
     pub(crate) marker: Option<Marker>,
     /// Why there is no marker, if the destination may contain the source.
-    pub(crate) unmarked: Option<io::Error>,
+    pub(crate) marker_error: Option<io::Error>,
 }
 
 /// A tree to mirror from.
 #[derive(Debug)]
 pub struct Source {
-    pub(crate) top: Top,
-    /// Something is mounted inside.
+    pub(crate) top: TopDir,
+    /// Whether anything is mounted inside.
     pub(crate) mounts_below: bool,
-    /// It is on a file system that the kernel makes up.
+    /// Whether the kernel generates the content of its file system.
     pub(crate) is_synthetic: bool,
 }
 
 /// A top directory.
 #[derive(Debug)]
-pub(crate) struct Top {
+pub(crate) struct TopDir {
     pub(crate) dir: Dir,
     pub(crate) stat: Stat,
     pub(crate) absolute: PathBuf,
-}
-
-/// Why nothing is mirrored.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// One of them cannot be opened.
-    #[error("cannot open {}", path.display())]
-    Open {
-        /// Which.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// The tree whose files may be linked to cannot be opened.
-    #[error("cannot open {}, for files to link to", path.display())]
-    Base {
-        /// Which.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// The destination cannot be made.
-    #[error("cannot create {}", path.display())]
-    Create {
-        /// Its path.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// There is nothing in the source, so all of the destination would be removed.
-    #[error(
-        "{} is empty (is its disk mounted?), and --delete would remove everything from DST",
-        path.display()
-    )]
-    Empty {
-        /// The source.
-        path: PathBuf,
-    },
-    /// The source has only directories, so all files in the destination would be removed.
-    #[error(
-        "{} has no files, only directories (is its disk mounted?), and --delete would remove all files from DST",
-        path.display()
-    )]
-    OnlyDirs {
-        /// The source.
-        path: PathBuf,
-    },
-    /// On the way to the destination, or to the tree whose files may be linked to, is a link of somebody else.
-    #[error(
-        "{} is a symbolic link of user {owner}, who can have it lead anywhere; \
-         name the directory itself",
-        link.display()
-    )]
-    ForeignLink {
-        /// The link.
-        link: PathBuf,
-        /// The number of its owner.
-        owner: u32,
-    },
-    /// They are one directory.
-    #[error("the source and the destination are one directory")]
-    Same,
-    /// The source is in the destination, of which things may be removed.
-    #[error("the source is inside the destination")]
-    SourceInside,
-    /// The source is the destination, or inside it, under a second path.
-    #[error(
-        "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
-        path.display(),
-        destination.display()
-    )]
-    SourceSeenInside {
-        /// The source.
-        path: PathBuf,
-        /// The destination.
-        destination: PathBuf,
-    },
-    /// The source may be inside the destination under a second path, and the test for that failed.
-    #[error(
-        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
-        path.display(),
-        destination.display()
-    )]
-    Unmarked {
-        /// The source.
-        path: PathBuf,
-        /// The destination.
-        destination: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// The destination is where lop keeps files that can be brought back.
-    #[error("the destination is where lop keeps files that can be brought back")]
-    Store,
-    /// Another process mirrors to the same destination.
-    #[error("another lop is at work on the destination")]
-    Locked,
-    /// Another process mirrors to a directory that the destination is in.
-    #[error("another lop is at work on {}, which the destination is in", .0.display())]
-    LockedAbove(PathBuf),
-    /// Another process mirrors to a directory that is in the destination.
-    #[error("another lop is at work on a directory in the destination")]
-    LockedBelow,
 }
 
 impl Source {
@@ -166,25 +65,25 @@ impl Source {
     ///
     /// [`Refusal::Open`].
     pub fn open(path: &Path) -> Result<Source, Refusal> {
-        let top = opened(path)?;
+        let top = open_source(path)?;
         let absolute = top.absolute.as_os_str().as_bytes();
         let mounts_below = Mounts::read().any_below(absolute);
         let is_synthetic = top.dir.volume().is_ok_and(|volume| volume.is_synthetic());
         Ok(Source { top, mounts_below, is_synthetic })
     }
 
-    /// Returns its absolute path.
+    /// Returns the absolute path.
     pub fn absolute(&self) -> &Path {
         &self.top.absolute
     }
 
-    /// Refuses a destination that would have the source changed.
-    pub(crate) fn suits(&self, there: FileKey) -> Result<(), Refusal> {
-        if self.top.stat.key() == there {
+    /// Refuses a destination with which a run would change the source.
+    pub(crate) fn check_not_source(&self, dest: FileKey) -> Result<(), Refusal> {
+        if self.top.stat.key() == dest {
             return Err(Refusal::Same);
         }
         let is_it = |path: &Path| {
-            Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == there)
+            Stat::of_path(path).is_ok_and(|stat| stat.kind == Kind::Dir && stat.key() == dest)
         };
         if self.top.absolute.ancestors().skip(1).any(is_it) {
             return Err(Refusal::SourceInside);
@@ -192,52 +91,49 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses a destination on this host that would have the source changed.
-    fn suits_top(&self, there: &Top) -> Result<(), Refusal> {
-        self.suits(there.stat.key())?;
+    /// Refuses a destination on this host with which a run would change the source.
+    fn check_destination(&self, dest: &TopDir) -> Result<(), Refusal> {
+        self.check_not_source(dest.stat.key())?;
         let mounts = Mounts::read();
-        let [source, there_path] =
-            [&self.top, there].map(|top| top.absolute.as_os_str().as_bytes());
-        let is_inside = |source: &Option<Place>, there: &Option<Place>| {
-            source
-                .as_ref()
-                .zip(there.as_ref())
-                .is_some_and(|(source, there)| source.is_below(there))
+        let [source, dest_path] = [&self.top, dest].map(|top| top.absolute.as_os_str().as_bytes());
+        let is_inside = |source: &Option<Place>, dest: &Option<Place>| {
+            source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
-        // Another mount may show the source inside the destination.
-        let (mounted, mounted_there) = (mounts.place(source), mounts.place(there_path));
-        if is_inside(&mounted, &mounted_there) {
+        // Another mount may show the source inside of the destination.
+        let (mounted, dest_mounted) = (mounts.place(source), mounts.place(dest_path));
+        if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
         }
-        // So may FUSE file systems that name the directory that they show.
-        let (shown, shown_there) = (mounts.place_shown(source), mounts.place_shown(there_path));
-        let is_seen = is_inside(&shown, &mounted_there)
-            || is_inside(&mounted, &shown_there)
-            || is_inside(&shown, &shown_there);
-        if is_seen { Err(self.seen_inside(there)) } else { Ok(()) }
+        // So may FUSE file systems that name the directory they show.
+        let (shown, dest_shown) = (mounts.place_shown(source), mounts.place_shown(dest_path));
+        let is_seen = is_inside(&shown, &dest_mounted)
+            || is_inside(&mounted, &dest_shown)
+            || is_inside(&shown, &dest_shown);
+        if is_seen { Err(self.aliased_inside(dest)) } else { Ok(()) }
     }
 
-    /// Refuses a destination that another lop told of, if that is on this host and would have the source changed.
-    /// Returns which directory it is, if it is on this host.
+    /// Refuses a destination that another lop described, if it is on this host and a run would change the source.
+    /// Returns the directory if it is on this host.
     ///
     /// # Errors
     ///
-    /// Why.
-    pub fn suits_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
+    /// [`Refusal::Same`] or [`Refusal::SourceInside`].
+    pub fn check_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
         let key = FileKey { device: place.device, inode: place.inode };
         if place.boot.is_empty() || place.boot != fsops::boot_id() {
             return Ok(None);
         }
-        self.suits(key).map(|()| Some(key))
+        self.check_not_source(key).map(|()| Some(key))
     }
 }
 
 impl Roots {
-    /// Opens both, and makes the destination, not what it is in, if it is missing and this is no dry run.
+    /// Opens both. Creates the destination if it is missing, unless this is a dry run; does not create the directories
+    /// above it.
     ///
     /// # Errors
     ///
-    /// Why not. Nothing but the destination has been made.
+    /// Fails for any [`Refusal`]. A destination that was created is removed again.
     pub fn check(
         source: &Path,
         destination: &Path,
@@ -248,12 +144,12 @@ impl Roots {
         Roots::of(Some(source), destination, base, dry_run)
     }
 
-    /// Opens, or makes, the destination of a source on another host.
+    /// Opens or creates the destination of a source on another host.
     ///
     /// # Errors
     ///
-    /// As for [`Roots::check`].
-    pub fn of_far(
+    /// Fails as [`Roots::check`] does.
+    pub fn for_remote_source(
         destination: &Path,
         base: Option<&Path>,
         dry_run: bool,
@@ -269,46 +165,46 @@ impl Roots {
     ) -> Result<Roots, Refusal> {
         let missing =
             matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
-        // Before anything is made.
+        // This comes before anything is created.
         let base = base.map(|path| open_base(path, destination, missing)).transpose()?;
         if missing {
-            make(destination, dry_run)?;
+            create_destination(destination, dry_run)?;
         }
-        let there = if missing && dry_run { None } else { Some(Top::open_operand(destination)?) };
-        if let Some(there) = &there {
-            source.as_ref().map_or(Ok(()), |source| source.suits_top(there))?;
-            is_no_store(there)?;
+        let dest = if missing && dry_run { None } else { Some(TopDir::open_operand(destination)?) };
+        if let Some(dest) = &dest {
+            source.as_ref().map_or(Ok(()), |source| source.check_destination(dest))?;
+            check_not_quarantine(dest)?;
         }
-        let device = match &there {
-            Some(there) => Some(there.stat.device),
-            None => Stat::of_path(above(destination)).ok().map(|stat| stat.device),
+        let device = match &dest {
+            Some(dest) => Some(dest.stat.device),
+            None => Stat::of_path(parent_of(destination)).ok().map(|stat| stat.device),
         };
-        let made = missing;
+        let was_created = missing;
         let mut roots = Roots {
             source,
-            destination: there,
+            destination: dest,
             device,
             base,
-            made,
-            above: Vec::new(),
+            was_created,
+            parent_dirs: Vec::new(),
             marker: None,
-            unmarked: None,
+            marker_error: None,
         };
-        let begun = if dry_run { Ok(()) } else { roots.reserve() };
-        begun.and_then(|()| roots.see_through(dry_run)).inspect_err(|_| roots.undo())?;
+        let begun = if dry_run { Ok(()) } else { roots.lock_destination() };
+        begun.and_then(|()| roots.check_aliases(dry_run)).inspect_err(|_| roots.undo())?;
         Ok(roots)
     }
 
-    /// Keeps other runs from mirroring to the destination, to a directory that it is in, and to one in it.
+    /// Keeps other runs from mirroring to the destination, to a directory above it, or to one inside of it.
     ///
-    /// Who cannot read a directory cannot mark it. Then a run that mirrors to that one begins all the same, and
-    /// leaves alone what is not ready below this one ([`crate::put`]).
-    fn reserve(&mut self) -> Result<(), Refusal> {
+    /// A run cannot mark a directory that it cannot read. A run with that directory as its destination then starts all
+    /// the same, and leaves temporary names below this destination alone ([`crate::reconcile::put_in_place`]).
+    fn lock_destination(&mut self) -> Result<(), Refusal> {
         let Some(top) = &self.destination else { return Ok(()) };
         if !top.dir.lock().unwrap_or(true) {
             return Err(Refusal::Locked);
         }
-        // First said, then asked: of two that begin at the same time at least one is refused.
+        // Marks first and checks afterwards, so that of two runs that start at the same time at least one is refused.
         let _unmarked = top.dir.mark(Mark::Destination);
         for path in top.absolute.ancestors().skip(1) {
             let Ok(dir) = Dir::open(path) else { continue };
@@ -316,7 +212,7 @@ impl Roots {
             if dir.is_marked(Mark::Destination) {
                 return Err(Refusal::LockedAbove(path.into()));
             }
-            self.above.push(dir);
+            self.parent_dirs.push(dir);
         }
         if top.dir.is_marked(Mark::AboveDestination) {
             return Err(Refusal::LockedBelow);
@@ -329,94 +225,94 @@ impl Roots {
         self.source.as_ref()
     }
 
-    /// Returns the absolute path of the destination, if that is there.
+    /// Returns the absolute path of the destination, if it exists.
     pub fn destination(&self) -> Option<&Path> {
         self.destination.as_ref().map(|top| top.absolute.as_path())
     }
 
-    /// Removes the destination if it was made and nothing is in it, as nothing will be.
+    /// Removes the destination if this run created it and it is empty, because the run will not start.
     pub fn undo(&self) {
-        if let (true, Some(top)) = (self.made, &self.destination)
-            && let (Some(above), Some(name)) = (top.absolute.parent(), top.absolute.file_name())
-            && let (Ok(above), Ok(name)) = (Dir::open(above), CString::new(name.as_bytes()))
+        if let (true, Some(top)) = (self.was_created, &self.destination)
+            && let (Some(parent), Some(name)) = (top.absolute.parent(), top.absolute.file_name())
+            && let (Ok(parent), Ok(name)) = (Dir::open(parent), CString::new(name.as_bytes()))
         {
-            // What cannot be removed is no more than an empty directory.
-            let _left = above.remove_empty_dir(&name);
+            // If this fails, no more than an empty directory stays.
+            let _left = parent.remove_empty_dir(&name);
         }
     }
 
-    /// Returns where the destination is, for who has the source.
+    /// Returns where the destination is, for the side that has the source.
     pub fn place(&self) -> Option<wire::Place> {
         let FileKey { device, inode } = self.destination.as_ref()?.stat.key();
         Some(wire::Place { boot: fsops::boot_id(), device, inode })
     }
 }
 
-/// Threads that are at their end may have copies of the descriptor still, and children that are starting.
+/// Unlocks explicitly: ending threads and starting child processes may still have copies of the descriptor.
 impl Drop for Roots {
     fn drop(&mut self) {
         self.clear_marker();
-        if let Some(there) = &self.destination {
-            there.dir.unlock();
-            there.dir.unmark(Mark::Destination);
+        if let Some(dest) = &self.destination {
+            dest.dir.unlock();
+            dest.dir.unmark(Mark::Destination);
         }
-        for dir in &self.above {
+        for dir in &self.parent_dirs {
             dir.unmark(Mark::AboveDestination);
         }
     }
 }
 
-impl Top {
-    fn open(path: &Path) -> io::Result<Top> {
-        Top::of(Dir::open(path)?, path)
+impl TopDir {
+    fn open(path: &Path) -> io::Result<TopDir> {
+        TopDir::of(Dir::open(path)?, path)
     }
 
-    /// Opens a directory that is written to: whoever has a link on the way must not choose which.
-    fn open_operand(path: &Path) -> Result<Top, Refusal> {
+    /// Opens a directory to write to. Another user who owns a symbolic link on its path must not choose the directory.
+    fn open_operand(path: &Path) -> Result<TopDir, Refusal> {
         let failed = |source| Refusal::Open { path: path.into(), source };
         let dir = Dir::open_operand(path).map_err(|e| unopened(e, failed))?;
-        Top::of(dir, path).map_err(failed)
+        TopDir::of(dir, path).map_err(failed)
     }
 
-    fn of(dir: Dir, path: &Path) -> io::Result<Top> {
+    fn of(dir: Dir, path: &Path) -> io::Result<TopDir> {
         let (stat, absolute) = (dir.stat()?, path.canonicalize()?);
-        // Somebody may have changed where the path leads.
+        // Somebody may have changed meanwhile where the path leads.
         if Stat::of_path(&absolute)?.key() != stat.key() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Top { dir, stat, absolute })
+        Ok(TopDir { dir, stat, absolute })
     }
 }
 
-/// Makes the destination, or looks whether that can be done.
-fn make(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
+/// Creates the destination, or in a dry run checks that its parent can be opened.
+fn create_destination(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let above = Dir::open_operand_to_reach(above(destination));
-    let above = above.map_err(|e| unopened(e, failed))?;
+    let parent = Dir::open_operand_to_reach(parent_of(destination));
+    let parent = parent.map_err(|e| unopened(e, failed))?;
     let name = CString::new(name.as_bytes()).map_err(|e| failed(e.into()))?;
-    if dry_run { Ok(()) } else { above.make_dir(&name).map_err(failed) }
+    if dry_run { Ok(()) } else { parent.make_dir(&name).map_err(failed) }
 }
 
 /// Returns the directory that a path is in.
-fn above(path: &Path) -> &Path {
-    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens a tree whose files may be linked to. As rsync has it, a path is relative to the destination.
+/// Opens the base tree. As with rsync, a relative path starts at the destination.
 fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refusal> {
     let plain = path.strip_prefix(".").unwrap_or(path);
     let from = match plain.strip_prefix("..") {
         _ if path.is_absolute() => path.into(),
-        // What is not there has no `..`.
-        Ok(rest) if missing => above(destination).join(rest),
+        // A directory that does not exist has no `..`.
+        Ok(rest) if missing => parent_of(destination).join(rest),
         _ => destination.join(path),
     };
     let failed = |source| Refusal::Base { path: from.clone(), source };
     Dir::open_operand(&from).map_err(|e| unopened(e, failed))
 }
 
-/// Returns why an operand could not be opened.
+/// Returns the refusal for an operand that could not be opened.
 fn unopened(error: Unopened, failed: impl FnOnce(io::Error) -> Refusal) -> Refusal {
     match error {
         Unopened::Failed(source) => failed(source),
@@ -424,11 +320,12 @@ fn unopened(error: Unopened, failed: impl FnOnce(io::Error) -> Refusal) -> Refus
     }
 }
 
-fn is_no_store(there: &Top) -> Result<(), Refusal> {
-    let is_store = |name: &std::ffi::OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
-    if there.absolute.iter().any(is_store) { Err(Refusal::Store) } else { Ok(()) }
+fn check_not_quarantine(dest: &TopDir) -> Result<(), Refusal> {
+    let is_quarantine =
+        |name: &std::ffi::OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
+    if dest.absolute.iter().any(is_quarantine) { Err(Refusal::Quarantine) } else { Ok(()) }
 }
 
-fn opened(path: &Path) -> Result<Top, Refusal> {
-    Top::open(path).map_err(|source| Refusal::Open { path: path.into(), source })
+fn open_source(path: &Path) -> Result<TopDir, Refusal> {
+    TopDir::open(path).map_err(|source| Refusal::Open { path: path.into(), source })
 }

@@ -87,7 +87,7 @@ impl Run<'_> {
         self.refuse_empty(&Source::open(source).map_err(refused)?)?;
         let roots = Roots::check(source, destination, base, args.dry_run).map_err(refused)?;
         if args.delete {
-            roots.suit_deletion().map_err(refused)?;
+            roots.check_deletion().map_err(refused)?;
         }
         let options = self.with_memory(roots.source().map(Source::absolute), roots.destination());
         self.carry_out(roots.source(), &mut |user| {
@@ -103,12 +103,12 @@ impl Run<'_> {
         let options = self.with_memory(Some(source.absolute()), None);
         let open = self.open(wire::Role::Receive, host, None);
         let (mut connection, place) = host.connect(self.args, &open)?;
-        let not_into = place.map_or(Ok(None), |place| source.suits_place(&place));
+        let not_into = place.map_or(Ok(None), |place| source.check_place(&place));
         let not_into = not_into.map_err(refused)?;
         self.carry_out(Some(&source), &mut |user| {
-            let talk = connection.talk();
+            let (incoming, out) = connection.talk();
             let (outcome, ended) =
-                mirror::push(&source, not_into, &options, progress, user, (talk.0, talk.1));
+                mirror::push(&source, not_into, &options, progress, user, incoming, out);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
@@ -116,13 +116,13 @@ impl Run<'_> {
     fn pull(&self, host: &Host, destination: &Path) -> Result<Exit, CommandError> {
         let Run { args, progress, .. } = self;
         let base = args.link_dest.as_deref();
-        let roots = Roots::of_far(destination, base, args.dry_run).map_err(refused)?;
+        let roots = Roots::for_remote_source(destination, base, args.dry_run).map_err(refused)?;
         let options = self.with_memory(None, roots.destination());
         let open = self.open(wire::Role::Send, host, roots.place());
         let (mut connection, _) = host.connect(self.args, &open).inspect_err(|_| roots.undo())?;
         self.carry_out(None, &mut |user| {
-            let talk = connection.talk();
-            let (outcome, ended) = mirror::receive(&roots, &options, progress, user, talk);
+            let (incoming, out) = connection.talk();
+            let (outcome, ended) = mirror::receive(&roots, &options, progress, user, incoming, out);
             (outcome, ended.map_err(|broken| connection.lost(&broken)))
         })
     }
@@ -159,7 +159,7 @@ impl Run<'_> {
         let mut options = self.options.clone();
         // Nothing is looked for where nothing is made.
         if self.args.reuse && !self.args.dry_run {
-            options.memory = Some(memory::remembered(self.settings, source, destination));
+            options.content_hints = Some(memory::remembered(self.settings, source, destination));
         }
         options
     }
@@ -167,7 +167,7 @@ impl Run<'_> {
     /// Counts what there is to mirror, for a line of progress that says how long it will take.
     fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
         runtime::own_descriptor_table();
-        mirror::survey(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
+        mirror::estimate(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
 
     /// Refuses a source without files, which would have all files of the destination removed.
@@ -175,7 +175,7 @@ impl Run<'_> {
         if !self.args.delete || self.args.allow_empty_source {
             return Ok(());
         }
-        source.is_not_empty().map_err(refused)
+        source.check_not_empty().map_err(refused)
     }
 
     /// Asks before much is removed; a pattern that matched nothing may be a slip, however little goes.
@@ -289,7 +289,7 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
         exclude: patterns.exclude.clone(),
         bandwidth: Arc::new(Throttle::new(args.bwlimit)),
         own: settings.own(),
-        memory: None,
+        content_hints: None,
         threads: workers.compare.threads,
         disks: workers.compare.disks,
         open_dirs: workers.walk_dirs.min(64),

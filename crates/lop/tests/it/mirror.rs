@@ -133,8 +133,8 @@ fn a_directory_that_patterns_keep_is_said_to_stay_because_of_them() {
         let args = ["mirror", "--delete", "--exclude", "keep", "s", "d"];
         let output = lop.command().args(args).args(dry).run();
         output.code(1);
-        let expected = "lop: d/x: a directory is in the way; it stays, as --exclude or --include \
-                        leaves out what is in it\n";
+        let expected = "lop: d/x: a directory is in the way; it is kept, because --exclude or \
+                        --include leaves out entries in it\n";
         assert!(output.stderr_str().starts_with(expected), "{}", output.stderr_str());
     }
     assert!(lop.path("d/x/keep").exists());

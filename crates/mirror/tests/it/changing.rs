@@ -1,4 +1,4 @@
-//! A source that does not keep still.
+//! A source that changes while it is mirrored.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use mirror::{Options, Reason};
 use runtime::Throttle;
 use testkit::{PATIENCE, TempTree, TreeBuilder};
 
-use crate::world::{Ends, Way, assert_alike, deleting, run, try_to, usual, with};
+use crate::world::{Ends, Variant, assert_alike, deleting, run, try_mirror, usual, with};
 
 #[test]
 pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
@@ -35,7 +35,7 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
         let start = Instant::now();
         let enough = |changed| if changed > 0 { Duration::from_secs(2) } else { PATIENCE };
         while start.elapsed() < enough(changed) {
-            let outcome = try_to(&from, place.join("to"), &usual());
+            let outcome = try_mirror(&from, place.join("to"), &usual());
             for problem in &outcome.problems {
                 assert!(matches!(problem.reason, Reason::Changed), "{problem:?}");
                 changed += 1;
@@ -59,7 +59,7 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     let image = place.join("from/image");
     let rate = NonZeroU64::new(4 << 20);
     let slow = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
-    let way = Way::now();
+    let way = Variant::now();
     thread::scope(|scope| {
         let copying =
             scope.spawn(|| way.of(|| drop(run(place.join("from"), place.join("to"), &slow))));
@@ -84,7 +84,7 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
 /// A file is edited throughout the copy, and each edit keeps size and modification time. The run reports the file, and
 /// the next run copies it again.
 #[test]
-pub(crate) fn edits_that_do_not_end_and_keep_size_and_time_are_told() {
+pub(crate) fn endless_edits_that_keep_size_and_time_are_reported() {
     let place = TreeBuilder::new().seeded("from/image", 1, 4 << 20).dir("to").make_temp();
     let slow = Throttle::new(NonZeroU64::new(16 << 20));
     let slow = Options { bandwidth: Arc::new(slow), ..usual() };
@@ -106,7 +106,7 @@ pub(crate) fn edits_that_do_not_end_and_keep_size_and_time_are_told() {
             }
         });
         let _ends = Ends(&done);
-        outcome = Some(try_to(place.join("from"), place.join("to"), &slow));
+        outcome = Some(try_mirror(place.join("from"), place.join("to"), &slow));
     });
     let outcome = outcome.expect("it ran");
     let reasons: Vec<_> = outcome.problems.iter().map(|problem| &problem.reason).collect();
@@ -127,7 +127,7 @@ pub(crate) fn a_small_file_that_grows_large_is_copied_too() {
     let slow = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
     thread::scope(|scope| {
         scope.spawn(|| {
-            // The first has passed then, and the others wait for their turn.
+            // By then the first file is copied, and the others wait.
             thread::sleep(Duration::from_millis(150));
             for name in ["a", "b", "c"] {
                 let log = fs::OpenOptions::new().append(true).open(from.join(name));
@@ -141,7 +141,7 @@ pub(crate) fn a_small_file_that_grows_large_is_copied_too() {
 }
 
 #[test]
-pub(crate) fn names_that_come_and_go_are_no_failure() {
+pub(crate) fn names_that_come_and_go_do_not_fail() {
     let place = TempTree::new();
     let from = place.join("from");
     let mut tree = TreeBuilder::new();
@@ -167,7 +167,7 @@ pub(crate) fn names_that_come_and_go_are_no_failure() {
         let ends = Ends(&done);
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(2) {
-            let outcome = try_to(&from, place.join("to"), &deleting());
+            let outcome = try_mirror(&from, place.join("to"), &deleting());
             assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
         }
         drop(ends);
@@ -176,9 +176,9 @@ pub(crate) fn names_that_come_and_go_are_no_failure() {
     assert_alike(&from, place.join("to"));
 }
 
-/// While a directory is given the place of a file or a link, others look for directories in it.
+/// While directories replace files and links, other workers open directories below them.
 #[test]
-pub(crate) fn directories_take_the_place_of_other_things() {
+pub(crate) fn directories_replace_other_entries() {
     let place = TempTree::new();
     let mut source = TreeBuilder::new();
     for i in 0..300 {

@@ -1,4 +1,4 @@
-//! A mirroring in a process of its own, which may be killed at any change, or have it fail.
+//! Runs a mirror in a process of its own, which is killed at a chosen change, or whose change fails.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -6,37 +6,37 @@ use std::process::{Command, Stdio};
 
 use fsops::faults::{Blow, changes, strike};
 
-use crate::told::Told;
-use crate::world::{Way, deleting, try_to, with};
+use crate::hints::FakeHints;
+use crate::world::{Variant, deleting, try_mirror, with};
 
 const FOLDER: &str = "MIRROR_TEST_FOLDER";
 const BLOW: &str = "MIRROR_TEST_BLOW";
-const WAY: &str = "MIRROR_TEST_WAY";
+const VARIANT: &str = "MIRROR_TEST_WAY";
 const PLACES: &str = "MIRROR_TEST_PLACES";
 
-/// What became of it.
+/// How the process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Changes it made, and entries that failed, unless it was killed.
+    /// The changes it made and the entries that failed; `None` if it was killed.
     pub(crate) done: Option<(u64, u64)>,
     pub(crate) account: String,
 }
 
-/// Runs a process that mirrors `folder/from` to `folder/to`, and has its `number`-th change struck.
+/// Runs a process that mirrors `folder/from` to `folder/to`, and strikes its `number`-th change.
 pub(crate) fn run(folder: &Path, number: u64, blow: Blow) -> Ended {
     run_with(folder, number, blow, &[])
 }
 
-/// Does so with files of the destination said to be of use.
+/// Does the same with hints that these files of the destination can be reused.
 pub(crate) fn run_with(folder: &Path, number: u64, blow: Blow, places: &[&str]) -> Ended {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
-    command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
+    command.args(["--exact", "child::runs_the_mirror_of_the_parent", "--ignored", "--nocapture"]);
     let errno = if let Blow::Fail(errno) = blow { errno } else { 0 };
     command.arg("--test-threads=1").env(FOLDER, folder).env(BLOW, format!("{number} {errno}"));
     if !places.is_empty() {
         command.env(PLACES, places.join(" "));
     }
-    command.env(WAY, format!("{:?}", Way::now()));
+    command.env(VARIANT, format!("{:?}", Variant::now()));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = testkit::spawn(&mut command).and_then(std::process::Child::wait_with_output);
     let output = output.expect("runs");
@@ -56,22 +56,22 @@ pub(crate) fn run_with(folder: &Path, number: u64, blow: Blow, places: &[&str]) 
 #[test]
 #[ignore = "run by other tests, in a process of its own"]
 #[expect(clippy::print_stdout, reason = "the account for the test that started it")]
-fn does_what_it_is_told() {
+fn runs_the_mirror_of_the_parent() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
     let blow = std::env::var(BLOW).expect("told the blow");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     strike(number, if errno == 0 { Blow::Kill } else { Blow::Fail(errno) });
-    let way = std::env::var(WAY).expect("told the way");
-    let all = [Way::Here, Way::Afar, Way::ByPlace];
+    let way = std::env::var(VARIANT).expect("told the way");
+    let all = [Variant::OneHost, Variant::TwoHosts, Variant::DiskOrder];
     let way = all.into_iter().find(|known| format!("{known:?}") == way).expect("a way");
     way.of(|| {
-        // One worker, so that the number says which change it is.
+        // One worker only, so that the number always means the same change.
         let mut options = mirror::Options { threads: with(1).threads, ..deleting() };
         if let Ok(places) = std::env::var(PLACES) {
-            options = Told::of(&places.split(' ').collect::<Vec<_>>()).to(options);
+            options = FakeHints::of(&places.split(' ').collect::<Vec<_>>()).to(options);
         }
-        let outcome = try_to(folder.join("from"), folder.join("to"), &options);
+        let outcome = try_mirror(folder.join("from"), folder.join("to"), &options);
         println!("{:?}", outcome.problems);
         println!("\nchanges={} {}", changes(), outcome.failed);
     });

@@ -1,4 +1,4 @@
-//! What was not mirrored is in a number, and what is left out is named.
+//! The counts of entries that were not mirrored, and the names of entries left out.
 
 use std::fs;
 use std::path::Path;
@@ -6,11 +6,13 @@ use std::path::Path;
 use mirror::{Cause, LeftOut, Options, Reason};
 use testkit::{FileSystem, Mount, TreeBuilder, skipped};
 
-use crate::world::{assert_alike, deleting, globs, is_from_afar, part_of, run, try_to, usual};
+use crate::world::{
+    assert_alike, deleting, globs, is_between_hosts, run, temp_name_of, try_mirror, usual,
+};
 
-/// Directories that could not be made have names below them which are not there either.
+/// Names below a directory that could not be created are missing too.
 #[test]
-pub(crate) fn names_below_what_could_not_be_made_are_counted() {
+pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
     let small = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
         Ok(small) => small,
         Err(reason) => return skipped(&reason),
@@ -22,13 +24,13 @@ pub(crate) fn names_below_what_could_not_be_made_are_counted() {
         }
     }
     let place = tree.make_temp();
-    // The top directory, the destination, and one name more.
+    // Room for the top directory, the destination, and one more name.
     if let Err(reason) = small.remount("nr_inodes=3") {
         return skipped(&reason);
     }
     let to = small.path().join("to");
     for _ in 0..3 {
-        let outcome = try_to(place.path(), &to, &usual());
+        let outcome = try_mirror(place.path(), &to, &usual());
         let all = 1 + 8 * (1 + 1 + 20);
         assert_eq!(outcome.names, all, "{outcome:?}");
         let made = outcome.changes() - outcome.adjusted;
@@ -55,13 +57,13 @@ pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
     let place = tree.make_temp();
     let options = Options { include: globs(&["*.txt"]), ..usual() };
     for _ in 0..5 {
-        let outcome = try_to(place.join("from"), place.join("to"), &options);
+        let outcome = try_mirror(place.join("from"), place.join("to"), &options);
         assert_eq!((outcome.names, outcome.missing), (1 + 900, 900), "{outcome:?}");
         assert_eq!(outcome.failed, 1);
     }
 }
 
-/// Nothing is tried in vain that the next run sees as a change.
+/// A run must not leave a change behind that the next run undoes.
 #[test]
 pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
     let small = match Mount::new(FileSystem::Ext4, 16 << 20) {
@@ -73,9 +75,9 @@ pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
         tree = tree.seeded(format!("d{}/f{at}", at % 5), at, 700_000);
     }
     let (place, to) = (tree.make_temp(), small.path().join("to"));
-    // A file may fit later, as blocks that are free are free for others a little later; there is nothing else to do.
+    // A file may fit later, because freed blocks become available to others with a delay. The test can only try again.
     for _ in 0..6 {
-        let outcome = try_to(place.path(), &to, &usual());
+        let outcome = try_mirror(place.path(), &to, &usual());
         let copied = outcome.files + outcome.dirs;
         assert_eq!(outcome.changes(), copied, "{outcome:?}");
         assert!(outcome.failed > 10 && outcome.blocked[0] == outcome.failed, "{outcome:?}");
@@ -83,36 +85,39 @@ pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
 }
 
 #[test]
-pub(crate) fn what_is_left_out_is_named() {
+pub(crate) fn left_out_entries_are_named() {
     let place = TreeBuilder::new()
         .file("from/a", "a")
         .file("from/d/.lop-quarantine-1000/1/0", "in quarantine")
-        .file(format!("from/d/{}", part_of("x")), "half")
+        .file(format!("from/d/{}", temp_name_of("x")), "half")
         .file("to/.lop-quarantine-0/1/0", "of the destination")
         .make_temp();
     let from = place.join("from");
     let expected = [
         (LeftOut::Quarantine, b"d/.lop-quarantine-1000".to_vec()),
-        (LeftOut::Temporary, [b"d/", part_of("x").as_bytes()].concat()),
+        (LeftOut::Temporary, [b"d/", temp_name_of("x").as_bytes()].concat()),
     ];
     for _ in 0..2 {
         let outcome = run(&from, place.join("to"), &deleting());
-        let mut left = outcome.left.clone();
+        let mut left = outcome.left_out_paths.clone();
         left.sort();
         assert_eq!(left, expected, "{outcome:?}");
         assert_eq!((outcome.left_out, outcome.names), (2, 2), "{outcome:?}");
-        // What the destination keeps of its own is neither removed nor mixed with anything.
+        // Entries that belong to the destination alone are neither removed nor mixed with others.
         let kept = place.join("to/.lop-quarantine-0/1/0");
         assert_eq!(fs::read_to_string(kept).expect("there"), "of the destination");
         assert!(!place.join("to/d/.lop-quarantine-1000").exists());
     }
     let (from, inside) = (place.path(), place.join("to"));
     let outcome = run(from, &inside, &usual());
-    assert!(outcome.left.contains(&(LeftOut::Destination, b"to".to_vec())), "{outcome:?}");
+    assert!(
+        outcome.left_out_paths.contains(&(LeftOut::Destination, b"to".to_vec())),
+        "{outcome:?}"
+    );
 }
 
 #[test]
-pub(crate) fn what_the_kernel_makes_up_is_not_taken_for_files() {
+pub(crate) fn generated_files_of_the_kernel_are_not_copied() {
     let place = TreeBuilder::new().file("a", "a").dir("proc").make_temp();
     let mounted = match Mount::bind("/proc/sys", place.join("proc")) {
         Ok(mounted) => mounted,
@@ -121,22 +126,22 @@ pub(crate) fn what_the_kernel_makes_up_is_not_taken_for_files() {
     let to = testkit::TempTree::new();
     TreeBuilder::new().file("proc/kept", "k").make(to.path());
     let outcome = run(place.path(), to.path(), &deleting());
-    assert_eq!(outcome.left, [(LeftOut::Pseudo, b"proc".to_vec())], "{outcome:?}");
+    assert_eq!(outcome.left_out_paths, [(LeftOut::Pseudo, b"proc".to_vec())], "{outcome:?}");
     assert_eq!(outcome.names, 2);
     assert!(to.join("proc/kept").exists());
     drop(mounted);
-    // Of one that is named itself, what has no size cannot be had.
+    // If such a file is the source itself, its content cannot be copied, because it has no size.
     let from = Path::new("/proc/sys/kernel/random");
     if !from.join("boot_id").exists() {
         return skipped("there is no /proc/sys/kernel/random");
     }
-    let outcome = try_to(from, to.join("random"), &usual());
+    let outcome = try_mirror(from, to.join("random"), &usual());
     let is_made_up = |problem: &mirror::Problem| match &problem.reason {
         Reason::MadeUp => true,
-        Reason::Said { text, .. } => text.contains("made up"),
+        Reason::Remote { text, .. } => text.contains("generates"),
         _ => false,
     };
     assert!(outcome.failed > 0 && outcome.files == 0, "{outcome:?}");
-    assert!(outcome.problems.iter().any(is_made_up), "{}: {outcome:?}", is_from_afar());
+    assert!(outcome.problems.iter().any(is_made_up), "{}: {outcome:?}", is_between_hosts());
     assert!(!to.join("random/boot_id").exists());
 }

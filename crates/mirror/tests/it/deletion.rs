@@ -1,13 +1,15 @@
-//! What the source has not: removed when that was asked for, never more than was asked for.
+//! Extraneous entries are deleted if `--delete` is given, and never more than allowed.
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::faults::{Fault, inject};
-use mirror::{Options, Reason};
+use mirror::{Options, Reason, Roots};
+use runtime::{Progress, Stage};
 use testkit::{Compare, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped};
 
-use crate::world::{assert_alike, deleting, globs, part_of, run, try_to, usual};
+use crate::world::{assert_alike, deleting, globs, run, temp_name_of, try_mirror, usual};
 
 fn two() -> TempTree {
     TreeBuilder::new()
@@ -26,38 +28,67 @@ fn two() -> TempTree {
 pub(crate) fn nothing_is_removed_unless_asked_for() {
     let place = two();
     let outcome = run(place.join("from"), place.join("to"), &usual());
-    assert_eq!((outcome.removed, outcome.spared), (0, 0));
+    assert_eq!((outcome.removed, outcome.kept), (0, 0));
     for path in ["surplus", "d/surplus", "tree/x/y", "tree/z", "d/fifo"] {
         assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
     }
     let outcome = run(place.join("from"), place.join("to"), &deleting());
-    // Three names, and a directory with one in it and two names.
+    // Three names, and a directory that contains a directory with one name, and another name.
     assert_eq!(outcome.removed, 3 + 4);
     assert_alike(place.join("from"), place.join("to"));
 }
 
 #[test]
-pub(crate) fn more_than_was_allowed_is_not_removed_at_all() {
+pub(crate) fn nothing_is_removed_if_it_would_be_more_than_allowed() {
     let place = two();
     let at_most = |most| Options { max_delete: Some(most), ..deleting() };
     for most in [0, 3, 6] {
         let outcome = run(place.join("from"), place.join("to"), &at_most(most));
-        assert_eq!((outcome.removed, outcome.spared), (0, 4));
+        assert_eq!((outcome.removed, outcome.kept), (0, 4));
         assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
     }
     let outcome = run(place.join("from"), place.join("to"), &at_most(7));
-    assert_eq!((outcome.removed, outcome.spared), (7, 0));
+    assert_eq!((outcome.removed, outcome.kept), (7, 0));
     assert_alike(place.join("from"), place.join("to"));
 }
 
+/// A run counts entries before it deletes them, and removes leftovers of a killed run. The progress must show neither.
 #[test]
-pub(crate) fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
+fn progress_counts_removed_entries_once() {
+    let place = two();
+    let leftover = ".lop-part-17762fddd969a453925d65717ac3eea2-0123456789abcdef";
+    fs::create_dir_all(place.join("to").join(leftover).join("half")).expect("made");
+    let (options, progress) = (Options { max_delete: Some(7), ..deleting() }, Progress::default());
+    let roots = Roots::check(&place.join("from"), &place.join("to"), None, false).expect("checked");
+    let (outcome, ended) = mirror::mirror(&roots, &options, &progress, mirror::User::default());
+    ended.expect("not interrupted");
+    assert_eq!((outcome.removed, outcome.kept, outcome.failed), (7, 0, 0), "{outcome:?}");
+    assert!(!place.join("to").join(leftover).exists());
+    // `purge` counts the entries in a tree, without its top directory.
+    assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 6));
+    // The names are `a`, `d` and `d/b`.
+    assert_eq!(progress.files_done.load(Relaxed), 3);
+}
+
+/// The progress must not count entries that are too many and stay.
+#[test]
+fn progress_counts_nothing_that_stays() {
+    let place = two();
+    let (options, progress) = (Options { max_delete: Some(6), ..deleting() }, Progress::default());
+    let roots = Roots::check(&place.join("from"), &place.join("to"), None, false).expect("checked");
+    let (outcome, _) = mirror::mirror(&roots, &options, &progress, mirror::User::default());
+    assert_eq!((outcome.removed, outcome.kept), (0, 4));
+    assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 0));
+}
+
+#[test]
+pub(crate) fn a_source_with_nothing_to_mirror_empties_nothing() {
     let place = two();
     let exclude = globs(&["a", "d/"]);
     let options = Options { exclude, allow_empty: false, ..deleting() };
     let outcome = run(place.join("from"), place.join("to"), &options);
-    assert_eq!((outcome.removed, outcome.spared), (0, 2));
-    assert_eq!(outcome.spared_why, mirror::Spared::SourceEmpty);
+    assert_eq!((outcome.removed, outcome.kept), (0, 2));
+    assert_eq!(outcome.kept_why, mirror::Spared::SourceEmpty);
     assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
     run(place.join("from"), place.join("to"), &Options { allow_empty: true, ..options });
     assert!(!place.join("to/tree").exists() && place.join("to/a").exists());
@@ -71,9 +102,9 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
         fs::write(place.join("from/only-in-this-test"), "x").expect("written");
         fs::create_dir_all(place.join("from/bad-dir")).expect("made");
         inject(vec![fault.clone()]);
-        let outcome = try_to(place.join("from"), place.join("to"), &deleting());
+        let outcome = try_mirror(place.join("from"), place.join("to"), &deleting());
         inject(Vec::new());
-        assert_eq!((outcome.failed, outcome.removed, outcome.spared), (1, 0, 4), "{fault:?}");
+        assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 0, 4), "{fault:?}");
         assert!(matches!(outcome.problems[0].reason, Reason::Source { .. }));
         assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
         let _gone = fs::remove_file(place.join("to/only-in-this-test"));
@@ -83,7 +114,7 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
 }
 
 #[test]
-pub(crate) fn what_is_left_out_is_not_removed_either() {
+pub(crate) fn left_out_entries_are_not_removed_either() {
     let place = two();
     let options = Options { exclude: globs(&["surplus", "tree/x/"]), ..deleting() };
     fs::write(place.join("from/surplus"), "not mirrored").expect("written");
@@ -92,7 +123,7 @@ pub(crate) fn what_is_left_out_is_not_removed_either() {
     assert_eq!(fs::read_to_string(place.join("to/surplus")).expect("there"), "s");
     assert!(place.join("to/d/surplus").exists());
     assert!(before.get("fifo").is_some() && !place.join("to/d/fifo").exists());
-    // Also in a directory that the source does not have.
+    // The same holds in a directory that the source does not have.
     assert!(place.join("to/tree/x/y").exists(), "{outcome:?}");
     assert!(!place.join("to/tree/z").exists(), "{outcome:?}");
     let only = Options { include: globs(&["*.txt"]), ..deleting() };
@@ -112,29 +143,29 @@ pub(crate) fn what_is_left_out_is_not_removed_either() {
 }
 
 #[test]
-pub(crate) fn a_directory_gives_way_to_a_file_only_if_things_may_be_removed() {
+pub(crate) fn a_file_replaces_a_directory_only_with_delete() {
     let place = TreeBuilder::new()
         .file("from/name", "file")
         .hard_link("from/name", "from/other")
         .file("to/name/precious", "p")
         .make_temp();
-    let outcome = try_to(place.join("from"), place.join("to"), &usual());
+    let outcome = try_mirror(place.join("from"), place.join("to"), &usual());
     assert_eq!(outcome.failed, 1);
     assert!(matches!(outcome.problems[0].reason, Reason::Obstructed));
     assert!(place.join("to/name/precious").exists());
     let none = Options { max_delete: Some(1), ..deleting() };
-    let outcome = try_to(place.join("from"), place.join("to"), &none);
+    let outcome = try_mirror(place.join("from"), place.join("to"), &none);
     assert_eq!((outcome.failed, outcome.removed), (1, 0));
     assert!(place.join("to/name/precious").exists());
     run(place.join("from"), place.join("to"), &deleting());
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Mirrors in a dry run and in earnest; returns why the one name failed, which has to be alike.
+/// Mirrors in a dry run and in earnest. Returns why the one name failed, which must be the same reason.
 fn why_it_failed(place: &TempTree, options: &Options) -> Reason {
     let run = |dry_run| {
         let options = Options { dry_run, ..options.clone() };
-        try_to(place.join("from"), place.join("to"), &options)
+        try_mirror(place.join("from"), place.join("to"), &options)
     };
     let [dry, mut outcome] = [true, false].map(run);
     assert_eq!((dry.failed, outcome.failed), (1, 1), "{dry:?} {outcome:?}");
@@ -144,7 +175,7 @@ fn why_it_failed(place: &TempTree, options: &Options) -> Reason {
 }
 
 #[test]
-pub(crate) fn a_directory_with_something_that_is_left_out_gives_way_to_nothing() {
+pub(crate) fn a_directory_with_left_out_entries_is_not_replaced() {
     for (pattern, goes) in [("keep", true), ("name/", false), ("name/sub", true)] {
         let place = TreeBuilder::new()
             .file("from/name", "file")
@@ -164,7 +195,7 @@ pub(crate) fn a_directory_with_something_that_is_left_out_gives_way_to_nothing()
 }
 
 #[test]
-pub(crate) fn what_is_left_out_gives_way_to_no_directory() {
+pub(crate) fn a_left_out_entry_is_not_replaced_by_a_directory() {
     let place = TreeBuilder::new()
         .file("from/name/a.txt", "a")
         .file("from/name/deep/b.txt", "b")
@@ -174,14 +205,14 @@ pub(crate) fn what_is_left_out_gives_way_to_no_directory() {
     let reason = why_it_failed(&place, &options);
     assert!(matches!(reason, Reason::Excluded), "{reason}");
     assert_eq!(fs::read_to_string(place.join("to/name")).expect("there"), "precious");
-    let outcome = try_to(place.join("from"), place.join("to"), &options);
+    let outcome = try_mirror(place.join("from"), place.join("to"), &options);
     assert_eq!((outcome.names, outcome.missing), (4, 3));
     run(place.join("from"), place.join("to"), &usual());
     assert_alike(place.join("from"), place.join("to"));
 }
 
 #[test]
-pub(crate) fn files_in_quarantine_give_way_to_nothing() {
+pub(crate) fn a_quarantine_directory_is_not_replaced() {
     let place = TreeBuilder::new()
         .file("from/.lop-quarantine-0", "file")
         .file("to/.lop-quarantine-0/1/0", "last")
@@ -192,7 +223,7 @@ pub(crate) fn files_in_quarantine_give_way_to_nothing() {
 }
 
 #[test]
-pub(crate) fn what_is_mounted_in_the_destination_is_not_emptied() {
+pub(crate) fn a_mount_in_the_destination_is_not_emptied() {
     if !is_root() {
         return skipped("directories can be mounted by root only");
     }
@@ -205,7 +236,7 @@ pub(crate) fn what_is_mounted_in_the_destination_is_not_emptied() {
         Err(reason) => return skipped(&reason),
     };
     let before = Snapshot::of(place.join("elsewhere"));
-    let outcome = try_to(place.join("from"), place.join("to"), &deleting());
+    let outcome = try_mirror(place.join("from"), place.join("to"), &deleting());
     assert_eq!(outcome.failed, 1, "{:?}", outcome.problems);
     assert_same(&before, &Snapshot::of(place.join("elsewhere")), Compare::ALL);
     drop(mounted);
@@ -214,13 +245,13 @@ pub(crate) fn what_is_mounted_in_the_destination_is_not_emptied() {
 }
 
 #[test]
-pub(crate) fn what_a_killed_run_left_goes_and_what_only_looks_like_it_stays() {
+pub(crate) fn leftovers_of_a_killed_run_are_removed_and_lookalikes_stay() {
     let place = two();
-    let left = [format!("to/{}", part_of("gone")), format!("to/d/{}", part_of("gone"))];
+    let left = [format!("to/{}", temp_name_of("gone")), format!("to/d/{}", temp_name_of("gone"))];
     fs::write(place.join(&left[0]), "half").expect("written");
     fs::create_dir(place.join(&left[1])).expect("made");
     fs::write(place.join(&left[1]).join("in"), "half").expect("written");
-    let part = part_of("gone");
+    let part = temp_name_of("gone");
     let looks = [&format!("to/{}", &part[1..]), "to/.lop-part-0123", &format!("to/d/{part}0")];
     for name in looks {
         fs::write(place.join(name), "kept").expect("written");

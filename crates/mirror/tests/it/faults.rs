@@ -1,5 +1,5 @@
-//! Runs that are killed, and calls that fail, at every change: what has a name is whole, and the next run
-//! brings all to an end.
+//! Runs that are killed, and system calls that fail, at every change. Every name is a whole file, and the next run
+//! completes the mirror.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use testkit::{Snapshot, TempTree, TreeBuilder};
 use crate::child::run as run_child;
 use crate::world::{assert_alike, deleting, run};
 
-/// A source with something of each kind, and a destination that is something else.
+/// Creates a source with an entry of each kind, and a destination that differs everywhere.
 fn make(place: &TempTree) {
     let (from, to) = (place.join("from"), place.join("to"));
     let source = TreeBuilder::new()
@@ -44,7 +44,7 @@ fn make(place: &TempTree) {
         .make(&to);
 }
 
-/// Asserts that each regular file at the destination is what it was, or what it is to be.
+/// Asserts that each regular file at the destination has its old content or its new one.
 pub(crate) fn all_are_whole(place: &TempTree, before: &Snapshot, account: &str) {
     let (from, to) = (Snapshot::of(place.join("from")), Snapshot::of(place.join("to")));
     for (path, entry) in &to.entries {
@@ -57,7 +57,7 @@ pub(crate) fn all_are_whole(place: &TempTree, before: &Snapshot, account: &str) 
     }
 }
 
-pub(crate) fn no_parts_are_left(root: &Path) {
+pub(crate) fn no_temporary_names_are_left(root: &Path) {
     let left = |path: &Vec<u8>| path.windows(10).any(|name| name == b".lop-part-");
     let all = Snapshot::of(root);
     assert!(!all.entries.keys().any(left), "{:?}", all.entries.keys());
@@ -74,10 +74,10 @@ fn at_every_change(blow: Blow) -> u64 {
             assert!(failed > 0 || is_harmless(&place), "{}", ended.account);
         }
         run(place.join("from"), place.join("to"), &deleting());
-        // Links between what had to wait for a directory to go are made by the run after that.
+        // Names that had to wait for the removal of a directory are only linked by the run after that.
         run(place.join("from"), place.join("to"), &deleting());
         assert_alike(place.join("from"), place.join("to"));
-        no_parts_are_left(&place.join("to"));
+        no_temporary_names_are_left(&place.join("to"));
         if ended.done.is_some_and(|(changes, _)| changes <= number) {
             return number;
         }
@@ -85,7 +85,7 @@ fn at_every_change(blow: Blow) -> u64 {
     0
 }
 
-/// Returns whether the trees are alike although a change failed: it was one that is tried in another way.
+/// Returns whether the trees are equal although a change failed, because the run then tries another way.
 fn is_harmless(place: &TempTree) -> bool {
     let (from, to) = (Snapshot::of(place.join("from")), Snapshot::of(place.join("to")));
     from.diff(&to, testkit::Compare::ALL).is_empty()
@@ -118,7 +118,7 @@ pub(crate) fn a_new_tree_killed_at_every_change() {
         all_are_whole(&place, &before, &ended.account);
         run(place.join("from"), place.join("to"), &deleting());
         assert_alike(place.join("from"), place.join("to"));
-        no_parts_are_left(&place.join("to"));
+        no_temporary_names_are_left(&place.join("to"));
         points = number;
         if ended.done.is_some() {
             break;

@@ -1,4 +1,4 @@
-//! The other side says what it must not: whatever that is, it ends, and nothing outside is touched.
+//! The other side sends what it must not. The run ends in any case, and touches nothing outside of the trees.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,13 +19,13 @@ use wire::{
     Outgoing, Record, Summary, decode,
 };
 
-use crate::told::Told;
+use crate::hints::FakeHints;
 use crate::world::{deleting, with};
 
-/// How long conversations are tried.
+/// How long random conversations are tried.
 const BUDGET: Duration = Duration::from_secs(6);
 
-/// How long an answer waits for its question where there may be none.
+/// How long an answer waits for a request that may never be made.
 const SHORT: Duration = Duration::from_millis(50);
 
 fn pipe() -> (File, File) {
@@ -36,7 +36,7 @@ fn pipe() -> (File, File) {
 fn one() -> Options {
     let place = TreeBuilder::new().seeded("twice", 8, 40_000).make_temp();
     let bytes = std::fs::read(place.join("twice")).expect("read");
-    let told = Told::of(&["two/a", "0/large too", "../outside/kept"]);
+    let told = FakeHints::of(&["two/a", "0/large too", "../outside/kept"]);
     let told = told.with_digest(b"two/a", &bytes, "two/b").with_digest(b"two/b", &bytes, "two/a");
     told.to(Options { threads: with(1).threads, ..deleting() })
 }
@@ -58,7 +58,7 @@ fn tree() -> TreeBuilder {
         .dir("empty")
 }
 
-/// Does something that must not take long.
+/// Runs `act`, which must not take long.
 fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, waits) = mpsc::channel();
     let thread = thread::spawn(move || {
@@ -69,16 +69,16 @@ fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'stat
     result.unwrap_or_else(|_| panic!("{what}: it did not end"))
 }
 
-/// Returns the messages, each with its head, that a sender says to an honest receiver.
+/// Returns the messages, each with its header, that a correct sender sends to a correct receiver.
 fn said(place: &TempTree) -> Vec<Vec<u8>> {
     let source = Source::open(&place.join("from")).expect("there");
-    let roots = Roots::of_far(&place.join("honest"), None, false).expect("made");
+    let roots = Roots::for_remote_source(&place.join("honest"), None, false).expect("made");
     let ((asks, to_sender), (says, heard), (again, to_receiver)) = (pipe(), pipe(), pipe());
     let bytes = thread::scope(|scope| {
         scope.spawn(move || {
             let (out, progress, mut asks) =
                 (Outgoing::new(heard), Progress::default(), Incoming::new(asks));
-            mirror::send(&source, None, &one(), &progress, (&mut asks, &out)).expect("sent");
+            mirror::send(&source, None, &one(), &progress, &mut asks, &out).expect("sent");
         });
         let listener = scope.spawn(move || {
             let (mut all, mut some) = (Vec::new(), vec![0; 65_536]);
@@ -96,7 +96,8 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
             &one(),
             &Progress::default(),
             mirror::User::default(),
-            (&mut again, &out),
+            &mut again,
+            &out,
         );
         ended.expect("received");
         listener.join().expect("no panic")
@@ -111,12 +112,12 @@ fn said(place: &TempTree) -> Vec<Vec<u8>> {
     messages
 }
 
-/// Returns a number below `sides`, which is not 0.
+/// Returns a number below `sides`, which must not be 0.
 fn any(dice: &mut Dice, sides: usize) -> usize {
     usize::try_from(dice.below(sides as u64)).expect("it is small")
 }
 
-/// Changes a conversation somewhere.
+/// Changes a conversation at a random place.
 fn spoil(messages: &mut Vec<Vec<u8>>, dice: &mut Dice) {
     let at = any(dice, messages.len());
     match dice.below(8) {
@@ -133,7 +134,7 @@ fn spoil(messages: &mut Vec<Vec<u8>>, dice: &mut Dice) {
             set_length(message);
         }
         5 => {
-            // A number that is as large as can be.
+            // A number as large as possible.
             let message = &mut messages[at];
             let place = 4 + any(dice, message.len() - 3);
             let huge = [255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
@@ -155,7 +156,7 @@ fn set_length(message: &mut [u8]) {
     message[..4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Says these to a receiver; what answers a request not before that was made, unless that takes too long.
+/// Sends these messages to a receiver. An answer is held back until its request was made, but not for too long.
 fn replay(
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
@@ -170,9 +171,9 @@ fn replay_with(
     messages: impl Iterator<Item = Vec<u8>> + Send,
     patience: Duration,
 ) -> Result<(), Broken> {
-    let roots = Roots::of_far(to, None, false).expect("made");
+    let roots = Roots::for_remote_source(to, None, false).expect("made");
     let (asks, to_sender) = pipe();
-    // Threads have copies of descriptors, by which a pipe would stay open.
+    // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
     let (says, mut to_receiver) = UnixStream::pair().expect("there are sockets");
     let asked = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&asked);
@@ -210,7 +211,7 @@ fn replay_with(
         let mut says = Incoming::new(OwnedFd::from(says).into());
         let progress = Progress::default();
         let (_, ended) =
-            mirror::receive(&roots, options, &progress, mirror::User::default(), (&mut says, &out));
+            mirror::receive(&roots, options, &progress, mirror::User::default(), &mut says, &out);
         drop(says);
         ended
     });
@@ -220,7 +221,7 @@ fn replay_with(
 }
 
 #[test]
-fn a_sender_that_says_anything_changes_nothing_elsewhere() {
+fn an_arbitrary_sender_changes_nothing_elsewhere() {
     let place = TempTree::new();
     tree().make(place.join("from"));
     TreeBuilder::new().file("outside/kept", "k").make(place.path());
@@ -253,7 +254,7 @@ fn a_sender_that_says_anything_changes_nothing_elsewhere() {
 }
 
 #[test]
-fn a_sender_that_says_too_much_is_not_heard_any_more() {
+fn a_sender_that_sends_too_much_is_cut_off() {
     let meta = Meta { mode: 0o040_755, ..Meta::default() };
     let value = vec![7; 60_000];
     let xattrs = vec![(&b"user.x"[..], &value[..])];
@@ -269,20 +270,20 @@ fn a_sender_that_says_too_much_is_not_heard_any_more() {
     let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, Broken> + Sync); 6] =
         [&enter, &failed, &left, &closed, &again, &closed_again];
     for (number, message) in ways.into_iter().enumerate() {
-        // Directories that were never listed, until nobody hears of more: of 100,000 there would be 6 GB.
+        // Sends directories that were never listed until the receiver refuses more. 100,000 of them would take 6 GB.
         let messages = (1..100_000).map(|dir| {
             let message = message(dir).expect("it is encoded");
             let length = u32::try_from(message.len()).expect("it is short");
             [&length.to_le_bytes()[..], &message].concat()
         });
         let to = place.join(number.to_string());
-        // Not all at once in memory either.
+        // The receiver may not keep all of them in memory either.
         let ended = replay(&to, messages, SHORT);
         assert!(matches!(ended, Err(Broken::Nonsense(_))), "{ended:?}");
     }
 }
 
-/// What a sender of other patterns lists.
+/// Returns what a sender with other patterns lists.
 fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
     let facts = |mode| Facts { meta: meta(mode, 0), xattrs: Vec::new(), partial: false };
@@ -306,7 +307,7 @@ fn framed(message: &FromSender<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
+fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
     let globs = |text: &str| walk::Globs::new(&[text.to_string()]).expect("a pattern");
     for (name, is_dir, taken) in [
         (&b"secret"[..], false, false),
@@ -321,7 +322,7 @@ fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
         let made = to.join(std::str::from_utf8(name).expect("text"));
         let messages: Vec<_> = listed(name, is_dir).iter().map(framed).collect();
         let last = messages.len() - 1;
-        // The end comes when there was time for what was listed.
+        // The end is sent after there was time to process the listing.
         let messages = messages.into_iter().enumerate().map(|(number, message)| {
             let end = Instant::now() + if taken { PATIENCE } else { 10 * SHORT };
             while number == last && Instant::now() < end && !(taken && made.exists()) {
@@ -336,9 +337,9 @@ fn what_is_left_out_is_not_taken_from_a_sender_that_does_not_leave_it_out() {
     }
 }
 
-/// That is not hostile: the file changed just then.
+/// A correct sender may do this too, if the file changes at that moment.
 #[test]
-fn a_file_that_was_alike_and_is_not_any_more_is_taken_as_it_is() {
+fn a_file_that_changed_after_it_was_found_equal_is_copied_as_it_is() {
     let place = TreeBuilder::new().seeded("to/two/a", 8, 40_000).make_temp();
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
     let facts = |mode, size| Facts { meta: meta(mode, size), xattrs: Vec::new(), partial: false };
@@ -366,7 +367,7 @@ fn a_file_that_was_alike_and_is_not_any_more_is_taken_as_it_is() {
 }
 
 #[test]
-fn a_receiver_that_says_anything_gets_nothing_from_elsewhere() {
+fn an_arbitrary_receiver_gets_nothing_from_elsewhere() {
     let place = TempTree::new();
     tree().make(place.join("from"));
     std::fs::write(place.join("outside"), "a secret of somebody else").expect("written");
@@ -380,7 +381,7 @@ fn a_receiver_that_says_anything_gets_nothing_from_elsewhere() {
     }
 }
 
-/// Asks a sender for things that are there and things that are not; returns all that it says.
+/// Sends a sender requests for entries that exist and entries that do not; returns everything it sends.
 fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
     let source = Source::open(from).expect("there");
     let (mut says, heard) = pipe();
@@ -389,7 +390,7 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
     let sender = thread::spawn(move || {
         let (out, progress, mut asks) =
             (Outgoing::new(heard), Progress::default(), Incoming::new(OwnedFd::from(asks).into()));
-        mirror::send(&source, None, &one(), &progress, (&mut asks, &out))
+        mirror::send(&source, None, &one(), &progress, &mut asks, &out)
     });
     let listener = thread::spawn(move || {
         let mut all = Vec::new();

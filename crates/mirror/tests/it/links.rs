@@ -1,4 +1,4 @@
-//! Hard links: every name of a file, none of another.
+//! Hard links: a file keeps all of its names, and gets no name of another file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use mirror::{Options, Reason};
 use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, is_root, skipped};
 
-use crate::world::{Ends, Way, assert_alike, deleting, run, try_to, usual, with};
+use crate::world::{Ends, Variant, assert_alike, deleting, run, try_mirror, usual, with};
 
 #[test]
-pub(crate) fn names_of_one_file_are_found_by_several_at_once() {
+pub(crate) fn several_workers_find_names_of_one_file_at_once() {
     for threads in [1, 4, 8] {
         let place = TempTree::new();
         let from = place.join("from");
@@ -58,16 +58,16 @@ pub(crate) fn more_names_than_a_file_can_have() {
     for threads in [1, 4] {
         let to = ext4.path().join(format!("to {threads}"));
         let outcome = run(tmpfs.path(), &to, &with(threads));
-        assert_eq!((outcome.files, outcome.split), (2, 1));
+        assert_eq!((outcome.files, outcome.link_limit_copies), (2, 1));
         let inodes = inodes(&to);
         assert_eq!(inodes.len(), 2);
         assert_eq!(inodes.values().map(BTreeSet::len).sum::<usize>(), names);
         // Several threads may see the first two names of the other copy at the same time.
         for threads in [1, 4, 4, 4, 4, 4, 4, 4, 4] {
             let again = run(tmpfs.path(), &to, &with(threads));
-            assert_eq!((again.changes(), again.split), (0, 0));
+            assert_eq!((again.changes(), again.link_limit_copies), (0, 0));
         }
-        // A copy that has lost its content, which only the bytes tell.
+        // A copy that has lost its content, which only reading it reveals.
         let fewer = inodes.values().min_by_key(|names| names.len()).and_then(BTreeSet::first);
         let damaged = fewer.expect("there are two");
         let time = damaged.metadata().and_then(|stat| stat.modified()).expect("there");
@@ -100,10 +100,9 @@ fn inodes(root: &Path) -> BTreeMap<u64, BTreeSet<std::path::PathBuf>> {
     inodes
 }
 
-/// A file system gives the number of a file that is gone to the next one: whoever goes by numbers has to
-/// see that.
+/// File systems reuse the inode number of a removed file, so the number alone does not identify a file.
 #[test]
-pub(crate) fn a_number_that_is_used_again_is_another_file() {
+pub(crate) fn a_reused_inode_number_is_another_file() {
     if !is_root() {
         return skipped("file systems can be mounted by root only");
     }
@@ -148,7 +147,7 @@ pub(crate) fn a_number_that_is_used_again_is_another_file() {
         while start.elapsed() < Duration::from_secs(3) || !is_enough(round) {
             assert!(start.elapsed() < PATIENCE, "{round} rounds, {reused:?}");
             let to = ext4.path().join("to");
-            let outcome = try_to(&from, &to, &with(1 + round % 3));
+            let outcome = try_mirror(&from, &to, &with(1 + round % 3));
             for problem in &outcome.problems {
                 assert!(matches!(problem.reason, mirror::Reason::Changed), "{problem:?}");
             }
@@ -166,7 +165,7 @@ pub(crate) fn a_number_that_is_used_again_is_another_file() {
 }
 
 #[test]
-pub(crate) fn links_that_lead_out_of_the_tree_are_no_more() {
+pub(crate) fn links_that_lead_out_of_the_tree_are_cut() {
     let place = TreeBuilder::new()
         .hard_links("x", &["from/a", "outside/a"])
         .hard_links("y", &["from/b", "outside/b", "from/c"])
@@ -177,9 +176,9 @@ pub(crate) fn links_that_lead_out_of_the_tree_are_no_more() {
     assert_eq!(run(place.join("from"), place.join("to"), &deleting()).changes(), 0);
 }
 
-/// A name is another file by the time that its content is read: names of the first are not linked to that.
+/// A name has become another file by the time its content is read. The names of the first file are not linked to it.
 #[test]
-pub(crate) fn who_becomes_another_file_takes_no_other_names_along() {
+pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
     let place = TempTree::new();
     let from = place.join("from");
     let mut tree = TreeBuilder::new();
@@ -192,10 +191,10 @@ pub(crate) fn who_becomes_another_file_takes_no_other_names_along() {
     let swap = |to: &str, i: u32| {
         fs::hard_link(from.join(format!("{to}/{i}")), from.join("new")).expect("linked");
         fs::rename(from.join("new"), from.join(format!("a/{i}"))).expect("renamed");
-        // To rename one name of a file to another leaves both.
+        // Renaming one name of a file over another leaves both names.
         let _gone = fs::remove_file(from.join("new"));
     };
-    let way = Way::now();
+    let way = Variant::now();
     thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Relaxed) {
@@ -206,7 +205,7 @@ pub(crate) fn who_becomes_another_file_takes_no_other_names_along() {
         let ends = Ends(&done);
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(3) {
-            let outcome = try_to(&from, place.join("to"), &usual());
+            let outcome = try_mirror(&from, place.join("to"), &usual());
             for problem in &outcome.problems {
                 assert!(matches!(problem.reason, Reason::Changed), "{way:?} {problem:?}");
             }

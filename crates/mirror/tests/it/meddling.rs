@@ -1,4 +1,4 @@
-//! Others at work in both trees: somebody who swaps things for links that lead out of them.
+//! Attackers at work in both trees, who swap entries for links that lead out of them.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use testkit::{
     AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder, assert_same,
 };
 
-use crate::world::{Ends, deleting, try_to, with};
+use crate::world::{Ends, deleting, try_mirror, with};
 
-/// How long the attacks go on together.
+/// How long all attacks together take.
 const BUDGET: Duration = Duration::from_secs(8);
 
 fn tree(seed: u64) -> TreeBuilder {
@@ -22,7 +22,7 @@ fn tree(seed: u64) -> TreeBuilder {
     tree
 }
 
-/// What is outside has contents of its own, which are nowhere in the trees.
+/// Creates files outside of the trees, with contents that occur nowhere in the trees.
 fn outside(place: &TempTree) {
     let mut tree = TreeBuilder::new();
     for i in 0..20u64 {
@@ -32,7 +32,7 @@ fn outside(place: &TempTree) {
 }
 
 #[test]
-pub(crate) fn who_swaps_things_for_links_gains_nothing() {
+pub(crate) fn an_attacker_who_swaps_entries_for_links_gains_nothing() {
     let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
     let is_enough = |swaps, links| swaps > 500 && links > 50;
     while start.elapsed() < BUDGET || rounds < 8 || !is_enough(swaps, links) {
@@ -50,7 +50,7 @@ pub(crate) fn who_swaps_things_for_links_gains_nothing() {
             let bait_at = attacker.bait();
             let options = mirror::Options { threads: with(2).threads, ..deleting() };
             for _ in 0..3 {
-                let _outcome = try_to(&from, &to, &options);
+                let _outcome = try_mirror(&from, &to, &options);
             }
             let did = attacker.stop();
             swaps += did.total();
@@ -61,8 +61,8 @@ pub(crate) fn who_swaps_things_for_links_gains_nothing() {
     }
 }
 
-/// Whoever can swap a name of the source for a link does not get to see what it leads to: a name that has
-/// the content of something outside would be that.
+/// An attacker who can swap a name of the source for a link must not see what the link leads to. A name with the
+/// content of an outside file would reveal it.
 #[test]
 pub(crate) fn nothing_outside_is_read() {
     let place = TempTree::new();
@@ -92,7 +92,7 @@ pub(crate) fn nothing_outside_is_read() {
         let start = Instant::now();
         let mut rounds = 0;
         while start.elapsed() < Duration::from_secs(4) || rounds < 20 {
-            let _outcome = try_to(&from, &to, &with(2));
+            let _outcome = try_mirror(&from, &to, &with(2));
             let copied = Snapshot::of(&to);
             let secret = Snapshot::of(&bait).contents();
             assert!(copied.contents().is_disjoint(&secret));

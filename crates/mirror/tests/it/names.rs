@@ -1,4 +1,4 @@
-//! Temporary names, which nobody else may have, and names that the destination takes for others.
+//! Temporary names, which nobody else may have, and names that the destination takes for other names.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -13,13 +13,15 @@ use runtime::Throttle;
 use testkit::{FileSystem, Mount, Snapshot, TempTree, TreeBuilder, skipped};
 use walk::Globs;
 
-use crate::world::{Ends, assert_alike, deleting, part_of, parts_in, run, try_to, usual, with};
+use crate::world::{
+    Ends, assert_alike, deleting, run, temp_name_of, temp_names_in, try_mirror, usual, with,
+};
 
-/// These have one FNV-1a of 64 bits.
+/// These names have the same FNV-1a hash of 64 bits.
 const COLLIDING: [&str; 2] = ["8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ"];
 
 #[test]
-pub(crate) fn names_that_were_made_to_collide_are_kept_apart() {
+pub(crate) fn names_chosen_to_collide_are_kept_apart() {
     let mut tree = TreeBuilder::new().dir("to");
     for (at, name) in COLLIDING.into_iter().enumerate() {
         for number in 0..50 {
@@ -31,7 +33,7 @@ pub(crate) fn names_that_were_made_to_collide_are_kept_apart() {
         run(place.join("from"), place.join("to"), &with(2 + round % 3));
         assert_alike(place.join("from"), place.join("to"));
     }
-    // Files, of one size and time, which take the place of others.
+    // Files of the same size and time, which replace others.
     let mut tree = TreeBuilder::new();
     for (at, name) in COLLIDING.into_iter().enumerate() {
         tree =
@@ -55,7 +57,7 @@ fn nested() -> TempTree {
 }
 
 #[test]
-fn destinations_that_lie_in_each_other_are_not_mirrored_to_at_the_same_time() {
+fn nested_destinations_are_not_mirrored_to_at_the_same_time() {
     let place = nested();
     let at = |to: &str| Roots::check(&place.join("from"), &place.join(to), None, false);
     let outer = at("to").expect("nobody else is at work");
@@ -75,24 +77,24 @@ fn destinations_that_lie_in_each_other_are_not_mirrored_to_at_the_same_time() {
     }
     drop((inner, beside));
     assert!(at("to").is_ok());
-    // What changes nothing is in nobody's way.
+    // A dry run changes nothing, so it may run at the same time.
     let _outer = at("to").expect("nobody else is at work");
     assert!(Roots::check(&place.join("from"), &place.join("to/5"), None, true).is_ok());
 }
 
-/// A run whose destination is below a directory that its user cannot read is not seen from above.
+/// A run whose destination is below a directory that it cannot read is not noticed by a run to a directory above.
 #[test]
-pub(crate) fn what_a_run_that_was_not_seen_has_at_hand_is_left_to_it() {
+pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
     let place = TreeBuilder::new()
         .seeded("from/5/new/big", 1, 3 << 20)
         .seeded("from/5/big", 2, 3 << 20)
         .dir("to/5")
         .make_temp();
-    let (new, big) = (place.join("to/5").join(part_of("new")), part_of("big"));
+    let (new, big) = (place.join("to/5").join(temp_name_of("new")), temp_name_of("big"));
     TreeBuilder::new().file("in", "somebody's").make(&new);
     let half = fs::read(place.join("from/5/big")).expect("read")[..2 << 20].to_vec();
     fs::write(place.join("to/5").join(&big), half).expect("written");
-    let parts = || parts_in(place.join("to/5")).len();
+    let parts = || temp_names_in(place.join("to/5")).len();
     let other = Dir::open(&place.join("to/5")).expect("there");
     other.mark(Mark::Destination).expect("marked");
     run(place.join("from"), place.join("to"), &usual());
@@ -103,15 +105,15 @@ pub(crate) fn what_a_run_that_was_not_seen_has_at_hand_is_left_to_it() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Where others may make directories they could have one filled that is theirs.
+/// In a directory where everybody can create entries, another user could have a directory filled that this user owns.
 #[test]
-pub(crate) fn a_directory_of_somebody_else_is_not_gone_on_with() {
+pub(crate) fn an_unfinished_directory_of_another_user_is_not_adopted() {
     if !testkit::is_root() {
         return skipped("only root gives directories away");
     }
     let tree = TreeBuilder::new().file("from/new/a", "a").dir("to").mode("to", 0o1777);
     let place = tree.make_temp();
-    let theirs = place.join("to").join(part_of("new"));
+    let theirs = place.join("to").join(temp_name_of("new"));
     TreeBuilder::new().file("planted", "p").make(&theirs);
     std::os::unix::fs::chown(&theirs, Some(4711), Some(4711)).expect("given away");
     run(place.join("from"), place.join("to"), &usual());
@@ -120,7 +122,7 @@ pub(crate) fn a_directory_of_somebody_else_is_not_gone_on_with() {
 }
 
 #[test]
-pub(crate) fn what_was_put_in_the_place_of_a_temporary_file_does_not_get_its_name() {
+pub(crate) fn an_entry_put_in_place_of_a_temporary_file_does_not_get_its_name() {
     let place = TreeBuilder::new()
         .seeded("from/a", 1, 2 << 20)
         .file("to/a", "old")
@@ -131,14 +133,14 @@ pub(crate) fn what_was_put_in_the_place_of_a_temporary_file_does_not_get_its_nam
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Relaxed) {
-                if let Some(part) = parts_in(place.join("to")).first() {
+                if let Some(part) = temp_names_in(place.join("to")).first() {
                     let _moved = fs::rename(place.join("theirs"), part);
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
         let _ends = Ends(&done);
-        try_to(place.join("from"), place.join("to"), &Options { bandwidth: rate, ..usual() })
+        try_mirror(place.join("from"), place.join("to"), &Options { bandwidth: rate, ..usual() })
     });
     assert_eq!(outcome.failed, 1, "{:?}", outcome.problems);
     assert!(matches!(outcome.problems[0].reason, Reason::Displaced), "{:?}", outcome.problems);
@@ -157,16 +159,16 @@ fn path_of(bytes: &[u8]) -> &Path {
     Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
 }
 
-/// As [`deleting`], but for the names that FUSE gives to files which are removed while they are open: they come and go
-/// behind lop's back.
+/// Returns the options of [`deleting`] without the names that FUSE gives to files that are removed while they are open:
+/// they come and go at any time.
 fn deleting_but_hidden() -> Options {
     let exclude = Globs::new(&[".fuse_hidden*".into()]).expect("a pattern");
     Options { exclude, ..deleting() }
 }
 
-/// One of two names that differ in capitals is there, again and again, and the other one is a failure.
+/// One of two names that differ only in case exists after each run, and the other one fails.
 #[test]
-pub(crate) fn where_capitals_do_not_count_no_name_takes_the_place_of_another() {
+pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
     let there = match Mount::new(FileSystem::ExFat, 0) {
         Ok(there) => there,
         Err(reason) => return skipped(&reason),
@@ -184,11 +186,11 @@ pub(crate) fn where_capitals_do_not_count_no_name_takes_the_place_of_another() {
     let to = there.path().join("to");
     let mut before = Vec::new();
     for round in 0..3 {
-        let outcome = try_to(place.path(), &to, &deleting_but_hidden());
+        let outcome = try_mirror(place.path(), &to, &deleting_but_hidden());
         assert_eq!(outcome.failed, 4, "{round}: {:?}", outcome.problems);
         let clashes = |problem: &&mirror::Problem| match &problem.reason {
             Reason::Spelling { .. } => true,
-            Reason::Said { text, .. } => text.contains("does not tell"),
+            Reason::Remote { text, .. } => text.contains("takes this name for"),
             _ => false,
         };
         let told = outcome.problems.iter().filter(clashes).count();
@@ -203,9 +205,9 @@ pub(crate) fn where_capitals_do_not_count_no_name_takes_the_place_of_another() {
     }
 }
 
-/// What is there under another spelling stays, and nothing is put in its place.
+/// The entry with another spelling stays, and nothing replaces it.
 #[test]
-pub(crate) fn a_name_that_was_spelled_otherwise_is_not_removed() {
+pub(crate) fn a_name_in_another_spelling_is_not_removed() {
     let there = match Mount::new(FileSystem::ExFat, 0) {
         Ok(there) => there,
         Err(reason) => return skipped(&reason),
@@ -214,7 +216,7 @@ pub(crate) fn a_name_that_was_spelled_otherwise_is_not_removed() {
     let to = there.path().join("to");
     TreeBuilder::new().file("README", "old").file("DIR/a", "old").make(&to);
     for _ in 0..2 {
-        let outcome = try_to(place.path(), &to, &deleting_but_hidden());
+        let outcome = try_mirror(place.path(), &to, &deleting_but_hidden());
         assert_eq!((outcome.failed, outcome.removed), (2, 0), "{:?}", outcome.problems);
         assert_eq!(contents(&to), [b"old", b"old"]);
     }

@@ -1,26 +1,26 @@
-//! What can be asked for.
+//! The options of a run.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mirror::{Options, Refusal, Roots, What};
+use mirror::{Action, Options, Refusal, Roots};
 use runtime::Throttle;
 use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_same, is_root, skipped,
 };
 
 use crate::whole::set_time;
-use crate::world::{assert_alike, deleting, everything, run, tell, usual};
+use crate::world::{assert_alike, deleting, everything, mirror_reporting, run, usual};
 
-/// Mirrors, and returns what was told, in order of paths.
+/// Mirrors, and returns the reported changes in the order of their paths.
 fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
-    let (outcome, changes) = crate::world::tell(from, to, None, options);
+    let (outcome, changes) = crate::world::mirror_reporting(from, to, None, options);
     assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
     let line = |change: &mirror::Change| {
         let to = change.to.as_deref().map(|to| to.escape_ascii().to_string());
-        format!("{} {:?} {to:?}", change.path.escape_ascii(), change.what)
+        format!("{} {:?} {to:?}", change.path.escape_ascii(), change.action)
     };
     let mut all: Vec<String> = changes.iter().map(line).collect();
     all.sort();
@@ -28,7 +28,7 @@ fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<
 }
 
 #[test]
-pub(crate) fn a_dry_run_tells_what_a_run_does_and_changes_nothing() {
+pub(crate) fn a_dry_run_reports_what_a_run_does_and_changes_nothing() {
     let place = TempTree::new();
     let (from, to) = (place.join("from"), place.join("to"));
     everything().make(&from);
@@ -51,7 +51,7 @@ pub(crate) fn a_dry_run_tells_what_a_run_does_and_changes_nothing() {
 }
 
 #[test]
-pub(crate) fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
+pub(crate) fn equal_size_and_time_suffice_without_checksum() {
     let place = TreeBuilder::new().file("from/a", "one").file("to/a", "two").make_temp();
     for side in ["from/a", "to/a"] {
         set_time(&place.join(side), 1000);
@@ -68,7 +68,7 @@ pub(crate) fn equal_size_and_time_are_equal_unless_contents_are_asked_for() {
 pub(crate) fn copies_can_be_verified_and_synced() {
     let place = TempTree::new();
     everything().make(place.join("from"));
-    // Long before the last change: to read the copy would set it anew.
+    // Long before the last change, so that reading the copy would update it.
     let large = place.join("from/large");
     let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
     fs::File::open(&large).and_then(|open| open.set_times(times)).expect("set");
@@ -79,7 +79,7 @@ pub(crate) fn copies_can_be_verified_and_synced() {
 }
 
 #[test]
-pub(crate) fn a_limit_is_kept() {
+pub(crate) fn a_bandwidth_limit_is_kept() {
     let place = TempTree::new();
     let from = place.join("from");
     fs::create_dir(&from).expect("made");
@@ -90,27 +90,27 @@ pub(crate) fn a_limit_is_kept() {
     let options = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
     let start = Instant::now();
     run(&from, place.join("to"), &options);
-    // A second, less what may be made up for at the beginning.
+    // One second, less the burst that is allowed at the beginning.
     assert!(start.elapsed() > Duration::from_millis(700), "{:?}", start.elapsed());
     assert_alike(&from, place.join("to"));
 }
 
 #[test]
-pub(crate) fn files_are_linked_to_those_of_the_backup_before() {
+pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
     let place = TempTree::new();
     let (from, monday, tuesday) = (place.join("from"), place.join("monday"), place.join("tuesday"));
     everything().make(&from);
     run(&from, &monday, &usual());
     fs::write(from.join("d0/s0/f0"), "changed").expect("written");
     let before = Snapshot::of(&monday);
-    let (outcome, _) = tell(&from, &tuesday, Some(&place.join("monday")), &usual());
+    let (outcome, _) = mirror_reporting(&from, &tuesday, Some(&place.join("monday")), &usual());
     assert_eq!((outcome.files, outcome.failed), (1, 0), "{:?}", outcome.problems);
     assert_alike(&from, &tuesday);
     assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
     let inode = |root: &std::path::Path, name| root.join(name).metadata().expect("there").ino();
     assert_eq!(inode(&monday, "large"), inode(&tuesday, "large"));
     assert_ne!(inode(&monday, "d0/s0/f0"), inode(&tuesday, "d0/s0/f0"));
-    // What were two names of one file are two files now, and look the same.
+    // Two names of one file are two files now, and look the same.
     fs::remove_file(from.join("z/a2")).expect("removed");
     fs::copy(from.join("a1"), from.join("z/a2")).expect("copied");
     set_time(&from.join("a1"), 1000);
@@ -123,14 +123,14 @@ pub(crate) fn files_are_linked_to_those_of_the_backup_before() {
     for checksum in [false, true] {
         let (to, options) = (wednesday.join(checksum.to_string()), Options { checksum, ..usual() });
         fs::create_dir_all(&wednesday).expect("made");
-        let (outcome, _) = tell(&from, &to, Some(&before_that), &options);
+        let (outcome, _) = mirror_reporting(&from, &to, Some(&before_that), &options);
         assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
         assert_alike(&from, &to);
     }
     run(&from, &tuesday, &usual());
-    // Again, with nothing to do; and a change of what is linked changes this backup alone.
+    // A run with nothing to do; then a change to a linked file, which changes only this backup.
     let again = |from: &std::path::Path| {
-        tell(from, &tuesday, Some(std::path::Path::new("../monday")), &usual()).0
+        mirror_reporting(from, &tuesday, Some(std::path::Path::new("../monday")), &usual()).0
     };
     assert_eq!(again(&from).changes(), 0);
     fs::set_permissions(from.join("large"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
@@ -141,7 +141,7 @@ pub(crate) fn files_are_linked_to_those_of_the_backup_before() {
 }
 
 #[test]
-pub(crate) fn a_backup_on_another_file_system_is_of_no_use() {
+pub(crate) fn a_base_on_another_file_system_is_not_used() {
     let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
         Ok(mount) => mount,
         Err(reason) => return skipped(&reason),
@@ -151,14 +151,14 @@ pub(crate) fn a_backup_on_another_file_system_is_of_no_use() {
     let checks = Options { checksum: true, ..usual() };
     for options in [Options { dry_run: true, ..checks.clone() }, checks] {
         let (from, to) = (place.join("from"), place.join("to"));
-        let (outcome, _) = tell(&from, &to, Some(mount.path()), &options);
+        let (outcome, _) = mirror_reporting(&from, &to, Some(mount.path()), &options);
         assert_eq!((outcome.files, outcome.linked, outcome.failed), (2, 0, 0));
     }
     assert_alike(place.join("from"), place.join("to"));
 }
 
 #[test]
-pub(crate) fn what_is_mounted_in_the_source_can_be_left_out() {
+pub(crate) fn mounts_in_the_source_can_be_left_out() {
     if !is_root() {
         return skipped("file systems can be mounted by root only");
     }
@@ -177,13 +177,13 @@ pub(crate) fn what_is_mounted_in_the_source_can_be_left_out() {
     assert_eq!(fs::read_dir(place.join("to/mounted")).expect("made").count(), 0);
     run(place.join("from"), place.join("to"), &usual());
     assert_alike(place.join("from"), place.join("to"));
-    // Nobody knows whether it is surplus.
+    // Nobody knows whether the entry is extraneous.
     run(place.join("from"), place.join("to"), &within);
     assert!(place.join("to/mounted/inside").exists());
 }
 
 #[test]
-fn what_cannot_end_well_is_refused() {
+fn pairs_that_would_lose_data_are_refused() {
     let place = TreeBuilder::new().dir("a/b").dir("other").file("file", "f").make_temp();
     let check =
         |from: &str, to: &str| Roots::check(&place.join(from), &place.join(to), None, false);
@@ -199,12 +199,12 @@ fn what_cannot_end_well_is_refused() {
     drop(held);
     assert!(check("a", "other").is_ok());
     fs::create_dir(place.join(".lop-quarantine-0")).expect("made");
-    assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Store)));
+    assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Quarantine)));
 }
 
-/// Whoever can make a link on the way to the destination must not choose where root writes.
+/// A user who can create a link on the path of the destination must not choose where root writes.
 #[test]
-fn a_link_of_somebody_else_does_not_say_where_to_write() {
+fn a_link_of_another_user_does_not_choose_where_to_write() {
     if !testkit::is_root() {
         return testkit::skipped("only root makes links of others");
     }
@@ -234,7 +234,7 @@ fn a_link_of_somebody_else_does_not_say_where_to_write() {
     }
     assert!(!place.join("secret/new").exists());
     assert!(check("mine/new", Some("mine/in"), false).is_ok() && place.join("secret/new").exists());
-    // What is only read may be reached by it.
+    // A tree that is only read may be reached through the link.
     assert!(Roots::check(&place.join("theirs"), &place.join("to"), None, true).is_ok());
 }
 
@@ -258,14 +258,14 @@ pub(crate) fn changes_say_what_they_are() {
         .make_temp();
     let lines = told(&place.join("from"), &place.join("to"), &deleting());
     let expected = [
-        format!("gone {:?} None", What::Removed),
-        format!("new {:?} None", What::New),
-        format!("to be linked {:?} Some(\"new\")", What::Linked),
+        format!("gone {:?} None", Action::Removed),
+        format!("new {:?} None", Action::New),
+        format!("to be linked {:?} Some(\"new\")", Action::Linked),
     ];
     let other = [
         expected[0].clone(),
-        format!("new {:?} Some(\"to be linked\")", What::Linked),
-        format!("to be linked {:?} None", What::New),
+        format!("new {:?} Some(\"to be linked\")", Action::Linked),
+        format!("to be linked {:?} None", Action::New),
     ];
     let of_names: Vec<_> = lines.into_iter().filter(|line| !line.starts_with(' ')).collect();
     assert!(of_names == expected || of_names == other, "{of_names:?}");

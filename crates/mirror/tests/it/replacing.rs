@@ -1,13 +1,13 @@
-//! What takes the place of something of another kind: told as that, and counted when it has its name.
+//! Entries that replace an entry of another kind: they are reported as replaced, and counted once they have their name.
 
 use std::fs;
 
-use mirror::{Change, Options, Outcome, What};
+use mirror::{Action, Change, Options, Outcome};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder, is_root, skipped};
 
-use crate::world::{assert_alike, deleting, parts_in, run, tell, usual};
+use crate::world::{assert_alike, deleting, mirror_reporting, run, temp_names_in, usual};
 
-/// A file of the destination is in the way of a directory, and a directory of a file, which has two names.
+/// A file of the destination is in the way of a directory, and a directory is in the way of a file with two names.
 fn opposed() -> TempTree {
     TreeBuilder::new()
         .file("from/dir/in", "i")
@@ -21,23 +21,23 @@ fn opposed() -> TempTree {
 }
 
 fn mirrored(place: &TempTree, options: &Options) -> (Outcome, Vec<Change>) {
-    let (outcome, mut told) = tell(place.join("from"), place.join("to"), None, options);
+    let (outcome, mut told) = mirror_reporting(place.join("from"), place.join("to"), None, options);
     told.sort_by(|one, other| one.path.cmp(&other.path));
     (outcome, told)
 }
 
 fn of<'t>(told: &'t [Change], path: &str) -> Option<&'t Change> {
-    told.iter().find(|change| change.path == path.as_bytes() && change.what != What::Removed)
+    told.iter().find(|change| change.path == path.as_bytes() && change.action != Action::Removed)
 }
 
 #[test]
-pub(crate) fn a_file_that_gives_way_to_a_directory_is_told_as_replaced() {
+pub(crate) fn a_file_replaced_by_a_directory_is_reported_as_replaced() {
     for options in [usual(), deleting()] {
         let place = opposed();
         for dry_run in [true, false] {
             let (outcome, told) = mirrored(&place, &Options { dry_run, ..options.clone() });
             let dir = of(&told, "dir").expect("it is told");
-            assert!(dir.what == What::Replaced && dir.differs.kind, "{dir:?}");
+            assert!(dir.action == Action::Replaced && dir.differences.kind, "{dir:?}");
             assert_eq!(outcome.dirs, 1);
         }
         assert_eq!(fs::read_to_string(place.join("to/dir/in")).expect("there"), "i");
@@ -45,22 +45,22 @@ pub(crate) fn a_file_that_gives_way_to_a_directory_is_told_as_replaced() {
 }
 
 #[test]
-pub(crate) fn what_has_to_stay_is_not_told_as_replaced_nor_counted() {
+pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
     let place = opposed();
     for (dry_run, max_delete) in [(true, 0), (true, 3), (false, 0), (false, 3), (false, 0)] {
         let options = Options { dry_run, max_delete: Some(max_delete), ..deleting() };
         let (outcome, told) = mirrored(&place, &options);
         assert!(of(&told, "file").is_none() && of(&told, "link").is_none(), "{told:?}");
-        assert_eq!((outcome.failed, outcome.removed, outcome.spared), (2, 0, 2), "{outcome:?}");
+        assert_eq!((outcome.failed, outcome.removed, outcome.kept), (2, 0, 2), "{outcome:?}");
         assert_eq!((outcome.linked, outcome.symlinks), (0, 0), "{outcome:?}");
-        assert!(parts_in(place.join("to")).is_empty());
+        assert!(temp_names_in(place.join("to")).is_empty());
         assert!(place.join("to/file/precious").exists());
     }
     for dry_run in [true, false] {
         let options = Options { dry_run, max_delete: Some(4), ..deleting() };
         let (outcome, told) = mirrored(&place, &options);
-        let what = |path| of(&told, path).map(|change| change.what);
-        assert_eq!((what("file"), what("link")), (Some(What::Linked), Some(What::Replaced)));
+        let what = |path| of(&told, path).map(|change| change.action);
+        assert_eq!((what("file"), what("link")), (Some(Action::Linked), Some(Action::Replaced)));
         assert_eq!((outcome.failed, outcome.removed), (0, 4), "{outcome:?}");
         assert_eq!(outcome.symlinks, 1, "{outcome:?}");
     }
@@ -68,7 +68,7 @@ pub(crate) fn what_has_to_stay_is_not_told_as_replaced_nor_counted() {
 }
 
 #[test]
-pub(crate) fn what_cannot_be_put_in_place_leaves_nothing_and_is_not_counted() {
+pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     if !is_root() {
         return skipped("directories can be mounted by root only");
     }
@@ -87,16 +87,16 @@ pub(crate) fn what_cannot_be_put_in_place_leaves_nothing_and_is_not_counted() {
         assert_eq!((outcome.files, outcome.symlinks, outcome.bytes), (0, 0, 0), "{outcome:?}");
         assert!(of(&told, "a").is_none() && of(&told, "b").is_none(), "{told:?}");
         assert!(outcome.failed >= 2, "{outcome:?}");
-        assert!(parts_in(place.join("to")).is_empty());
+        assert!(temp_names_in(place.join("to")).is_empty());
     }
     drop((one, other));
     run(place.join("from"), place.join("to"), &deleting());
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Where two names cannot be exchanged in one step.
+/// Includes file systems where two names cannot be exchanged in one step.
 #[test]
-pub(crate) fn a_directory_takes_the_place_of_a_file_on_every_file_system() {
+pub(crate) fn a_directory_replaces_a_file_on_every_file_system() {
     let there = match Mount::new(FileSystem::ExFat, 0) {
         Ok(there) => there,
         Err(reason) => return skipped(&reason),
@@ -106,5 +106,5 @@ pub(crate) fn a_directory_takes_the_place_of_a_file_on_every_file_system() {
     TreeBuilder::new().file("dir", "a file").make(&to);
     run(place.path(), &to, &usual());
     assert_eq!(fs::read_to_string(to.join("dir/in")).expect("there"), "i");
-    assert!(parts_in(&to).is_empty());
+    assert!(temp_names_in(&to).is_empty());
 }

@@ -1,4 +1,4 @@
-//! What the destination has of a file already is not sent again.
+//! The bytes of a file that the destination already has are not sent again.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -8,7 +8,9 @@ use mirror::Options;
 use runtime::Throttle;
 use testkit::{TempTree, TreeBuilder};
 
-use crate::world::{assert_alike, deleting, from_afar, part_of, parts_in, run, sent, usual};
+use crate::world::{
+    assert_alike, between_hosts, deleting, run, sent, temp_name_of, temp_names_in, usual,
+};
 
 const MB: u64 = 1 << 20;
 
@@ -16,7 +18,7 @@ fn place() -> TempTree {
     TreeBuilder::new().seeded("from/a", 1, 5 * MB).dir("to").make_temp()
 }
 
-/// Leaves the first bytes of the source's file at the destination under a name.
+/// Puts the first bytes of the source's file under a name of the destination.
 fn leave(place: &TempTree, name: &str, bytes: u64) {
     let mut all = fs::read(place.join("from/a")).expect("read");
     all.push(0);
@@ -24,10 +26,10 @@ fn leave(place: &TempTree, name: &str, bytes: u64) {
     fs::write(place.join("to").join(name), &all[..some]).expect("written");
 }
 
-/// Mirrors, and returns how much was sent.
+/// Mirrors, and returns how many bytes were sent.
 fn sends(place: &TempTree, options: &Options) -> u64 {
     let mut bytes = 0;
-    from_afar(|| {
+    between_hosts(|| {
         run(place.join("from"), place.join("to"), options);
         bytes = sent();
     });
@@ -36,18 +38,18 @@ fn sends(place: &TempTree, options: &Options) -> u64 {
 }
 
 #[test]
-fn a_file_that_was_cut_off_goes_on() {
-    for name in [&part_of("a"), "a"] {
+fn an_interrupted_file_is_resumed() {
+    for name in [&temp_name_of("a"), "a"] {
         let place = place();
         leave(&place, name, 3 * MB + 5);
         assert_eq!(sends(&place, &usual()), 2 * MB - 5, "{name}");
-        assert!(parts_in(place.join("to")).is_empty());
+        assert!(temp_names_in(place.join("to")).is_empty());
     }
 }
 
 #[test]
-fn too_little_or_too_much_is_no_beginning() {
-    let part = &part_of("a")[..];
+fn too_little_or_too_much_is_no_prefix() {
+    let part = &temp_name_of("a")[..];
     for (name, bytes) in [(part, MB - 1), ("a", MB - 1), (part, 5 * MB + 1), ("a", 5 * MB + 1)] {
         let place = place();
         leave(&place, name, bytes);
@@ -57,26 +59,26 @@ fn too_little_or_too_much_is_no_beginning() {
 
 #[test]
 fn all_of_it_need_not_be_sent_again() {
-    for name in [&part_of("a"), "a"] {
+    for name in [&temp_name_of("a"), "a"] {
         let place = place();
         leave(&place, name, 5 * MB);
         assert_eq!(sends(&place, &usual()), 0, "{name}");
-        assert!(parts_in(place.join("to")).is_empty());
+        assert!(temp_names_in(place.join("to")).is_empty());
     }
 }
 
 #[test]
-fn what_is_no_file_is_in_nobodys_way() {
-    for is_from_afar in [true, false] {
+fn an_entry_that_is_no_file_does_not_prevent_the_copy() {
+    for is_between_hosts in [true, false] {
         let place = TreeBuilder::new()
             .seeded("from/a", 1, 5 * MB)
             .symlink("from/b", "a")
-            .file(format!("to/{}/in/it", part_of("a")), "left")
-            .file(format!("to/{}/in", part_of("b")), "left")
+            .file(format!("to/{}/in/it", temp_name_of("a")), "left")
+            .file(format!("to/{}/in", temp_name_of("b")), "left")
             .make_temp();
         let mirror = || drop(run(place.join("from"), place.join("to"), &usual()));
-        if is_from_afar {
-            from_afar(mirror);
+        if is_between_hosts {
+            between_hosts(mirror);
         } else {
             mirror();
         }
@@ -85,17 +87,17 @@ fn what_is_no_file_is_in_nobodys_way() {
 }
 
 #[test]
-fn what_is_there_is_not_held_back_by_a_limit() {
+fn the_bandwidth_limit_does_not_apply_to_a_prefix() {
     let place = place();
-    leave(&place, &part_of("a"), 5 * MB - 1);
-    // Months for all of it.
+    leave(&place, &temp_name_of("a"), 5 * MB - 1);
+    // The whole file would take months.
     let slow = Options { bandwidth: Arc::new(Throttle::new(NonZeroU64::new(1))), ..usual() };
     assert_eq!(sends(&place, &slow), 1);
 }
 
 #[test]
-fn what_is_no_beginning_is_not_taken_for_one() {
-    for name in [&part_of("a"), "a"] {
+fn a_file_that_is_no_prefix_is_not_used() {
+    for name in [&temp_name_of("a"), "a"] {
         let place = place();
         leave(&place, name, 3 * MB);
         let path = place.join("to").join(name);
@@ -107,7 +109,7 @@ fn what_is_no_beginning_is_not_taken_for_one() {
 }
 
 #[test]
-fn holes_of_a_beginning_stay_holes() {
+fn holes_of_a_prefix_stay_holes() {
     let place = TreeBuilder::new()
         .sparse("from/a", 20 * MB, &[(MB, b"x"), (15 * MB, b"y")])
         .sparse("to/a", 10 * MB, &[(MB, b"x")])
@@ -116,7 +118,7 @@ fn holes_of_a_beginning_stay_holes() {
 }
 
 #[test]
-fn what_is_alike_is_only_digested() {
+fn equal_files_are_only_digested() {
     let place = place();
     assert_eq!(sends(&place, &usual()), 5 * MB);
     let compares = Options { checksum: true, ..usual() };

@@ -1,20 +1,24 @@
-//! What the destination has elsewhere is not copied again, and whatever is said of where it is, the trees are alike.
+//! Content that the destination has elsewhere is not copied again. Whatever the hints say, the trees are equal
+//! afterwards.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use fsops::faults::Blow;
-use mirror::{Options, What};
+use mirror::{Action, Options};
 use testkit::{FileSystem, Mount, Snapshot, TempTree, TreeBuilder, skipped};
 
 use crate::child;
-use crate::told::Told;
-use crate::world::{assert_alike, deleting, from_afar, is_from_afar, run, sent, tell, usual, with};
+use crate::hints::FakeHints;
+use crate::world::{
+    assert_alike, between_hosts, deleting, is_between_hosts, mirror_reporting, run, sent, usual,
+    with,
+};
 
 const SIZE: u64 = 100_000;
 
-/// Three files that have other names in the source than in the destination.
+/// Creates three files that have other names in the source than in the destination.
 fn renamed(place: &Path) {
     let mut tree = TreeBuilder::new();
     for i in 1..4 {
@@ -25,12 +29,12 @@ fn renamed(place: &Path) {
     tree.file("from/small", "s").make(place);
 }
 
-/// What is known of them.
-fn known() -> Told {
-    Told::of(&["old/1", "old/2", "old/3"])
+/// Returns hints about these files.
+fn known() -> FakeHints {
+    FakeHints::of(&["old/1", "old/2", "old/3"])
 }
 
-/// Mirrors; returns the inodes of the three files before and after, and how many were reused and copied.
+/// Mirrors. Returns the inodes of the three files before and after, and how many files were reused and copied.
 fn mirrored(place: &Path, options: &Options) -> (Vec<u64>, Vec<u64>, (u64, u64)) {
     let (from, to) = (place.join("from"), place.join("to"));
     let inodes = |dir: &str| -> Vec<u64> {
@@ -53,7 +57,7 @@ pub(crate) fn a_file_that_was_renamed_is_not_copied() {
             }
         };
         renamed(mount.path());
-        // One host would clone it from the source.
+        // On one host the file would be cloned from the source.
         let source = TempTree::new();
         renamed(source.path());
         let place = TempTree::new();
@@ -63,14 +67,14 @@ pub(crate) fn a_file_that_was_renamed_is_not_copied() {
         assert_eq!(counts, (3, 1), "{kind:?}");
         let clones = matches!(kind, FileSystem::Xfs | FileSystem::Btrfs);
         assert_eq!(before == after, !clones, "{kind:?}");
-        assert!(!is_from_afar() || sent() == 1, "{}", sent());
+        assert!(!is_between_hosts() || sent() == 1, "{}", sent());
         assert_alike(place.join("from").canonicalize().expect("there"), mount.path().join("to"));
         let (.., counts) = mirrored(place.path(), &known().to(deleting()));
         assert_eq!(counts, (0, 0), "{kind:?}");
     }
 }
 
-/// Returns whether the files that tests make can share extents.
+/// Returns whether the file system of the test can share extents.
 fn clones(place: &Path) -> bool {
     let (one, two) = (place.join("clone 1"), place.join("clone 2"));
     fs::write(&one, vec![1; 100_000]).expect("written");
@@ -81,7 +85,7 @@ fn clones(place: &Path) -> bool {
     copied.is_ok_and(|status| status.success())
 }
 
-/// Why files stay, and what makes them.
+/// A reason why files stay, and the options for it.
 type Lasting = (&'static str, fn() -> Options);
 
 #[test]
@@ -100,12 +104,12 @@ pub(crate) fn a_file_that_stays_is_not_given_another_name() {
         renamed(place.path());
         let (before, after, counts) = mirrored(place.path(), &known().to(options()));
         assert!(before.iter().all(|inode| !after.contains(inode)), "{why}");
-        let copies = if is_from_afar() || clones(place.path()) { (3, 1) } else { (0, 4) };
+        let copies = if is_between_hosts() || clones(place.path()) { (3, 1) } else { (0, 4) };
         assert_eq!(counts, copies, "{why}");
     }
 }
 
-/// What the source has under both names, as two files, is two files, in whatever order they are found.
+/// Two files of the source with the same content stay two files, whichever worker finds them first.
 #[test]
 pub(crate) fn two_files_do_not_become_one() {
     for threads in [1, 4] {
@@ -113,7 +117,7 @@ pub(crate) fn two_files_do_not_become_one() {
         let mut tree = TreeBuilder::new();
         let mut names = Vec::new();
         for i in 0..40 {
-            // A directory each, some before and some after that which has the other.
+            // Each name is in a directory of its own, some before and some after the one that has the other file.
             for name in [format!("a/{i}"), format!("b{i}/x"), format!("{i}")] {
                 let path = format!("from/{name}");
                 tree = tree.seeded(&path, i, 20_000).mtime(&path, 5, 5);
@@ -125,9 +129,9 @@ pub(crate) fn two_files_do_not_become_one() {
         tree.make(place.path());
         for i in 0..40u64 {
             let options = Options { threads: with(threads).threads, ..deleting() };
-            // One after the other, so that each is found by some.
+            // One after the other, so that some workers find each.
             let from = names.iter().map(String::as_str).skip(usize::try_from(i).expect("small"));
-            let options = Told::of(&from.take(1).collect::<Vec<_>>()).to(options);
+            let options = FakeHints::of(&from.take(1).collect::<Vec<_>>()).to(options);
             run(place.join("from"), place.join("to"), &options);
             assert_alike(place.join("from"), place.join("to"));
             if i % 2 == 0 {
@@ -138,7 +142,7 @@ pub(crate) fn two_files_do_not_become_one() {
 }
 
 #[test]
-pub(crate) fn what_is_said_wrongly_does_no_harm() {
+pub(crate) fn wrong_hints_do_no_harm() {
     let place = TempTree::new();
     renamed(place.path());
     TreeBuilder::new()
@@ -171,7 +175,7 @@ pub(crate) fn what_is_said_wrongly_does_no_harm() {
     let outside = Snapshot::of(place.join("outside"));
     for place_said in wrong {
         let bytes = fs::read(place.join("to/other")).expect("read");
-        let told = Told::of(&[place_said]).with_digest(b"new/2", &bytes, place_said);
+        let told = FakeHints::of(&[place_said]).with_digest(b"new/2", &bytes, place_said);
         let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
         assert_eq!(outcome.reused, 0, "{place_said:?}");
         for i in 1..4 {
@@ -185,7 +189,7 @@ pub(crate) fn what_is_said_wrongly_does_no_harm() {
 }
 
 #[test]
-pub(crate) fn a_file_that_only_has_another_time_is_given_that() {
+pub(crate) fn a_file_that_only_differs_in_time_gets_the_time() {
     let place = TempTree::new();
     renamed(place.path());
     TreeBuilder::new()
@@ -196,50 +200,50 @@ pub(crate) fn a_file_that_only_has_another_time_is_given_that() {
         .hard_links("two", &["to/new/3", "to/kept"])
         .make(place.path());
     let inode = fs::metadata(place.join("to/new/1")).expect("there").ino();
-    let outcome = run(place.join("from"), place.join("to"), &Told::default().to(deleting()));
+    let outcome = run(place.join("from"), place.join("to"), &FakeHints::default().to(deleting()));
     assert_alike(place.join("from"), place.join("to"));
     assert_eq!(fs::metadata(place.join("to/new/1")).expect("there").ino(), inode);
     assert_eq!((outcome.reused, outcome.files), (0, 3));
-    assert!(!is_from_afar() || sent() == 2 * SIZE + 2 + 3 + 1, "{}", sent());
+    assert!(!is_between_hosts() || sent() == 2 * SIZE + 2 + 3 + 1, "{}", sent());
 }
 
 #[test]
-fn what_the_source_has_twice_is_sent_once() {
+fn content_that_the_source_has_twice_is_sent_once() {
     let place = TempTree::new();
     let mut tree = TreeBuilder::new().dir("to");
     for i in 0..30 {
         tree = tree.seeded(format!("from/{i}"), i % 3, SIZE);
     }
     tree.make(place.path());
-    from_afar(|| {
-        let told = Told::default().with_digests(&place.join("from"), "");
+    between_hosts(|| {
+        let told = FakeHints::default().with_digests(&place.join("from"), "");
         let (outcome, changes) =
-            tell(place.join("from"), place.join("to"), None, &told.to(usual()));
+            mirror_reporting(place.join("from"), place.join("to"), None, &told.to(usual()));
         assert_eq!((outcome.files, outcome.reused, outcome.reused_bytes), (3, 27, 27 * SIZE));
         assert_eq!(sent(), 3 * SIZE);
         let reused =
-            changes.iter().filter(|change| change.what == What::Reused && change.to.is_some());
+            changes.iter().filter(|change| change.action == Action::Reused && change.to.is_some());
         assert_eq!(reused.count(), 27);
     });
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// A content that is waited for and does not come is asked for again.
+/// A content that other names wait for and that does not arrive is requested again.
 #[test]
-fn who_waits_for_what_does_not_come_gets_it_otherwise() {
+fn a_name_that_waits_for_content_in_vain_gets_it_otherwise() {
     let place = TempTree::new();
     let mut tree = TreeBuilder::new().dir("to");
     for i in 0..10 {
         tree = tree.seeded(format!("from/{i}"), 1, SIZE);
     }
     tree.make(place.path());
-    // All of them are said to have one content, and have it not.
-    let mut told = Told::default();
+    // The hints say that all of them have the same content, which is wrong.
+    let mut told = FakeHints::default();
     for i in 0..10 {
         fs::write(place.join(format!("from/{i}")), vec![i; 100_000]).expect("written");
         told = told.with_digest(format!("{i}").as_bytes(), b"another", "0");
     }
-    from_afar(|| {
+    between_hosts(|| {
         let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
         assert_eq!(outcome.files, 10);
     });
@@ -247,7 +251,7 @@ fn who_waits_for_what_does_not_come_gets_it_otherwise() {
 }
 
 #[test]
-fn a_copy_of_what_the_destination_has_is_found_by_the_sources_word() {
+fn a_hint_of_the_source_finds_a_copy_in_the_destination() {
     let place = TempTree::new();
     TreeBuilder::new()
         .seeded("from/a", 1, SIZE)
@@ -257,22 +261,22 @@ fn a_copy_of_what_the_destination_has_is_found_by_the_sources_word() {
         .seeded("from/copy", 1, SIZE)
         .make(place.path());
     let bytes = fs::read(place.join("from/a")).expect("read");
-    from_afar(|| {
-        let told = Told::default().with_digest(b"copy", &bytes, "a");
+    between_hosts(|| {
+        let told = FakeHints::default().with_digest(b"copy", &bytes, "a");
         let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
         assert_eq!((outcome.reused, outcome.files, sent()), (1, 0, 0));
     });
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// What there is of it is its beginning then.
+/// The old file is only a prefix of the grown one.
 #[test]
-fn a_file_that_grows_while_it_is_looked_for_is_mirrored_as_it_is() {
+fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
     for size in [SIZE, 3 << 20] {
         let place = TempTree::new();
         TreeBuilder::new().seeded("from/new", 1, size).seeded("to/old", 1, size).make(place.path());
-        let told = Told::of(&["old"]).growing(place.join("from/new"));
-        from_afar(|| {
+        let told = FakeHints::of(&["old"]).growing(place.join("from/new"));
+        between_hosts(|| {
             let outcome = run(place.join("from"), place.join("to"), &told.to(deleting()));
             assert_eq!((outcome.reused, outcome.files, sent()), (0, 1, 1));
         });
@@ -280,7 +284,7 @@ fn a_file_that_grows_while_it_is_looked_for_is_mirrored_as_it_is() {
     }
 }
 
-/// Whatever the kill meets, each name has what it had or what it is to have, and the next run ends it.
+/// Wherever the run is killed, each name has its old content or its new one, and the next run completes the rename.
 #[test]
 pub(crate) fn killed_at_every_change_of_a_rename() {
     for blow in [Blow::Kill, Blow::Fail(libc::EIO), Blow::Fail(libc::EMLINK)] {
@@ -293,7 +297,7 @@ pub(crate) fn killed_at_every_change_of_a_rename() {
             crate::faults::all_are_whole(&place, &before, &ended.account);
             run(place.join("from"), place.join("to"), &deleting());
             assert_alike(place.join("from"), place.join("to"));
-            crate::faults::no_parts_are_left(&place.join("to"));
+            crate::faults::no_temporary_names_are_left(&place.join("to"));
             points = number;
             if ended.done.is_some_and(|(changes, _)| changes <= number) {
                 break;

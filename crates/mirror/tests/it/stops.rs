@@ -1,4 +1,4 @@
-//! One side is told to stop: what the other has not heard of is not taken for what is not there.
+//! One side is stopped. What the other side has not learned of is not taken for absent.
 
 use std::fs::File;
 use std::net::Shutdown;
@@ -13,9 +13,9 @@ use runtime::Progress;
 use testkit::{Compare, Dice, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{Broken, Enter, Facts, FromSender, Incoming, Meta, Outgoing};
 
-use crate::world::{deleting, part_of, parts_in, run, with};
+use crate::world::{deleting, run, temp_name_of, temp_names_in, with};
 
-/// Names of 200 bytes, of which half are in listings that may be sent ahead.
+/// Names of 200 bytes. Half of them fit into the listings that may be sent ahead.
 const NAMES: u64 = 12_000;
 
 fn pipe() -> (Incoming<File>, File) {
@@ -23,12 +23,13 @@ fn pipe() -> (Incoming<File>, File) {
     (Incoming::new(OwnedFd::from(from).into()), OwnedFd::from(to).into())
 }
 
-/// Sends a tree to where it is already, and has the sender stop after a while; returns whether it did.
+/// Sends a tree to a destination that already equals it, and stops the sender after a while. Returns whether it
+/// stopped.
 fn stopped_after(place: &TempTree, delay: Duration) -> bool {
     let source = Source::open(&place.join("from")).expect("there");
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let (mut asked, to_sender) = pipe();
-    // Threads have copies of descriptors, by which a pipe would stay open.
+    // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
     let (said, to_receiver) = UnixStream::pair().expect("there are sockets");
     let mut said = Incoming::new(OwnedFd::from(said).into());
     let (send_progress, progress) = (Progress::default(), Progress::default());
@@ -36,8 +37,7 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
         let sender = scope.spawn(|| {
             let end = to_receiver.try_clone().expect("copied");
             let out = Outgoing::new(File::from(OwnedFd::from(to_receiver)));
-            let talk = (&mut asked, &out);
-            let sent = mirror::send(&source, None, &with(1), &send_progress, talk);
+            let sent = mirror::send(&source, None, &with(1), &send_progress, &mut asked, &out);
             end.shutdown(Shutdown::Write).expect("it is open");
             sent.is_err()
         });
@@ -51,7 +51,8 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
             &deleting(),
             &progress,
             mirror::User::default(),
-            (&mut said, &out),
+            &mut said,
+            &out,
         );
         out.close();
         let has_stopped = sender.join().expect("no panic");
@@ -88,24 +89,23 @@ fn nothing_is_removed_because_the_sender_stops() {
     assert_same(&before, &Snapshot::of(place.join("to")), Compare::ALL);
 }
 
-/// Receives what comes of these, and returns why it ended; `after` is done with the watch meanwhile.
+/// Receives these messages, and returns how the run ended. Meanwhile `after` may use the progress.
 fn received(
     place: &TempTree,
     (mut said, to_sender): (Incoming<File>, File),
     meanwhile: impl FnOnce(&Progress) + Send,
 ) -> Result<(), Broken> {
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let progress = Progress::default();
     thread::scope(|scope| {
         scope.spawn(|| meanwhile(&progress));
         let out = Arc::new(Outgoing::new(to_sender));
-        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), (&mut said, &out))
-            .1
+        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), &mut said, &out).1
     })
 }
 
 #[test]
-fn who_is_not_heard_any_more_was_not_interrupted() {
+fn a_lost_receiver_does_not_interrupt_the_sender() {
     let place = TreeBuilder::new().dir("to").make_temp();
     let ((said, to_receiver), (asked, to_sender)) = (pipe(), pipe());
     drop(asked);
@@ -125,45 +125,42 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
     let place = TreeBuilder::new().file("from/a", "a").file("to/a", "a").make_temp();
     let source = Source::open(&place.join("from")).expect("there");
     std::fs::remove_dir_all(place.join("from")).expect("removed");
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
             let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
-            let talk = (&mut asked, &out);
-            mirror::send(&source, None, &with(1), &progress, talk).expect("sent");
+            mirror::send(&source, None, &with(1), &progress, &mut asked, &out).expect("sent");
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let progress = Progress::default();
-        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), (&mut said, &out))
-            .0
+        mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), &mut said, &out).0
     });
     assert!(outcome.source_failed && outcome.failed > 0, "{outcome:?}");
     assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
 }
 
-/// A receiver that stops while it copies what it has of a file has that still.
+/// A receiver that is stopped while it copies a prefix keeps the prefix.
 #[test]
-fn what_had_come_of_a_file_stays_when_one_stops() {
+fn the_received_part_of_a_file_stays_after_a_stop() {
     const MOST: u64 = 48 << 20;
     let place = TreeBuilder::new().seeded("from/a", 1, MOST + 5).dir("to").make_temp();
     let all = std::fs::read(place.join("from/a")).expect("read");
     let part = &all[..usize::try_from(MOST).expect("fits")];
-    let left = || std::fs::write(place.join("to").join(part_of("a")), part).expect("written");
+    let left = || std::fs::write(place.join("to").join(temp_name_of("a")), part).expect("written");
     left();
     let (mut dice, mut stopped) = (Dice::new(5), 0);
     for _ in 0..60 {
         let delay = dice.dwell(Duration::from_millis(300)).unwrap_or_default();
         let source = Source::open(&place.join("from")).expect("there");
-        // Threads have copies of descriptors, by which a pipe would stay open.
+        // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
         let (asked, to_sender) = UnixStream::pair().expect("there are sockets");
         let mut asked = Incoming::new(OwnedFd::from(asked).into());
         let (said, to_receiver) = pipe();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
                 let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
-                let talk = (&mut asked, &out);
-                let _ended = mirror::send(&source, None, &with(1), &progress, talk);
+                let _ended = mirror::send(&source, None, &with(1), &progress, &mut asked, &out);
             });
             let end = to_sender.try_clone().expect("copied");
             let ended = received(&place, (said, OwnedFd::from(to_sender).into()), |progress| {
@@ -178,7 +175,7 @@ fn what_had_come_of_a_file_stays_when_one_stops() {
             left();
         } else {
             assert!(matches!(ended, Err(Broken::Stopped)), "{ended:?}");
-            let sizes = parts_in(place.join("to"));
+            let sizes = temp_names_in(place.join("to"));
             let sizes = sizes.iter().map(|part| part.metadata().expect("it is there").len());
             let left = sizes.max().unwrap_or_default();
             assert!(left >= MOST, "{left} after {delay:?}");

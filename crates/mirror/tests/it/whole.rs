@@ -1,4 +1,4 @@
-//! Whole trees: whatever the source is, and whatever the destination was, they are alike afterwards.
+//! Whole trees: whatever the source and the destination were, the trees are equal afterwards.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,7 +11,7 @@ use testkit::{FileSystem, Mount, TempTree, hostile_tree, is_root, random_tree, s
 use crate::world::{assert_alike, deleting, everything, run, usual, with};
 
 #[test]
-pub(crate) fn everything_is_mirrored_and_nothing_is_left_to_do() {
+pub(crate) fn everything_is_mirrored_and_a_second_run_changes_nothing() {
     for threads in [1, 2, 5] {
         let place = TempTree::new();
         let (from, to) = (place.join("from"), place.join("to"));
@@ -24,7 +24,7 @@ pub(crate) fn everything_is_mirrored_and_nothing_is_left_to_do() {
     }
 }
 
-/// Mirrors from each kind of file system to each, and the kinds of changes after that.
+/// Mirrors between file systems of each kind, and mirrors each kind of change after that.
 #[test]
 pub(crate) fn every_file_system_takes_every_change() {
     if !is_root() {
@@ -59,7 +59,7 @@ pub(crate) fn every_file_system_takes_every_change() {
 
 type Change = (&'static str, fn(&Path));
 
-/// Returns the kinds of changes to the tree of [`everything`], to be made one after the other.
+/// Returns changes of each kind to the tree of [`everything`], to be made one after the other.
 fn changes() -> Vec<Change> {
     vec![
         ("content", |root| fs::write(root.join("d0/s0/f0"), "new").expect("written")),
@@ -86,7 +86,7 @@ fn changes() -> Vec<Change> {
             link(&root.join("large"), &root.join("d0/a3"));
         }),
         ("alike but not one", |root| {
-            // Two files, equal in all that is looked at.
+            // Two files that are equal in everything that is compared.
             for name in ["twin 1", "twin 2"] {
                 fs::write(root.join(name), "twin").expect("written");
                 set_time(&root.join(name), 1_000);
@@ -191,7 +191,7 @@ proptest! {
             fs::create_dir(&from).expect("made");
             tree.make(&from);
             run(&from, &to, &with(3));
-            // What the first had and this one has not is there still.
+            // Entries of the first source that the second one does not have are still there.
             run(&from, &to, &deleting());
             assert_alike(&from, &to);
         }
@@ -213,7 +213,7 @@ pub(crate) fn odd_names_and_kinds_and_great_depth() {
 }
 
 #[test]
-pub(crate) fn the_destination_may_be_a_link_and_the_source_too() {
+pub(crate) fn source_and_destination_may_be_symbolic_links() {
     let place = TempTree::new();
     everything().make(place.join("from"));
     fs::create_dir(place.join("to")).expect("made");
@@ -231,7 +231,7 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
         .file("from/mode", "same")
         .hard_links("old", &["to/content", "outside/content"])
         .hard_links("same", &["to/mode", "outside/mode"])
-        // Not that of the other one, in which the clock may not have moved.
+        // Not the time of the other file, because the clock may not have advanced meanwhile.
         .mtime("from/content", 9, 9)
         .mtime("from/mode", 5, 5)
         .mtime("to/mode", 5, 5)
@@ -249,7 +249,7 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
 pub(crate) fn a_run_leaves_access_times_of_the_source_alone() {
     let place = testkit::TreeBuilder::new().file("from/a", "a").make_temp();
     let (file, dir) = (place.join("from/a"), place.join("from"));
-    // Long before the last change: reading it would set it even on a file system that seldom does.
+    // Long before the last change, so that reading updates it even on a file system that rarely does.
     let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
     fs::File::open(&file).and_then(|open| open.set_times(times)).expect("set");
     fs::File::open(&dir).and_then(|open| open.set_times(times)).expect("set");

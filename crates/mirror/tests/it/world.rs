@@ -1,4 +1,4 @@
-//! What the tests have in common: trees, options, and a mirroring.
+//! What the tests share: trees, options, and ways to mirror.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -15,7 +15,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
 use walk::Globs;
 use wire::{Incoming, Outgoing};
 
-/// Returns the usual way, with this many workers.
+/// Returns the usual options with this many workers.
 pub(crate) fn with(threads: usize) -> Options {
     Options {
         dry_run: false,
@@ -30,9 +30,13 @@ pub(crate) fn with(threads: usize) -> Options {
         exclude: Globs::default(),
         bandwidth: Arc::default(),
         own: walk::Own::default(),
-        memory: None,
+        content_hints: None,
         threads: Threads { first: threads, grows: false },
-        disks: Arc::new(Disks::new(if Way::now() == Way::ByPlace { Io::Hdd } else { Io::Auto })),
+        disks: Arc::new(Disks::new(if Variant::now() == Variant::DiskOrder {
+            Io::Hdd
+        } else {
+            Io::Auto
+        })),
         open_dirs: 8,
     }
 }
@@ -50,52 +54,52 @@ pub(crate) fn globs(patterns: &[&str]) -> Globs {
     Globs::new(&patterns).expect("patterns")
 }
 
-/// How trees are mirrored.
+/// How the trees of a test are mirrored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Variant {
     /// On one host.
-    Here,
-    /// From one host to another, as it were.
-    Afar,
-    /// From a cold disk with an arm, as it were.
-    ByPlace,
+    OneHost,
+    /// By a sender and a receiver that talk through pipes, as between two hosts.
+    TwoHosts,
+    /// From a source that is treated as a cold hard disk.
+    DiskOrder,
 }
 
 thread_local! {
-    static WAY: Cell<Way> = const { Cell::new(Way::Here) };
+    static VARIANT: Cell<Variant> = const { Cell::new(Variant::OneHost) };
     static SENT: Cell<u64> = const { Cell::new(0) };
 }
 
-impl Way {
-    pub(crate) fn now() -> Way {
-        WAY.get()
+impl Variant {
+    pub(crate) fn now() -> Variant {
+        VARIANT.get()
     }
 
-    /// Runs a test with all that it mirrors going this way.
+    /// Runs a test that mirrors in this variant.
     pub(crate) fn of(self, test: impl FnOnce()) {
-        let before = WAY.replace(self);
+        let before = VARIANT.replace(self);
         test();
-        WAY.set(before);
+        VARIANT.set(before);
     }
 }
 
-/// Runs a test with all that it mirrors going from one host to another.
-pub(crate) fn from_afar(test: impl FnOnce()) {
-    Way::Afar.of(test);
+/// Runs a test that mirrors between two hosts.
+pub(crate) fn between_hosts(test: impl FnOnce()) {
+    Variant::TwoHosts.of(test);
 }
 
-/// Returns whether it does.
-pub(crate) fn is_from_afar() -> bool {
-    Way::now() == Way::Afar
+/// Returns whether the test mirrors between two hosts.
+pub(crate) fn is_between_hosts() -> bool {
+    Variant::now() == Variant::TwoHosts
 }
 
-/// Returns how many bytes of files were sent the last time.
+/// Returns how many bytes of files the last run sent.
 pub(crate) fn sent() -> u64 {
     SENT.get()
 }
 
-/// Mirrors, whatever comes of it; returns also what was told.
-pub(crate) fn tell(
+/// Mirrors; failures are allowed. Also returns the reported changes.
+pub(crate) fn mirror_reporting(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,
     base: Option<&Path>,
@@ -103,32 +107,36 @@ pub(crate) fn tell(
 ) -> (Outcome, Vec<Change>) {
     let told = Mutex::new(Vec::new());
     let tell = |change: &Change| told.lock().expect("no panic").push(change.clone());
-    let outcome = if is_from_afar() {
+    let outcome = if is_between_hosts() {
         through_pipes(from.as_ref(), to.as_ref(), base, options, &tell)
     } else {
         let roots = Roots::check(from.as_ref(), to.as_ref(), base, options.dry_run);
         let roots = roots.expect("may be mirrored");
         let (outcome, ended) =
-            mirror(&roots, options, &Progress::default(), mirror::User::told(&tell));
+            mirror(&roots, options, &Progress::default(), mirror::User::reporting_to(&tell));
         ended.expect("not interrupted");
         outcome
     };
     (outcome, told.into_inner().expect("no panic"))
 }
 
-/// Mirrors, whatever comes of it.
-pub(crate) fn try_to(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Options) -> Outcome {
-    tell(from, to, None, options).0
+/// Mirrors; failures are allowed.
+pub(crate) fn try_mirror(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+    options: &Options,
+) -> Outcome {
+    mirror_reporting(from, to, None, options).0
 }
 
-/// Mirrors without a failure.
+/// Mirrors, and asserts that nothing failed.
 pub(crate) fn run(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Options) -> Outcome {
-    let outcome = try_to(from, to, options);
+    let outcome = try_mirror(from, to, options);
     assert!(outcome.problems.is_empty() && outcome.failed == 0, "{:?}", outcome.problems);
     outcome
 }
 
-/// Asserts that two trees are alike in everything, holes included.
+/// Asserts that two trees are equal in everything, holes included.
 pub(crate) fn assert_alike(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let (from, to) = (from.as_ref(), to.as_ref());
     let (before, after) = (Snapshot::of(from), Snapshot::of(to));
@@ -136,7 +144,7 @@ pub(crate) fn assert_alike(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     assert_eq!(before.link_groups(), after.link_groups());
     for (path, entry) in &before.entries {
         let sparse = entry.sha256.is_some() && entry.size_bytes > 200_000;
-        // Of a path beyond the longest there is no saying.
+        // A path that is longer than the kernel takes cannot be looked up.
         let blocks = |root: &Path| Some(root.join(os(path)).symlink_metadata().ok()?.blocks());
         if let (true, Some(of), Some(is)) = (sparse, blocks(from), blocks(to)) {
             assert!(is <= of + 400, "{}: {of} blocks became {is}", path.escape_ascii());
@@ -148,14 +156,14 @@ fn os(path: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(path)
 }
 
-/// Returns a temporary name that some run gave to what is to be called `name`.
-pub(crate) fn part_of(name: &str) -> String {
+/// Returns a temporary name that a run could have given for the final name `name`.
+pub(crate) fn temp_name_of(name: &str) -> String {
     let hash = blake3::hash(name.as_bytes()).to_hex();
     format!(".lop-part-{}-0123456789abcdef", &hash[..32])
 }
 
 /// Returns the temporary names in a directory.
-pub(crate) fn parts_in(dir: impl AsRef<Path>) -> Vec<std::path::PathBuf> {
+pub(crate) fn temp_names_in(dir: impl AsRef<Path>) -> Vec<std::path::PathBuf> {
     let names = std::fs::read_dir(dir).expect("listed").map(|entry| entry.expect("read").path());
     let is_part = |path: &std::path::PathBuf| {
         path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".lop-part-"))
@@ -163,7 +171,7 @@ pub(crate) fn parts_in(dir: impl AsRef<Path>) -> Vec<std::path::PathBuf> {
     names.filter(is_part).collect()
 }
 
-/// Returns a tree with all that there is.
+/// Returns a tree with an entry of every kind.
 pub(crate) fn everything() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..60u64 {
@@ -193,7 +201,7 @@ pub(crate) fn everything() -> TreeBuilder {
         .file("rights/suid", "s")
         .mode("rights/suid", 0o6755)
         .file("rights/none", "n")
-        // Others than root cannot read what nobody may read.
+        // Only root can read a file without permissions.
         .mode("rights/none", if testkit::is_root() { 0 } else { 0o400 })
         .file("rights/closed/in", "i")
         .mode("rights/closed", 0o555)
@@ -214,7 +222,7 @@ pub(crate) fn everything() -> TreeBuilder {
         .mtime("", 1_500_000_000, 1)
 }
 
-/// Tells somebody to stop when it is dropped, also by an assertion that failed.
+/// Sets a flag when it is dropped, so that other threads end even if an assertion failed.
 pub(crate) struct Ends<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -231,15 +239,14 @@ fn through_pipes(
     tell: &(dyn Fn(&Change) + Sync),
 ) -> Outcome {
     let source = Source::open(from).expect("there is a source");
-    let roots = Roots::of_far(to, base, options.dry_run).expect("may be mirrored");
-    let place = roots.place().and_then(|place| source.suits_place(&place).expect("suits"));
+    let roots = Roots::for_remote_source(to, base, options.dry_run).expect("may be mirrored");
+    let place = roots.place().and_then(|place| source.check_place(&place).expect("suits"));
     let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let out = Outgoing::new(to_receiver);
             let progress = Progress::default();
-            let talk = (&mut asked, &out);
-            mirror::send(&source, place, options, &progress, talk)
+            mirror::send(&source, place, options, &progress, &mut asked, &out)
                 .map(|()| progress.bytes_read.load(Relaxed))
         });
         let out = Arc::new(Outgoing::new(to_sender));
@@ -248,8 +255,9 @@ fn through_pipes(
             &roots,
             options,
             &progress,
-            mirror::User::told(tell),
-            (&mut said, &out),
+            mirror::User::reporting_to(tell),
+            &mut said,
+            &out,
         );
         out.close();
         let sent = sender.join().expect("no panic");

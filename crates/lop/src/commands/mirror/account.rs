@@ -34,8 +34,8 @@ pub(super) struct Account {
     pub(super) adjusted: u64,
     pub(super) removed: u64,
     /// Names that the source does not have and that were not removed.
-    pub(super) spared: u64,
-    pub(super) split: u64,
+    pub(super) extraneous_kept: u64,
+    pub(super) link_limit_copies: u64,
     pub(super) vanished: u64,
     pub(super) failed: u64,
     /// Names below directories that could not be made.
@@ -54,9 +54,9 @@ pub(super) struct Account {
     #[serde(skip)]
     pub(super) changes: u64,
     #[serde(skip)]
-    pub(super) spared_why: Spared,
+    pub(super) kept_why: Spared,
     #[serde(skip)]
-    pub(super) spared_entries: u64,
+    pub(super) kept_entries: u64,
     #[serde(skip)]
     pub(super) unremoved: u64,
     /// Entries that are left out, also those that are not named.
@@ -100,23 +100,23 @@ impl Account {
             bytes_reused: outcome.reused_bytes,
             adjusted: outcome.adjusted,
             removed: outcome.removed,
-            spared: outcome.spared,
-            split: outcome.split,
+            extraneous_kept: outcome.kept,
+            link_limit_copies: outcome.link_limit_copies,
             vanished: outcome.vanished,
             failed: outcome.failed,
             missing: outcome.missing,
-            unread_dirs: outcome.unread,
-            left_out: outcome.left.iter().map(Left::of).collect(),
+            unread_dirs: outcome.unread_dirs,
+            left_out: outcome.left_out_paths.iter().map(Left::of).collect(),
             not_kept: words::not_kept(outcome),
             unmatched_patterns: patterns.unmatched(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
             changes: outcome.changes(),
-            spared_why: outcome.spared_why,
-            spared_entries: outcome.spared_entries,
+            kept_why: outcome.kept_why,
+            kept_entries: outcome.kept_entries,
             unremoved: outcome.unremoved,
             left_out_count: outcome.left_out,
-            is_least: outcome.is_least,
+            is_least: outcome.is_lower_bound,
         }
     }
 
@@ -124,9 +124,9 @@ impl Account {
     fn exit(&self) -> Exit {
         // Of names, and not of what was to be removed.
         let failed = self.failed.saturating_sub(self.unremoved);
-        if self.failed == 0 && self.spared == 0 {
+        if self.failed == 0 && self.extraneous_kept == 0 {
             Exit::Done
-        } else if self.spared > 0 && self.spared_why == Spared::SourceEmpty {
+        } else if self.extraneous_kept > 0 && self.kept_why == Spared::SourceEmpty {
             Exit::Refused
         } else if failed > 0 && self.changes == 0 && self.entries <= failed + self.missing {
             Exit::Failed
@@ -179,7 +179,7 @@ pub(super) fn conclude(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     problems::print(outcome, args, settings);
-    if let Some(text) = words::spared(account) {
+    if let Some(text) = words::kept(account) {
         settings.complain(text.as_bytes());
     }
     let text = words::summary(account, ended.as_ref().err());

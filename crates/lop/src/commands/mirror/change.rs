@@ -1,7 +1,7 @@
 //! A change, as it is listed: a line of text, or an object of JSON.
 
 use fsops::Kind;
-use mirror::{Change, Differs, What};
+use mirror::{Action, Change, Differences};
 use serde::Serialize;
 
 use crate::formats::JsonPath;
@@ -26,12 +26,12 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     pub(super) fn of(change: &'a Change) -> Line<'a> {
         Line {
-            action: word(change.what),
+            action: word(change.action),
             path: JsonPath::new(&change.path),
             kind: kind(change.kind),
             size: change.size,
             from: change.to.as_deref().map(JsonPath::new),
-            differs: words(change.differs),
+            differs: words(change.differences),
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn line(change: &Change, names: Names) -> Vec<u8> {
         let path = if path.is_empty() { b"." } else { path };
         names.show_line(path).into_owned()
     };
-    let mut line = format!("{:8} ", word(change.what)).into_bytes();
+    let mut line = format!("{:8} ", word(change.action)).into_bytes();
     line.extend_from_slice(&shown(&change.path));
     if change.kind == Kind::Dir {
         line.push(b'/');
@@ -51,22 +51,22 @@ pub(super) fn line(change: &Change, names: Names) -> Vec<u8> {
         line.extend_from_slice(b" => ");
         line.extend_from_slice(&shown(to));
     }
-    let differs = words(change.differs);
-    if !differs.is_empty() && change.what != What::Linked {
+    let differs = words(change.differences);
+    if !differs.is_empty() && change.action != Action::Linked {
         line.extend_from_slice(format!(" ({})", differs.join(", ")).as_bytes());
     }
     line.push(b'\n');
     line
 }
 
-fn word(what: What) -> &'static str {
+fn word(what: Action) -> &'static str {
     match what {
-        What::New => "new",
-        What::Replaced => "replace",
-        What::Linked => "link",
-        What::Adjusted => "adjust",
-        What::Removed => "remove",
-        What::Reused => "reuse",
+        Action::New => "new",
+        Action::Replaced => "replace",
+        Action::Linked => "link",
+        Action::Adjusted => "adjust",
+        Action::Removed => "remove",
+        Action::Reused => "reuse",
     }
 }
 
@@ -82,8 +82,8 @@ fn kind(kind: Kind) -> Option<&'static str> {
     })
 }
 
-fn words(differs: Differs) -> Vec<&'static str> {
-    let Differs { kind, content, time, mode, owner, xattrs, links } = differs;
+fn words(differs: Differences) -> Vec<&'static str> {
+    let Differences { kind, content, time, mode, owner, xattrs, links } = differs;
     let all = [
         (kind, "kind"),
         (content, "content"),

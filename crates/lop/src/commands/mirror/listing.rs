@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use mirror::{Change, Consent, Outcome, Removal, Tell, User};
+use mirror::{Change, Consent, OnChange, Outcome, Removal, User};
 
 use super::account::Account;
 use super::change::{Line, line};
@@ -39,8 +39,8 @@ pub(super) fn listed(
         };
         let consent = |removal: &Removal| consents.is_none_or(|ask| ask(removal, &lines));
         let consent: Consent<'_> = &consent;
-        let tell = lists.then_some(&tell as Tell<'_>);
-        ended = Some(work(User { tell, consent: consents.map(|_| consent) }));
+        let on_change = lists.then_some(&tell as OnChange<'_>);
+        ended = Some(work(User { on_change, consent: consents.map(|_| consent) }));
         lines.end()
     })?;
     done(ended)
@@ -63,8 +63,8 @@ pub(super) fn listed_as_json(
         };
         let consent = |removal: &Removal| consents.is_none_or(|ask| ask(removal, &lines));
         let consent: Consent<'_> = &consent;
-        let tell = lists.then_some(&tell as Tell<'_>);
-        let (outcome, end) = work(User { tell, consent: consents.map(|_| consent) });
+        let on_change = lists.then_some(&tell as OnChange<'_>);
+        let (outcome, end) = work(User { on_change, consent: consents.map(|_| consent) });
         let complete = end.is_ok();
         let account = Account::new((&outcome, complete), args, patterns, start.elapsed());
         let _kept_by_lines = if lists {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use catalog::{Catalog, ContentIndex, DigestedFile};
 use content::Digest;
 use fsops::Stat;
-use mirror::{Hint, Memory, SMALLEST_REUSED};
+use mirror::{ContentHint, ContentHints, MIN_REUSED_BYTES};
 
 use crate::error::CommandError;
 use crate::settings::Settings;
@@ -34,7 +34,7 @@ pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,
     destination: Option<&Path>,
-) -> Arc<dyn Memory> {
+) -> Arc<dyn ContentHints> {
     Arc::new(read(settings, source, destination).unwrap_or_default())
 }
 
@@ -46,7 +46,7 @@ fn read(
     let path = settings.catalog()?;
     let holdings = |top: &Path| {
         let catalog = Catalog::open(&path)?;
-        Ok(ContentIndex::new(catalog, top.as_os_str().as_bytes(), SMALLEST_REUSED))
+        Ok(ContentIndex::new(catalog, top.as_os_str().as_bytes(), MIN_REUSED_BYTES))
     };
     let of = |top: Option<&Path>| top.map(holdings).transpose();
     let both = of(source).and_then(|source| Ok((source, of(destination)?)));
@@ -62,7 +62,7 @@ impl OfSource {
         dir: &[u8],
         name: &[u8],
         stat: &Stat,
-    ) -> Result<Option<Hint>, catalog::Error> {
+    ) -> Result<Option<ContentHint>, catalog::Error> {
         if self.dir.as_deref() != Some(dir) {
             self.dir = Some(dir.to_vec());
             let files = self.holdings.digested_in(dir)?;
@@ -73,13 +73,13 @@ impl OfSource {
         };
         let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
         let also = self.holdings.another_copy(held, &path)?.unwrap_or_default();
-        Ok(Some(Hint { digest: held.digest.0, also }))
+        Ok(Some(ContentHint { digest: held.digest.0, also }))
     }
 }
 
 /// A catalog that cannot be read is of no use, and in nobody's way: what it would say are hints.
-impl Memory for Remembered {
-    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<Hint> {
+impl ContentHints for Remembered {
+    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint> {
         let mut source = self.source.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         source.look(dir, name, stat).ok().flatten()
     }

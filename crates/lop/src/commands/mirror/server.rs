@@ -66,18 +66,18 @@ fn send(
 ) -> Result<(), Broken> {
     let source = Source::open(&path_of(&open.path)).and_then(|source| {
         if open.delete && !open.allow_empty {
-            source.is_not_empty()?;
+            source.check_not_empty()?;
         }
-        let there = open.place.as_ref().map_or(Ok(None), |place| source.suits_place(place))?;
+        let there = open.place.as_ref().map_or(Ok(None), |place| source.check_place(place))?;
         Ok((source, there))
     });
     let (source, not_into) = match source {
         Ok(source) => source,
         Err(refusal) => return refuse(out, &refusal),
     };
-    options.memory = open.reuse.then(|| remembered(settings, Some(source.absolute()), None));
+    options.content_hints = open.reuse.then(|| remembered(settings, Some(source.absolute()), None));
     answer(out, &Answer::Ready(None))?;
-    mirror::send(&source, not_into, &options, progress, (incoming, out))
+    mirror::send(&source, not_into, &options, progress, incoming, out)
 }
 
 fn receive(
@@ -88,16 +88,17 @@ fn receive(
     out: &Arc<Outgoing<File>>,
 ) -> Result<(), Broken> {
     let base = open.link_dest.as_deref().map(path_of);
-    let roots = match Roots::of_far(&path_of(&open.path), base.as_deref(), open.dry_run) {
+    let roots = match Roots::for_remote_source(&path_of(&open.path), base.as_deref(), open.dry_run)
+    {
         Ok(roots) => roots,
         Err(refusal) => return refuse(out, &refusal),
     };
     options.own = settings.own();
-    options.memory = open.reuse.then(|| remembered(settings, None, roots.destination()));
+    options.content_hints = open.reuse.then(|| remembered(settings, None, roots.destination()));
     answer(out, &Answer::Ready(roots.place()))?;
     let text = |reason: &Reason| reason_text(reason);
     let reports = Reports { lists: open.lists, asks: open.asks };
-    mirror::receive_and_report(&roots, &options, progress, (reports, &text), (incoming, out))
+    mirror::receive_and_report(&roots, &options, progress, reports, &text, incoming, out)
 }
 
 fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
@@ -137,7 +138,7 @@ fn options(open: &Open) -> Result<Options, String> {
         include: globs(&open.include)?,
         exclude: globs(&open.exclude)?,
         own: walk::Own::default(),
-        memory: None,
+        content_hints: None,
         bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
         threads: workers.compare.threads,
         disks: Arc::new(Disks::new(Io::Auto)),

@@ -61,7 +61,7 @@ fn done(account: &Account) -> String {
     let below = "name below a directory that failed is missing";
     let below_many = "names below directories that failed are missing";
     let lacks = [
-        some(account.split, "copied again, as no more names could be linked", {
+        some(account.link_limit_copies, "copied again, as no more names could be linked", {
             "copied again, as no more names could be linked"
         }),
         some(account.vanished, "gone before being copied", "gone before being copied"),
@@ -69,7 +69,7 @@ fn done(account: &Account) -> String {
         some(account.missing, below, below_many),
         some(account.unread_dirs, "directory not read", "directories not read"),
     ];
-    let is_complete = account.complete && account.failed == 0 && account.spared == 0;
+    let is_complete = account.complete && account.failed == 0 && account.extraneous_kept == 0;
     let nothing = if is_complete { "nothing to change" } else { "nothing changed" };
     let nothing = (account.changes == 0).then(|| nothing.to_string());
     let all = nothing.into_iter().chain(changes.into_iter().chain(lacks).flatten());
@@ -108,12 +108,13 @@ impl Left {
 }
 
 /// Returns why something of the destination was not removed.
-pub(super) fn spared(account: &Account) -> Option<String> {
-    let spared = (account.spared > 0).then(|| counted(account.spared, "name", "names"))?;
-    let why = match account.spared_why {
+pub(super) fn kept(account: &Account) -> Option<String> {
+    let kept =
+        (account.extraneous_kept > 0).then(|| counted(account.extraneous_kept, "name", "names"))?;
+    let why = match account.kept_why {
         Spared::TooMany => {
             let most = account.max_delete.map_or_else(String::new, count);
-            let entries = counted(account.spared_entries, "entry", "entries");
+            let entries = counted(account.kept_entries, "entry", "entries");
             return Some(format!("--max-delete {most}: {entries} would be removed; none was"));
         }
         Spared::SourceFailed => "not all of the source could be read",
@@ -127,8 +128,8 @@ pub(super) fn spared(account: &Account) -> Option<String> {
              run again when everything else can be copied"
         }
     };
-    let was = if account.spared == 1 { "was" } else { "were" };
-    Some(format!("{spared} that the source does not have {was} not removed: {why}"))
+    let was = if account.extraneous_kept == 1 { "was" } else { "were" };
+    Some(format!("{kept} that the source does not have {was} not removed: {why}"))
 }
 
 /// Returns what the destination does not keep of metadata.
@@ -149,7 +150,7 @@ fn year(seconds: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{spared, summary};
+    use super::{kept, summary};
     use crate::commands::mirror::account::Account;
     use crate::error::CommandError;
     use mirror::Spared;
@@ -171,8 +172,8 @@ mod tests {
             "2,004 names in 0.30 s; nothing changed, 495 failed, \
              1,696 names below directories that failed are missing"
         );
-        let spared = Account { spared: 1, ..complete() };
-        assert_eq!(said(&spared), "2,004 names in 0.30 s; nothing changed");
+        let kept = Account { extraneous_kept: 1, ..complete() };
+        assert_eq!(said(&kept), "2,004 names in 0.30 s; nothing changed");
     }
 
     #[test]
@@ -211,13 +212,13 @@ mod tests {
     #[test]
     fn too_much_to_remove_is_said_in_entries() {
         let account = Account {
-            spared: 2,
-            spared_entries: 4,
-            spared_why: Spared::TooMany,
+            extraneous_kept: 2,
+            kept_entries: 4,
+            kept_why: Spared::TooMany,
             max_delete: Some(2),
             ..complete()
         };
-        let text = spared(&account).expect("something stays");
+        let text = kept(&account).expect("something stays");
         assert_eq!(text, "--max-delete 2: 4 entries would be removed; none was");
     }
 }

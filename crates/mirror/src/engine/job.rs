@@ -1,0 +1,163 @@
+//! The state that all workers of one run share. See [`crate::engine::worker::Worker`] for what a worker does with it.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use device::{Disk, Queue};
+use fsops::{Dir, Volume};
+use runtime::Progress;
+use wire::Summary;
+
+use crate::engine::extraneous::Extraneous;
+use crate::engine::task::Task;
+use crate::hardlinks::groups::LinkGroups;
+use crate::hardlinks::inode_set::InodeSet;
+use crate::model::change::Change;
+use crate::model::metadata_support::SupportByDevice;
+use crate::model::ownership::Privileges;
+use crate::model::temp_name::TempNames;
+use crate::remote::receiver::session::Session;
+use crate::reuse::contents::ContentIndex;
+use crate::roots::Roots;
+use crate::{OnChange, Options};
+
+/// One mirror run.
+pub(crate) struct Job<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) options: &'a Options,
+    pub(crate) progress: &'a Progress,
+    pub(crate) on_change: Option<OnChange<'a>>,
+    pub(crate) privileges: Privileges,
+    /// The temporary names of this run.
+    pub(crate) temp_names: TempNames,
+    pub(crate) queue: Queue<Task>,
+    pub(crate) link_groups: LinkGroups,
+    pub(crate) claimed_inodes: InodeSet,
+    /// Held while a worker makes another copy of a file that reached the link limit.
+    pub(crate) second_copy_lock: Mutex<()>,
+    /// How many workers have a buffer for copying.
+    pub(crate) large_buffers: AtomicUsize,
+    /// Where contents are whose digests the sender told.
+    pub(crate) contents: ContentIndex,
+    /// Whether files of the destination can share extents, once that was tried.
+    pub(crate) dest_clones: OnceLock<bool>,
+    /// The number of directories that got their final names. A failed open is retried if it changed meanwhile.
+    pub(crate) published_dirs: AtomicU64,
+    /// Where to add up what the workers have done so far, if a report needs them.
+    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
+    /// The session with the sender, if the source is on another host.
+    pub(crate) remote: Option<Arc<Session>>,
+    /// What the file systems of the destination keep of metadata.
+    pub(crate) support: SupportByDevice,
+    /// The number of files that were deferred and are not copied yet.
+    pub(crate) deferred_files: AtomicUsize,
+    /// Whether the disk of the source was probed.
+    pub(crate) is_disk_probed: AtomicBool,
+    extraneous: Mutex<Extraneous>,
+    volumes: Mutex<HashMap<u64, Volume>>,
+    pub(crate) disk: Arc<Disk>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        roots: &'a Roots,
+        options: &'a Options,
+        progress: &'a Progress,
+        on_change: Option<OnChange<'a>>,
+        start: Task,
+        device: u64,
+        remote: Option<Arc<Session>>,
+    ) -> Job<'a> {
+        Job {
+            roots,
+            options,
+            progress,
+            on_change,
+            privileges: Privileges::of_process(),
+            temp_names: TempNames::new(),
+            queue: Queue::new(start),
+            link_groups: LinkGroups::default(),
+            claimed_inodes: InodeSet::default(),
+            second_copy_lock: Mutex::default(),
+            large_buffers: AtomicUsize::new(0),
+            contents: ContentIndex::default(),
+            dest_clones: OnceLock::new(),
+            published_dirs: AtomicU64::new(0),
+            running_totals: None,
+            remote,
+            support: SupportByDevice::default(),
+            deferred_files: AtomicUsize::new(0),
+            is_disk_probed: AtomicBool::new(false),
+            extraneous: Mutex::default(),
+            volumes: Mutex::default(),
+            disk: options.disks.of(device),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Returns whether workers follow the order of the source's disk instead of that of the tree: the disk is
+    /// seek-bound, or that is not known yet.
+    pub(crate) fn uses_disk_order(&self) -> bool {
+        let disk = &self.disk;
+        let is_open =
+            || disk.is_auto() && !disk.is_classified() && !self.is_disk_probed.load(Relaxed);
+        self.is_local() && disk.is_cold() && (disk.is_seek_bound() || is_open())
+    }
+
+    /// Returns whether the source is on this host.
+    pub(crate) fn is_local(&self) -> bool {
+        self.remote.is_none()
+    }
+
+    /// Leaves a hard disk to one worker, which follows the order on the disk. Two workers take a third longer, and
+    /// sixteen twice as long, for 30,000 files on the simulated disk.
+    pub(crate) fn limit_pool(&self) {
+        let is_one =
+            self.options.threads.grows && self.disk.is_classified() && self.uses_disk_order();
+        self.queue.limit(if is_one { 1 } else { usize::MAX });
+    }
+
+    pub(crate) fn extraneous(&self) -> MutexGuard<'_, Extraneous> {
+        self.extraneous.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the sender that the top directory is finished, and so everything is.
+    pub(crate) fn finish(&self) {
+        if let Some(remote) = &self.remote {
+            remote.connection.finish();
+        }
+    }
+
+    /// Returns whether the run mirrors the content of directories on this device of the source.
+    pub(crate) fn enters(&self, device: u64) -> bool {
+        let top = self.roots.source.as_ref().map(|source| source.top.stat.device);
+        !self.options.one_file_system || top == Some(device)
+    }
+
+    /// Returns whether the source itself is on a file system whose content the kernel generates.
+    pub(crate) fn source_is_synthetic(&self) -> bool {
+        let source = self.roots.source.as_ref();
+        source.is_some_and(|source| source.is_synthetic)
+    }
+
+    /// Returns the file system of a directory on a device. Asks the kernel once per device.
+    pub(crate) fn volume(&self, dir: &Dir, device: u64) -> std::io::Result<Volume> {
+        let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&known) = volumes.get(&device) {
+            return Ok(known);
+        }
+        let volume = dir.volume()?;
+        volumes.insert(device, volume);
+        Ok(volume)
+    }
+
+    /// Reports a change, if the user wants to see changes.
+    pub(crate) fn report(&self, change: impl FnOnce() -> Change) {
+        if let Some(on_change) = self.on_change {
+            on_change(&change());
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Remembers which file of the destination each file of the source with several names became, as long as further names
+//! are expected.
+//!
+//! The first name that a worker meets is copied; it becomes the *leader*, and the other names are linked to it. A group
+//! is forgotten when all of its names were processed, so memory depends on the groups that are open at a time, and not
+//! on the size of the tree.
+//!
+//! # Memory
+//!
+//! Each open group takes 20 bytes, or up to a quarter more, in memory, and 13 bytes plus the name in [`walk::Names`],
+//! which the memory bound can put into files.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fsops::{FileKey, Stat};
+use walk::Names;
+
+use crate::engine::dir_state::Waiter;
+use crate::hardlinks::inode_set::InodeSet;
+use crate::hardlinks::table::{GroupTable, LinkGroup, SourceInode, UNCOUNTED};
+use crate::model::dir_node::DirNode;
+use crate::model::settled::DestInode;
+
+/// The name that other names of a file are linked to.
+#[derive(Clone, Debug)]
+pub(crate) struct Leader {
+    pub(crate) node: Arc<DirNode>,
+    pub(crate) name: CString,
+    /// The inode at the destination; 0 if it was not looked up, because no name of the destination can have it.
+    pub(crate) inode: u64,
+    pub(crate) birth_tag: u16,
+}
+
+impl Leader {
+    /// Returns a leader for the file that the source describes by `stat`.
+    pub(crate) fn new(node: &Arc<DirNode>, name: &CStr, inode: DestInode, stat: &Stat) -> Leader {
+        let inode = inode.number_or_zero();
+        Leader { node: Arc::clone(node), name: name.to_owned(), inode, birth_tag: birth_tag(stat) }
+    }
+
+    /// Returns the identity of the inode at the destination.
+    pub(crate) fn key(&self) -> FileKey {
+        FileKey { device: self.node.dest_device().unwrap_or(0), inode: self.inode }
+    }
+
+    /// Returns whether both are the same name.
+    pub(crate) fn is(&self, other: &Leader) -> bool {
+        Arc::ptr_eq(&self.node, &other.node) && self.name == other.name
+    }
+}
+
+/// What is known of a file of the source.
+#[derive(Debug)]
+pub(crate) enum GroupState {
+    /// No name of it was processed.
+    Unknown,
+    /// A worker is copying it.
+    InProgress,
+    /// The destination has this name of it.
+    Placed(Leader),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LinkGroups(Mutex<Groups>);
+
+#[derive(Debug, Default)]
+struct Groups {
+    devices: Vec<u64>,
+    table: GroupTable,
+    busy: HashMap<SourceInode, Vec<Waiter>>,
+    /// The number of names in `busy`.
+    waiting: usize,
+    names: Names,
+    holders: LeaderDirs,
+    /// Groups that need more than one file at the destination, because of the link limit, with the inodes of these
+    /// files.
+    copies: HashMap<SourceInode, Vec<FileKey>>,
+}
+
+/// The directories of the leaders, each stored once.
+#[derive(Debug, Default)]
+struct LeaderDirs {
+    slots: Vec<Option<(Arc<DirNode>, u32)>>,
+    free: Vec<u32>,
+    /// Numbers by the address of the node, which is unique while the node is held.
+    numbers: HashMap<usize, u32>,
+}
+
+/// The bytes of a record before the name: directory number, inode, length.
+const RECORD_HEAD_BYTES: usize = 4 + 8 + 1;
+
+impl LinkGroups {
+    /// Returns a small number for a device of the source.
+    pub(crate) fn device(&self, device: u64) -> u16 {
+        let mut inner = self.lock();
+        let known = inner.devices.iter().position(|&known| known == device);
+        let index = known.unwrap_or_else(|| {
+            inner.devices.push(device);
+            inner.devices.len() - 1
+        });
+        u16::try_from(index).unwrap_or(u16::MAX)
+    }
+
+    /// Returns what is known of a file.
+    pub(crate) fn state(&self, key: SourceInode) -> GroupState {
+        self.lock().state(key)
+    }
+
+    /// Makes `waiter` wait for a file that a worker is copying. Returns it if no worker is copying the file any more.
+    pub(crate) fn wait(&self, key: SourceInode, waiter: Waiter) -> Option<Waiter> {
+        let mut inner = self.lock();
+        match inner.busy.get_mut(&key) {
+            Some(waiters) => waiters.push(waiter),
+            None => return Some(waiter),
+        }
+        inner.waiting += 1;
+        None
+    }
+
+    /// Returns how many names wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
+    /// Returns what is known of a file with this birth tag. If nothing is known, the caller MUST call
+    /// [`LinkGroups::finish`] or [`LinkGroups::abandon`]. A file that had the inode number before and was born at
+    /// another time is forgotten.
+    pub(crate) fn begin(&self, key: SourceInode, birth_tag: u16) -> GroupState {
+        let mut inner = self.lock();
+        if let Some(group) = inner.table.get(key)
+            && group.birth_tag != birth_tag
+        {
+            inner.close(group);
+        }
+        let known = inner.state(key);
+        if matches!(known, GroupState::Unknown) {
+            inner.busy.insert(key, Vec::new());
+        }
+        known
+    }
+
+    /// Sets the leader of a file of which `left` more names are expected. Returns the names that wait for it.
+    pub(crate) fn finish(&self, key: SourceInode, leader: &Leader, left: u32) -> Vec<Waiter> {
+        let mut inner = self.lock();
+        if left > 0 {
+            inner.put(key, leader, u16::try_from(left).unwrap_or(UNCOUNTED));
+        }
+        inner.end_wait(key)
+    }
+
+    /// Gives up a file; returns the names that wait for it.
+    pub(crate) fn abandon(&self, key: SourceInode) -> Vec<Waiter> {
+        self.lock().end_wait(key)
+    }
+
+    /// Sets another leader for the names to come, because the file `full` reached the link limit.
+    pub(crate) fn set_leader(&self, key: SourceInode, leader: &Leader, full: FileKey) {
+        let mut inner = self.lock();
+        inner.copies.entry(key).or_default().extend([full, leader.key()]);
+        let Some(group) = inner.table.get(key) else { return };
+        inner.forget(group);
+        inner.put(key, leader, group.left);
+    }
+
+    /// Notes that a file has more names than a file of the destination can have.
+    pub(crate) fn expect_copies(&self, key: SourceInode) {
+        self.lock().copies.entry(key).or_default();
+    }
+
+    /// Returns whether a file needs more than one file at the destination.
+    pub(crate) fn has_copies(&self, key: SourceInode) -> bool {
+        self.lock().copies.contains_key(&key)
+    }
+
+    /// Returns whether an inode of the destination is a known copy of the file.
+    pub(crate) fn is_copy(&self, key: SourceInode, dest: FileKey) -> bool {
+        self.lock().is_copy(key, dest)
+    }
+
+    /// Adopts an inode of the destination that equals the file as one of its copies. Returns false if the inode belongs
+    /// to another file.
+    pub(crate) fn adopt_copy(
+        &self,
+        key: SourceInode,
+        dest: FileKey,
+        claimed_inodes: &InodeSet,
+    ) -> bool {
+        // Checking and adopting are one step: if two workers meet two names of the inode at the same time, both must
+        // get true.
+        let mut inner = self.lock();
+        if inner.is_copy(key, dest) {
+            return true;
+        }
+        let is_free = claimed_inodes.claim(dest);
+        if is_free {
+            inner.copies.entry(key).or_default().push(dest);
+        }
+        is_free
+    }
+
+    /// Counts a name that was processed. The last one closes the group.
+    pub(crate) fn name_done(&self, key: SourceInode) {
+        let mut inner = self.lock();
+        let Some(mut group) = inner.table.get(key) else { return };
+        if group.left == UNCOUNTED {
+            return;
+        }
+        group.left -= 1;
+        if group.left > 0 {
+            inner.table.put(group);
+        } else {
+            inner.close(group);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Groups> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Groups {
+    fn state(&self, key: SourceInode) -> GroupState {
+        if let Some(group) = self.table.get(key) {
+            return GroupState::Placed(self.leader(group));
+        }
+        if self.busy.contains_key(&key) { GroupState::InProgress } else { GroupState::Unknown }
+    }
+
+    fn is_copy(&self, key: SourceInode, dest: FileKey) -> bool {
+        self.copies.get(&key).is_some_and(|copies| copies.contains(&dest))
+    }
+
+    fn end_wait(&mut self, key: SourceInode) -> Vec<Waiter> {
+        let waiters = self.busy.remove(&key).unwrap_or_default();
+        self.waiting -= waiters.len();
+        waiters
+    }
+
+    fn leader(&self, group: LinkGroup) -> Leader {
+        let (holder, inode, name) = self.record(group);
+        let name = CString::new(name).unwrap_or_default();
+        Leader {
+            node: Arc::clone(self.holders.get(holder)),
+            name,
+            inode,
+            birth_tag: group.birth_tag,
+        }
+    }
+
+    fn record(&self, group: LinkGroup) -> (u32, u64, &[u8]) {
+        let take = |from: usize, length: usize| {
+            self.names.get(
+                group.page,
+                group.at + u16::try_from(from).unwrap_or(0),
+                u16::try_from(length).unwrap_or(0),
+            )
+        };
+        let head = take(0, RECORD_HEAD_BYTES);
+        let holder = u32::from_ne_bytes(head[..4].try_into().unwrap_or_default());
+        let inode = u64::from_ne_bytes(head[4..12].try_into().unwrap_or_default());
+        (holder, inode, take(RECORD_HEAD_BYTES, usize::from(head[12])))
+    }
+
+    fn put(&mut self, key: SourceInode, leader: &Leader, left: u16) {
+        let holder = self.holders.hold(&leader.node);
+        let name = leader.name.as_bytes();
+        let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + name.len());
+        record.extend_from_slice(&holder.to_ne_bytes());
+        record.extend_from_slice(&leader.inode.to_ne_bytes());
+        // Names have at most 255 bytes.
+        record.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        record.extend_from_slice(name);
+        let (page, at) = self.names.put(&record);
+        self.table.put(LinkGroup { key, page, at, left, birth_tag: leader.birth_tag });
+    }
+
+    /// Forgets a group and its copies.
+    fn close(&mut self, group: LinkGroup) {
+        self.forget(group);
+        self.table.remove(group.key);
+        self.copies.remove(&group.key);
+    }
+
+    /// Releases the leader of a group.
+    fn forget(&mut self, group: LinkGroup) {
+        let (holder, ..) = self.record(group);
+        self.holders.release(holder);
+        self.names.remove(group.page);
+    }
+}
+
+impl LeaderDirs {
+    fn get(&self, number: u32) -> &Arc<DirNode> {
+        let (node, _) = self.slots[number as usize].as_ref().expect("it is held");
+        node
+    }
+
+    fn hold(&mut self, node: &Arc<DirNode>) -> u32 {
+        if let Some(&number) = self.numbers.get(&Arc::as_ptr(node).addr()) {
+            if let Some((_, uses)) = &mut self.slots[number as usize] {
+                *uses += 1;
+            }
+            return number;
+        }
+        let slot = Some((Arc::clone(node), 1));
+        let number = if let Some(number) = self.free.pop() {
+            self.slots[number as usize] = slot;
+            number
+        } else {
+            self.slots.push(slot);
+            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        };
+        self.numbers.insert(Arc::as_ptr(node).addr(), number);
+        number
+    }
+
+    fn release(&mut self, number: u32) {
+        let slot = &mut self.slots[number as usize];
+        let Some((node, uses)) = slot else { return };
+        *uses -= 1;
+        if *uses == 0 {
+            self.numbers.remove(&Arc::as_ptr(node).addr());
+            *slot = None;
+            self.free.push(number);
+        }
+    }
+}
+
+/// Returns 16 bits that depend on a file's birth time.
+pub(crate) fn birth_tag(stat: &Stat) -> u16 {
+    let mixed = stat.born_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    u16::try_from(mixed >> 48).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use fsops::FileKey;
+
+    use super::{GroupState, Leader, LinkGroups};
+    use crate::engine::batch::Batch;
+    use crate::engine::dest_listing::DestListing;
+    use crate::engine::dir_state::{DirState, DirTraits, SharedBatch, Waiter};
+    use crate::hardlinks::inode_set::InodeSet;
+    use crate::hardlinks::table::SourceInode;
+    use crate::model::dir_node::DirNode;
+
+    const KEY: SourceInode = SourceInode { device: 0, inode: 7 };
+
+    fn leader(birth_tag: u16) -> Leader {
+        Leader { node: DirNode::top(), name: c"first".to_owned(), inode: 70, birth_tag }
+    }
+
+    fn made_known(links: &LinkGroups, birth_tag: u16, left: u32) {
+        let leader = leader(birth_tag);
+        assert!(matches!(links.begin(KEY, birth_tag), GroupState::Unknown));
+        assert!(matches!(links.begin(KEY, birth_tag), GroupState::InProgress));
+        assert!(links.finish(KEY, &leader, left).is_empty());
+    }
+
+    #[test]
+    fn a_file_is_forgotten_after_its_last_name_or_when_its_number_is_reused() {
+        let links = LinkGroups::default();
+        made_known(&links, 1, 2);
+        links.name_done(KEY);
+        assert!(matches!(links.begin(KEY, 1), GroupState::Placed(leader) if leader.inode == 70));
+        made_known(&links, 2, 1);
+        links.name_done(KEY);
+        assert!(matches!(links.state(KEY), GroupState::Unknown));
+    }
+
+    #[test]
+    fn an_inode_is_a_copy_of_one_file_only() {
+        let (links, claimed_inodes) = (LinkGroups::default(), InodeSet::default());
+        let dest = |inode| FileKey { device: 1, inode };
+        for _ in 0..2 {
+            assert!(links.adopt_copy(KEY, dest(71), &claimed_inodes));
+        }
+        assert!(
+            claimed_inodes.claim(dest(72)) && !links.adopt_copy(KEY, dest(72), &claimed_inodes)
+        );
+        assert!(!links.adopt_copy(SourceInode { inode: 8, ..KEY }, dest(71), &claimed_inodes));
+    }
+
+    /// Returns a name that waits, and what it belongs to.
+    fn waiter() -> Waiter {
+        let top = DirState::new(DirNode::top(), DestListing::default(), DirTraits::default());
+        Waiter { shared: SharedBatch::new(&top, Batch::default()), index: 3 }
+    }
+
+    #[test]
+    fn names_wait_until_the_file_is_there_or_given_up() {
+        let links = LinkGroups::default();
+        assert!(links.wait(KEY, waiter()).is_some(), "nobody copies the file");
+        for is_given_up in [false, true] {
+            assert!(matches!(links.begin(KEY, 1), GroupState::Unknown));
+            assert!(links.wait(KEY, waiter()).is_none() && links.wait(KEY, waiter()).is_none());
+            assert_eq!(links.waiting(), 2);
+            let waiters =
+                if is_given_up { links.abandon(KEY) } else { links.finish(KEY, &leader(1), 0) };
+            assert_eq!((waiters.len(), links.waiting()), (2, 0));
+            assert!(matches!(links.state(KEY), GroupState::Unknown));
+        }
+    }
+
+    #[test]
+    fn further_names_follow_the_leader_that_has_room() {
+        let links = LinkGroups::default();
+        made_known(&links, 1, 3);
+        let second = Leader { name: c"second".to_owned(), inode: 80, ..leader(1) };
+        links.set_leader(KEY, &second, leader(1).key());
+        assert!(matches!(links.state(KEY), GroupState::Placed(leader) if leader.inode == 80));
+        assert!(links.has_copies(KEY) && links.is_copy(KEY, leader(1).key()));
+        for _ in 0..3 {
+            links.name_done(KEY);
+        }
+        // A closed group takes no memory.
+        assert!(matches!(links.state(KEY), GroupState::Unknown) && !links.has_copies(KEY));
+    }
+}

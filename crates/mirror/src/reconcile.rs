@@ -1,0 +1,16 @@
+//! Makes the destination agree with the source, one name at a time: decides, compares, copies, sets metadata, deletes.
+//!
+//! Most files add methods to [`crate::engine::worker::Worker`].
+
+pub(crate) mod buffer;
+pub(crate) mod compare;
+pub(crate) mod copy;
+pub(crate) mod copy_bytes;
+pub(crate) mod create;
+pub(crate) mod decide;
+pub(crate) mod delete;
+pub(crate) mod directory;
+pub(crate) mod finish_dir;
+pub(crate) mod metadata_probe;
+pub(crate) mod put_in_place;
+pub(crate) mod source_metadata;

@@ -1,0 +1,354 @@
+//! Copies one regular file: bytes, holes and metadata.
+//!
+//! The copy has a temporary name unless its directory is new and not visible yet. It gets its final name after its
+//! content and metadata are complete, and with `--verify` and `--fsync` after these succeeded.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::rc::Rc;
+
+use fsops::{Dir, File, Kind, NewFile, Op, Stat, Time, Xattr, xattrs_differ};
+
+use crate::engine::dir_cache::Side;
+use crate::engine::dir_state::DirState;
+use crate::engine::entry::Entry;
+use crate::engine::worker::Worker;
+use crate::model::attributes::Attributes;
+use crate::model::dir_node::{CHANGED, DirNode};
+use crate::model::ownership::{Owner, mode_after_chown};
+use crate::model::reason::Reason;
+use crate::model::settled::{DestInode, Failure, destination};
+use crate::reconcile::copy_bytes::{Proof, copy_failure};
+
+/// How often the copy of a file that changes meanwhile is started over. The last attempt stays.
+const MAX_RETRIES: usize = 2;
+
+/// A file that is being created.
+#[derive(Debug)]
+pub(crate) struct NewCopy {
+    dir: Rc<Dir>,
+    name: CString,
+    /// Whether it has a temporary name: it replaces something, or its directory is in use.
+    has_temp_name: bool,
+    pub(crate) file: NewFile,
+    created: Option<Stat>,
+    /// Whether somebody put another entry in the place of the temporary name. Then nothing is removed.
+    is_displaced: bool,
+}
+
+/// Metadata of a new file that could not be set, and the error.
+type UnsetMetadata = (Op, io::Error);
+
+/// What a new file was filled with.
+#[derive(Debug)]
+pub(crate) struct CopiedContent<'f> {
+    /// The metadata of the source when it was read.
+    pub(crate) stat: Stat,
+    /// Whether the source was unchanged after it was read.
+    pub(crate) is_stable: bool,
+    pub(crate) attributes: Attributes,
+    /// What the copy on the disk is verified against.
+    pub(crate) proof: Proof<'f>,
+}
+
+impl Worker<'_> {
+    /// Copies a file of this host; returns the inode of the copy.
+    pub(crate) fn copy(
+        &mut self,
+        entry: Entry<'_>,
+        source: &File,
+        stat: &Stat,
+        replaces: bool,
+    ) -> Result<DestInode, Failure> {
+        let mut new_copy = self.begin_copy(entry, stat, replaces)?;
+        let filled = self.fill_from(entry.dir, &new_copy.file, source, stat);
+        let gone = || source.stat().is_ok_and(|now| has_lost_last_name(stat, &now));
+        let filled = if !matches!(filled, Ok((_, true))) && gone() {
+            self.outcome.vanished += 1;
+            Err(Failure::Vanished)
+        } else {
+            filled
+        };
+        let filled = filled.and_then(|(now, is_stable)| {
+            if stat.links > 1 && now.inode != stat.inode {
+                // The other names of the listed file would be linked to this copy.
+                return Err(Failure::Failed(Reason::Changed));
+            }
+            let stat = Stat { links: stat.links, ..now };
+            let attributes = self.file_attributes(entry, source)?;
+            Ok(CopiedContent { stat, is_stable, attributes, proof: Proof::Original(source) })
+        });
+        let ended = filled.and_then(|filled| self.finish_copy(entry, &mut new_copy, filled));
+        ended.inspect_err(|_| new_copy.undo())
+    }
+
+    /// Creates an empty file, under a temporary name unless its final name can be used at once.
+    pub(crate) fn begin_copy(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        replaces: bool,
+    ) -> Result<NewCopy, Failure> {
+        if replaces || !entry.dir.traits.is_unpublished {
+            return self.begin_temp_copy(entry, stat);
+        }
+        self.create(entry, entry.name.to_owned(), false, stat)
+    }
+
+    /// Creates an empty file under a temporary name.
+    pub(crate) fn begin_temp_copy(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+    ) -> Result<NewCopy, Failure> {
+        self.create(entry, self.job.temp_names.of(entry.name), true, stat)
+    }
+
+    /// Gives a filled file its metadata and its final name; returns its inode.
+    pub(crate) fn finish_copy(
+        &mut self,
+        entry: Entry<'_>,
+        new_copy: &mut NewCopy,
+        filled: CopiedContent<'_>,
+    ) -> Result<DestInode, Failure> {
+        let CopiedContent { stat, is_stable, attributes, proof } = filled;
+        let unset = self.set_new_metadata(entry.dir, new_copy, &stat, &attributes)?;
+        self.record_all_unset(entry, unset);
+        self.note_clamped_time(&entry.dir.node, stat.mtime);
+        let NewCopy { file: new, created, .. } = new_copy;
+        if self.job.options.verify {
+            self.verify(new, &proof, &stat)?;
+        }
+        let mtime = if is_stable { stat.mtime } else { mtime_of_mixed_copy(stat.mtime) };
+        // Reading the copy back changes its access time, so times are set afterwards.
+        new.set_times(stat.atime, mtime).map_err(destination(Op::SetTimes))?;
+        if self.job.options.fsync {
+            new.sync().map_err(destination(Op::Sync))?;
+        }
+        // The inode is claimed before the file can be found under its name, so that nobody takes it for a file that
+        // will be deleted.
+        let is_claimed = self.job.options.content_hints.is_some();
+        let inode = match created {
+            _ if stat.links < 2 && !self.job.options.verify && !is_claimed => DestInode::NotNeeded,
+            Some(now) => self.claim_copy(now, is_claimed),
+            None => {
+                let now = new.stat().map_err(destination(Op::Stat))?;
+                self.claim_copy(&now, is_claimed)
+            }
+        };
+        if new_copy.has_temp_name {
+            let made = new_copy.created.map(|now| now.key());
+            let placed = self.put_in_place(entry, &new_copy.dir, &new_copy.name, made);
+            new_copy.is_displaced = matches!(placed, Err(Failure::Failed(Reason::Displaced)));
+            placed?;
+        }
+        if !is_stable {
+            self.fail(&entry.dir.node, entry.name.to_bytes(), Reason::Changed);
+        }
+        Ok(inode)
+    }
+
+    /// Returns the inode of a new file. Claims it if other workers look for its content.
+    fn claim_copy(&self, now: &Stat, is_claimed: bool) -> DestInode {
+        if is_claimed {
+            self.job.claimed_inodes.claim(now.key());
+        }
+        DestInode::Known(now.inode)
+    }
+
+    /// Fills a new file with the bytes of a file of this host. Returns the metadata of the version that was copied, and
+    /// whether the file was unchanged meanwhile.
+    pub(crate) fn fill_from(
+        &mut self,
+        dir_state: &DirState,
+        new: &NewFile,
+        source: &File,
+        listed: &Stat,
+    ) -> Result<(Stat, bool), Failure> {
+        let (mut stat, mut left) = (*listed, MAX_RETRIES);
+        loop {
+            let read = self.copy_bytes(dir_state, source, new, &stat);
+            let after = source.stat_now().map_err(|e| self.source_failure(Op::Stat, e))?;
+            let is_stable = after.same_version(&stat);
+            if is_stable || left == 0 {
+                read.map_err(copy_failure)?;
+                return Ok((stat, is_stable));
+            }
+            if after.kind != Kind::File || has_lost_last_name(&stat, &after) {
+                return Err(Failure::Failed(Reason::Changed));
+            }
+            // The bytes read so far belong to no version, and may be more than the new version has.
+            new.set_size(0).map_err(destination(Op::Write))?;
+            stat = after;
+            left -= 1;
+        }
+    }
+
+    /// Creates a file that only users who can read the original can read. Looks up its metadata unless the owner of new
+    /// files is known.
+    fn create(
+        &mut self,
+        entry: Entry<'_>,
+        made: CString,
+        has_temp_name: bool,
+        stat: &Stat,
+    ) -> Result<NewCopy, Failure> {
+        let dir_state = entry.dir;
+        let to = self.open(Side::Destination, &dir_state.node).map_err(destination(Op::Open))?;
+        let (known, support) =
+            (dir_state.owner_of_new_files.get().copied(), dir_state.node.support());
+        let is_own =
+            known.is_some_and(|owner| self.job.privileges.owner(support, owner, stat).is_none());
+        let permissions =
+            if is_own && !dir_state.traits.inherits_acl { stat.mode & 0o777 } else { 0o600 };
+        let new = match to.create_file_with(&made, permissions | 0o200) {
+            Ok(new) => new,
+            Err(e) if has_temp_name => return Err(destination(Op::Create)(e)),
+            Err(e) => return Err(self.creation_failure(entry, &to, Op::Create, e)),
+        };
+        if has_temp_name {
+            // Creating the file changes the directory, even if nothing comes of the file.
+            dir_state.node.set(CHANGED);
+        }
+        let now = if has_temp_name || known.is_none() || !is_own || dir_state.traits.inherits_acl {
+            let now = new.stat().map_err(destination(Op::Stat))?;
+            dir_state.learn_owner(&now);
+            Some(now)
+        } else {
+            None
+        };
+        Ok(NewCopy {
+            dir: to,
+            name: made,
+            has_temp_name,
+            file: new,
+            created: now,
+            is_displaced: false,
+        })
+    }
+
+    /// Sets the metadata of a new file, except for times. Returns what could not be set.
+    fn set_new_metadata(
+        &self,
+        dir_state: &DirState,
+        NewCopy { file: new, created: now, .. }: &NewCopy,
+        stat: &Stat,
+        wanted: &Attributes,
+    ) -> Result<Vec<UnsetMetadata>, Failure> {
+        let (privileges, support) = (&self.job.privileges, dir_state.node.support());
+        let mut unset = Vec::new();
+        let mut try_to = |op, set: io::Result<()>| {
+            let failed = set.is_err();
+            unset.extend(set.err().map(|source| (op, source)));
+            failed
+        };
+        let owner = now.map_or_else(
+            || dir_state.owner_of_new_files.get().copied(),
+            |now| Some((now.uid, now.gid)),
+        );
+        let owner = owner.unwrap_or_default();
+        let to_be = privileges.owner(support, owner, stat);
+        let failed = to_be.is_some_and(|Owner { user, group }| {
+            try_to(Op::SetOwner, new.set_owner_to(user, group))
+        });
+        let mode = privileges.mode(support, owner, stat).map(mode_after_chown(failed));
+        let made_with =
+            now.map_or_else(|| privileges.mode_of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
+        let has_others = dir_state.traits.inherits_acl || !wanted.all().is_empty();
+        // Attributes are set while the file is writable. Its final permissions may forbid that.
+        if has_others {
+            let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
+            let has = wanted.comparable(privileges, support, has);
+            try_to(Op::SetAttributes, new.set_xattrs_to(&has, wanted.all()));
+        }
+        if let Some(mode) = mode
+            && (to_be.is_some() || has_others || made_with != mode)
+        {
+            try_to(Op::SetMode, new.set_mode(mode));
+        }
+        Ok(unset)
+    }
+
+    /// Returns whether a copy would have the same owner, permissions and attributes as the entry that is there, because
+    /// the destination cannot hold others. If so, records what it cannot hold.
+    ///
+    /// Without this check the file would be copied again in each run.
+    pub(crate) fn copy_would_be_equal(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        dest: &Stat,
+        has: Vec<Xattr>,
+    ) -> Result<bool, Failure> {
+        if self.is_dry_run(entry.dir) || stat.kind != Kind::File {
+            return Ok(false);
+        }
+        let wanted = self.source_attributes(entry)?;
+        let new_copy = self.begin_temp_copy(entry, stat)?;
+        let attempt =
+            self.set_new_metadata(entry.dir, &new_copy, stat, &wanted).and_then(|unset| {
+                let (now, xattrs) = (new_copy.file.stat(), new_copy.file.xattrs());
+                Ok((
+                    unset,
+                    now.map_err(destination(Op::Stat))?,
+                    xattrs.map_err(destination(Op::Read))?,
+                ))
+            });
+        new_copy.undo();
+        let (unset, now, xattrs) = attempt?;
+        let support = entry.dir.node.support();
+        let comparable = |xattrs| wanted.comparable(&self.job.privileges, support, xattrs);
+        let is_alike = (now.uid, now.gid, now.mode) == (dest.uid, dest.gid, dest.mode)
+            && !xattrs_differ(&comparable(xattrs), &comparable(has));
+        if is_alike {
+            self.record_all_unset(entry, unset);
+        }
+        Ok(is_alike)
+    }
+
+    fn record_all_unset(&mut self, entry: Entry<'_>, unset: Vec<UnsetMetadata>) {
+        for (op, source) in unset {
+            self.record_unset(&entry.dir.node, entry.name, op, Err(source));
+        }
+    }
+
+    /// Records that owner, permissions or attributes could not be set, and returns whether that is so. The entry is
+    /// still worth having with the rest of its metadata.
+    pub(crate) fn record_unset(
+        &mut self,
+        node: &DirNode,
+        name: &CStr,
+        op: Op,
+        set: io::Result<()>,
+    ) -> bool {
+        let Err(source) = set else { return false };
+        self.fail(node, name.to_bytes(), Reason::Destination { op, source });
+        true
+    }
+}
+
+impl NewCopy {
+    /// Removes the new file.
+    pub(crate) fn undo(&self) {
+        if !self.is_displaced {
+            self.remove_beside(&self.name);
+        }
+    }
+
+    /// Removes a temporary file in the same directory.
+    pub(crate) fn remove_beside(&self, name: &CStr) {
+        // If this fails, the next run recognises the name as lop's own.
+        let _left = self.dir.remove_name(name);
+    }
+}
+
+/// Returns the modification time for a copy that may mix several versions of its file. It differs from that of the file
+/// even where timestamps are coarse, so the next run copies the file again although an edit restored its time.
+fn mtime_of_mixed_copy(mtime: Time) -> Time {
+    Time { s: mtime.s.saturating_sub(10), ..mtime }
+}
+
+/// Returns whether an open file has lost its last name. Some file systems never report any name.
+pub(crate) fn has_lost_last_name(before: &Stat, after: &Stat) -> bool {
+    after.links == 0 && before.links > 0
+}

@@ -1,0 +1,396 @@
+//! Decides what happens to one name: it stays, is linked, is adjusted, or is created.
+//!
+//! A regular file with several names is copied for the first name that a worker meets; [`crate::hardlinks::groups`]
+//! makes the others wait and links them. Directories are only collected here, and started when the directory that they
+//! are in is complete.
+
+use std::ffi::CStr;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Dir, Kind, Op, Stat};
+use wire::{Broken, LeftOut};
+
+use crate::engine::batch::BatchItem;
+use crate::engine::dir_cache::Side;
+use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
+use crate::engine::entry::Entry;
+use crate::engine::worker::Worker;
+use crate::hardlinks::groups::{GroupState, Leader, birth_tag};
+use crate::hardlinks::table::SourceInode;
+use crate::model::change::{CreatedEntry, Differences};
+use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
+use crate::model::reason::Reason;
+use crate::model::selection::{is_quarantine, selects};
+use crate::model::settled::{DestInode, Failure, Settled, destination};
+use crate::remote::receiver::pending::Basis;
+use crate::remote::receiver::session::DirLoss;
+
+impl Worker<'_> {
+    /// Processes a name that was listed.
+    pub(crate) fn process(&mut self, shared: &Arc<SharedBatch>, index: usize) {
+        let BatchItem { inode, is_dir, .. } = shared.batch.get(index);
+        let entry = Entry::of(shared, index);
+        if let Some(session) = &self.job.remote
+            && !self.is_selected(entry, is_dir)
+        {
+            return session.connection.break_off(Broken::Nonsense("a name that is to be left out"));
+        }
+        if self.is_own(&entry.dir.node, entry.name) {
+            return self.skip_own(entry, inode, is_dir);
+        }
+        if is_dir {
+            return self.add_dir(entry, inode);
+        }
+        self.outcome.has_files = true;
+        let inode = entry.dir.traits.lists_inodes.then_some(inode);
+        self.reconcile(entry, inode);
+    }
+
+    /// Returns whether this name in the destination belongs to lop itself, even if no such file exists.
+    pub(crate) fn is_own(&self, node: &DirNode, name: &CStr) -> bool {
+        let dest = node.metadata().and_then(|metadata| metadata.dest_stat);
+        dest.is_some_and(|dest| self.job.options.own.has(dest.key(), name.to_bytes()))
+    }
+
+    /// Skips a name that belongs to lop itself.
+    fn skip_own(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
+        if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
+            self.give_up_dir(&session, inode, &DirLoss::LeftOut);
+        }
+        self.outcome.names += 1;
+        let path = || entry.dir.node.child_path(entry.name.to_bytes());
+        self.outcome.leave_out(LeftOut::Catalog, path);
+    }
+
+    /// Returns whether the options select a name for mirroring and deletion.
+    fn is_selected(&self, entry: Entry<'_>, is_dir: bool) -> bool {
+        let bytes = entry.name.to_bytes();
+        selects(self.job.options, bytes, || entry.dir.node.child_path(bytes), is_dir)
+    }
+
+    /// Adds a subdirectory.
+    fn add_dir(&mut self, entry: Entry<'_>, inode: u64) {
+        let session = self.job.remote.clone();
+        let replaces = entry.dest.is_some() && !entry.is_obstructed();
+        let is_free =
+            if replaces { self.check_replaceable(entry) } else { self.check_name_free(entry) };
+        if let Err(failure) = is_free {
+            match &session {
+                Some(session) => {
+                    self.give_up_dir(session, inode, &DirLoss::Failed(Arc::clone(&entry.dir.node)));
+                }
+                None => self.count_missing(&entry.dir.node.child_path(entry.name.to_bytes())),
+            }
+            return self.record_done(entry, Some(failure));
+        }
+        self.adopt_unfinished_dir(entry);
+        if let Some(session) = &session {
+            self.expect_dir(session, entry, inode);
+        } else {
+            entry.dir.add_child(entry.name, inode, entry.dest);
+        }
+        self.outcome.names += 1;
+    }
+
+    /// Processes names that waited for others.
+    pub(crate) fn process_waiters(&mut self) {
+        while let Some(waiter) = self.waiters.pop() {
+            self.process_waiter(&waiter);
+        }
+    }
+
+    pub(crate) fn process_waiter(&mut self, waiter: &Waiter) {
+        let Waiter { shared, index } = waiter;
+        self.reconcile(Entry::of(shared, *index), None);
+        self.release_dir(&shared.dir);
+    }
+
+    /// Makes the destination have a name that is no directory. `inode` is the number from the listing.
+    pub(crate) fn reconcile(&mut self, entry: Entry<'_>, inode: Option<u64>) {
+        let key = |inode| SourceInode { device: entry.dir.traits.source_device, inode };
+        if let Some(key) = inode.map(key) {
+            match self.job.link_groups.state(key) {
+                GroupState::Placed(leader) if self.verified == Some(key) => {
+                    return self.link_or_copy(entry, key, &leader, None);
+                }
+                GroupState::InProgress => return self.wait(entry, key),
+                GroupState::Placed(_) | GroupState::Unknown => {}
+            }
+        }
+        let stat = match self.source_stat(entry) {
+            Ok(stat) => stat,
+            Err(failure) => return self.record_done(entry, Some(failure)),
+        };
+        if stat.kind == Kind::Dir {
+            return self.add_dir(entry, stat.inode);
+        }
+        if stat.links < 2 {
+            let settled = self.create_or_update(entry, &stat);
+            return self.conclude(entry, &stat, settled);
+        }
+        self.reconcile_linked(entry, key(stat.inode), &stat);
+    }
+
+    /// Makes the destination have a name of a file with several names.
+    fn reconcile_linked(&mut self, entry: Entry<'_>, key: SourceInode, stat: &Stat) {
+        match self.job.link_groups.begin(key, birth_tag(stat)) {
+            GroupState::Placed(leader) => {
+                self.verified = Some(key);
+                return self.link_or_copy(entry, key, &leader, Some(stat));
+            }
+            GroupState::InProgress => return self.wait(entry, key),
+            GroupState::Unknown => {}
+        }
+        self.verified = Some(key);
+        let settled = self.create_or_update(entry, stat);
+        self.conclude(entry, stat, settled);
+    }
+
+    /// Concludes the work on a name, unless its content is still pending.
+    pub(crate) fn conclude(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        settled: Result<Settled, Failure>,
+    ) {
+        let settled = match settled {
+            Ok(Settled::Pending) => return,
+            Ok(Settled::Done(inode)) => Ok(inode),
+            Err(failure) => Err(failure),
+        };
+        self.note_content(entry, settled.is_ok());
+        if stat.kind == Kind::File {
+            let rest = stat.size.saturating_sub(std::mem::take(&mut self.counted_bytes));
+            self.job.progress.bytes_done.fetch_add(rest, Relaxed);
+        }
+        if stat.links < 2 {
+            return self.record_done(entry, settled.err());
+        }
+        let key = SourceInode { device: entry.dir.traits.source_device, inode: stat.inode };
+        let waiters = match settled {
+            Ok(inode) => {
+                let leader = Leader::new(
+                    &entry.dir.node,
+                    &entry.provisional_name(&self.job.temp_names),
+                    inode,
+                    stat,
+                );
+                if stat.links > entry.dir.traits.max_links {
+                    self.job.link_groups.expect_copies(key);
+                }
+                let waiters = self.job.link_groups.finish(key, &leader, stat.links - 1);
+                self.record_done(entry, None);
+                waiters
+            }
+            Err(failure) => {
+                self.record_done(entry, Some(failure));
+                self.job.link_groups.abandon(key)
+            }
+        };
+        self.waiters.extend(waiters);
+    }
+
+    fn wait(&mut self, entry: Entry<'_>, key: SourceInode) {
+        self.waiters.extend(self.job.link_groups.wait(key, entry.waiter()));
+    }
+
+    /// Counts a name that was processed, and records its failure.
+    pub(crate) fn record_done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
+        self.outcome.names += 1;
+        if let Some(reason) = failure.and_then(Failure::into_reason) {
+            self.fail(&entry.dir.node, entry.name.to_bytes(), reason);
+        }
+    }
+
+    /// Makes the destination have an entry with these metadata under this name.
+    pub(crate) fn create_or_update(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+    ) -> Result<Settled, Failure> {
+        match entry.dest {
+            None => self.create_entry(entry, stat, None),
+            Some(dest) if dest.kind == Kind::Dir => {
+                self.check_replaceable(entry)?;
+                let differences = Differences { kind: true, ..Differences::default() };
+                self.create_entry(entry, stat, Some(differences))
+            }
+            Some(_) => self.update(entry, stat),
+        }
+    }
+
+    /// Fails unless the entry of the destination may be removed so that an entry of another kind takes its place. A
+    /// directory may only be removed with `--delete`, and nothing that the patterns leave out.
+    pub(crate) fn check_replaceable(&self, entry: Entry<'_>) -> Result<(), Failure> {
+        let Some(dest) = entry.dest else { return Ok(()) };
+        let is_dir = dest.kind == Kind::Dir;
+        if is_dir && !self.job.options.delete {
+            return Err(Failure::Failed(Reason::Obstructed));
+        }
+        match (self.is_selected(entry, is_dir), is_dir) {
+            (true, _) => Ok(()),
+            (false, false) => Err(Failure::Failed(Reason::Excluded)),
+            (false, true) if is_quarantine(entry.name.to_bytes()) => {
+                Err(Failure::Failed(purge::Reason::Store.into()))
+            }
+            (false, true) => Err(Failure::Failed(Reason::HoldsExcluded)),
+        }
+    }
+
+    /// Compares the entry of the destination with the source, and makes them equal.
+    fn update(&mut self, entry: Entry<'_>, stat: &Stat) -> Result<Settled, Failure> {
+        let failed = destination(Op::Stat);
+        let dir = self.open(Side::Destination, &entry.dir.node).map_err(&failed)?;
+        let now = match dir.stat_child(entry.name) {
+            Ok(now) => now,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return self.create_entry(entry, stat, None);
+            }
+            Err(e) => return Err(failed(e)),
+        };
+        if now.kind == Kind::Dir {
+            return Err(Failure::Failed(Reason::Obstructed));
+        }
+        let mut differences = self.compare(entry, stat, &now)?;
+        // The other names may belong to another file of the source, or be outside of the destination.
+        let shared = now.links > 1;
+        // While files are reused, a file that stays has to be claimed, or another name could take it.
+        let may_be_taken = self.job.options.content_hints.is_some() && stat.kind == Kind::File;
+        let claims = shared || may_be_taken;
+        differences.links = claims && !self.job.claimed_inodes.claim(now.key());
+        let mut recreate = differences.kind || differences.content || differences.links;
+        if shared && differences.any() && !recreate && !differences.time {
+            let has = dir.child_xattrs(entry.name).map_err(destination(Op::Read))?;
+            if self.copy_would_be_equal(entry, stat, &now, has)? {
+                return Ok(Settled::Done(DestInode::Known(now.inode)));
+            }
+        }
+        recreate |= shared && differences.any();
+        if !recreate && differences.time && self.may_reuse(entry, stat) {
+            return self.update_time(entry, stat, &dir, now, differences);
+        }
+        if recreate || differences.time && stat.kind == Kind::File {
+            return self.create_entry(entry, stat, Some(differences));
+        }
+        if self.job.options.checksum
+            && entry.is_remote()
+            && stat.kind == Kind::File
+            && stat.size > 0
+        {
+            let basis = Basis::Existing(Box::new((now, differences)));
+            let replaces = Some(Differences { content: true, ..differences });
+            return self.request_if_different(entry, &dir, stat.size, replaces, basis);
+        }
+        if differences.any() {
+            self.adjust(entry, stat, &now, differences)?;
+        }
+        Ok(Settled::Done(DestInode::Known(now.inode)))
+    }
+
+    /// Sets the time of a file whose time and other metadata are all that differs.
+    fn update_time(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        dir: &Dir,
+        now: Stat,
+        differences: Differences,
+    ) -> Result<Settled, Failure> {
+        if entry.is_remote() {
+            let basis = Basis::Existing(Box::new((now, differences)));
+            return self.request_if_different(entry, dir, stat.size, Some(differences), basis);
+        }
+        if self.source_content_differs(entry, dir, stat.size)? {
+            return self.create_entry(entry, stat, Some(differences));
+        }
+        self.adjust(entry, stat, &now, differences)?;
+        Ok(Settled::Done(DestInode::Known(now.inode)))
+    }
+
+    /// Counts and reports an entry that was created. If a directory is in its way, that happens after the directory was
+    /// removed.
+    pub(crate) fn record_made(&mut self, entry: Entry<'_>, made: CreatedEntry) {
+        let node = &entry.dir.node;
+        node.set(CHANGED);
+        if entry.is_obstructed() {
+            return self.job.extraneous().add_obstacle(node, entry.name, made);
+        }
+        self.outcome.count(&made);
+        self.job.report(|| made.change(node.child_path(entry.name.to_bytes())));
+    }
+
+    /// Returns whether nothing is changed in this directory, which may not even exist.
+    pub(crate) fn is_dry_run(&self, dir_state: &DirState) -> bool {
+        self.job.options.dry_run || dir_state.node.is(DRY_RUN_ONLY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use testkit::TreeBuilder;
+    use walk::Globs;
+
+    use crate::Options;
+    use crate::engine::fixture::{Fixture, entry, plain};
+    use crate::model::reason::Reason;
+    use crate::model::settled::Failure;
+
+    /// Returns why the entry of the destination named `a` may not be replaced.
+    fn refusal(tree: &TreeBuilder, options: &Options) -> Option<Reason> {
+        Fixture::new(tree).with_top(options, |worker, shared| {
+            match worker.check_replaceable(entry(shared, c"a")) {
+                Ok(()) => None,
+                Err(Failure::Failed(reason)) => Some(reason),
+                Err(other) => panic!("{other:?} is not for the user"),
+            }
+        })
+    }
+
+    #[test]
+    fn a_directory_is_only_replaced_with_delete_and_only_as_a_whole() {
+        let tree = || TreeBuilder::new().file("from/a", "a").file("to/a/in", "old");
+        assert!(matches!(refusal(&tree(), &plain()), Some(Reason::Obstructed)));
+        let deleting = Options { delete: true, ..plain() };
+        assert!(refusal(&tree(), &deleting).is_none());
+        let exclude = Globs::new(&["a/".to_string()]).expect("a pattern");
+        let excluding = Options { exclude, ..deleting };
+        assert!(matches!(refusal(&tree(), &excluding), Some(Reason::HoldsExcluded)));
+    }
+
+    #[test]
+    fn a_file_is_replaced_without_delete_unless_patterns_leave_it_out() {
+        let tree = || TreeBuilder::new().file("from/a/in", "new").file("to/a", "old");
+        assert!(refusal(&tree(), &plain()).is_none());
+        let include = Globs::new(&["b".to_string()]).expect("a pattern");
+        let including = Options { include, ..plain() };
+        assert!(matches!(refusal(&tree(), &including), Some(Reason::Excluded)));
+    }
+
+    #[test]
+    fn a_file_with_several_names_is_copied_once() {
+        let fixture = Fixture::new(
+            &TreeBuilder::new().hard_links("content", &["from/a", "from/b", "from/c"]).dir("to"),
+        );
+        let outcome = fixture.process_top(&plain());
+        assert_eq!((outcome.names, outcome.files, outcome.linked), (3, 1, 2), "{outcome:?}");
+        let metadata = std::fs::metadata(fixture.tree.join("to/b")).expect("exists");
+        assert_eq!(metadata.nlink(), 3);
+    }
+
+    #[test]
+    fn an_equal_file_stays_and_a_different_one_is_replaced() {
+        let tree = TreeBuilder::new().file("from/a", "same").file("to/a", "same");
+        let tree = tree.mtime("from/a", 5, 5).mtime("to/a", 5, 5);
+        let tree = tree.file("from/b", "new").file("to/b", "older");
+        let fixture = Fixture::new(&tree);
+        let inode = |name| std::fs::metadata(fixture.tree.join(name)).expect("exists").ino();
+        let (a, b) = (inode("to/a"), inode("to/b"));
+        let outcome = fixture.process_top(&plain());
+        assert_eq!((outcome.names, outcome.files, outcome.failed), (2, 1, 0), "{outcome:?}");
+        assert!(inode("to/a") == a && inode("to/b") != b);
+    }
+}

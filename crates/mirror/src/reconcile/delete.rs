@@ -1,0 +1,474 @@
+//! Deletes extraneous entries after everything else is done.
+//!
+//! Nothing is deleted if any part of the source could not be read, if the source has nothing to mirror, if the entries
+//! are more than `--max-delete`, or if the user declines. Directories are removed by [`purge`], whose guard protects
+//! the source and lop's own files. Leftovers of killed runs are removed in any case.
+//!
+//! The progress counts each deleted entry once: counting entries beforehand and removing leftovers use a [`Progress`]
+//! of their own.
+
+use std::ffi::CStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{Dir, Kind, Op};
+use purge::{Deed, Guard, Refusal, Selection, Target, Why};
+use runtime::{Progress, Stage};
+use wire::Spared;
+
+use crate::engine::extraneous::{Extraneous, split_names};
+use crate::engine::job::Job;
+use crate::model::change::{Action, Change, CreatedEntry, Differences};
+use crate::model::dir_node::DirNode;
+use crate::model::reason::Reason;
+use crate::model::settled::Failure;
+use crate::outcome::Outcome;
+use crate::roots::lookalike::Lookalike;
+use crate::{Consent, Options};
+
+/// The number of names that the user is shown before they are deleted.
+const MAX_EXAMPLES: usize = 5;
+
+impl Extraneous {
+    /// Deletes the entries, unless there is a reason to keep them.
+    pub(crate) fn delete(self, job: &Job<'_>, outcome: &mut Outcome, ask: Option<Consent<'_>>) {
+        if self.names.is_empty() && self.obstacles.is_empty() && self.leftovers.is_empty() {
+            return;
+        }
+        let mut guard = Guard::new(None, &[]);
+        for path in job.options.own.paths() {
+            guard.keep(path, Why::Catalog);
+        }
+        if let Some(source) = &job.roots.source {
+            // The source may be inside of the destination by another mount.
+            guard.keep(&source.top.absolute, Why::Source);
+            // So may the file systems that are mounted in the source.
+            guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
+        }
+        let mut deleter = Deleter { job, guard, outcome, lookalike: job.roots.lookalike() };
+        job.progress.enter(deleter.stage());
+        for (node, name) in &self.leftovers {
+            if !job.options.dry_run {
+                deleter.in_dir(node, |deleter, dir| deleter.remove_leftover(node, dir, name));
+            }
+        }
+        if let Some(why) = deleter.reason_to_keep(&self, ask) {
+            return deleter.keep_all(&self, why);
+        }
+        for (node, names) in &self.names {
+            deleter.in_dir(node, |deleter, dir| {
+                for name in split_names(names) {
+                    deleter.remove(node, dir, name);
+                }
+            });
+        }
+        for (node, name, made) in self.obstacles {
+            deleter.in_dir(&node, |deleter, dir| {
+                if let Some(reason) = deleter.remove(&node, dir, &name) {
+                    deleter.outcome.fail(|| node.child_path(name.to_bytes()), reason);
+                    deleter.discard_obstructed(&node, dir, &name);
+                } else {
+                    deleter.put_in_place(&node, dir, &name, made);
+                }
+            });
+        }
+    }
+}
+
+/// Deletes entries from directories of the destination.
+struct Deleter<'r, 'j> {
+    job: &'r Job<'j>,
+    guard: Guard,
+    outcome: &'r mut Outcome,
+    /// The source, if one of the directories here may be the source under another path.
+    lookalike: Option<Lookalike<'r>>,
+}
+
+impl Deleter<'_, '_> {
+    /// Runs `act` in a directory, and then sets the directory's final metadata.
+    fn in_dir(&mut self, node: &DirNode, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
+        if self.job.progress.poll_stop() {
+            return;
+        }
+        let dir = match self.open(node) {
+            Ok(dir) => Arc::new(dir),
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Open, source };
+                return self.outcome.fail(|| node.path(), reason);
+            }
+        };
+        if let Err(Failure::Failed(reason)) = self.job.add_owner_access(&dir) {
+            self.outcome.fail(|| node.path(), reason);
+        }
+        act(self, &dir);
+        if self.job.options.dry_run {
+            return;
+        }
+        let dressed =
+            node.metadata().map_or(Ok(()), |metadata| self.job.set_final_metadata(&dir, metadata));
+        if let Err(Failure::Failed(reason)) = dressed {
+            self.outcome.fail(|| node.path(), reason);
+        }
+    }
+
+    /// Returns the stage that the user sees while entries are deleted, or counted in a dry run.
+    fn stage(&self) -> Stage {
+        if self.job.options.dry_run { Stage::Count } else { Stage::Purge }
+    }
+
+    fn open(&self, node: &DirNode) -> std::io::Result<Dir> {
+        let top = self.job.roots.destination.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
+        match node.parent() {
+            None => top.dir.open_child(c"."),
+            Some(_) => top.dir.open_below(&node.dest_path(&self.job.temp_names)),
+        }
+    }
+
+    /// Returns why nothing may be deleted, if there is a reason.
+    fn reason_to_keep(
+        &mut self,
+        extraneous: &Extraneous,
+        ask: Option<Consent<'_>>,
+    ) -> Option<Spared> {
+        extraneous.all().next()?;
+        let Options { max_delete, allow_empty, dry_run, .. } = *self.job.options;
+        if self.outcome.source_failed {
+            return Some(Spared::SourceFailed);
+        }
+        if !self.outcome.has_files && !allow_empty {
+            return Some(Spared::SourceEmpty);
+        }
+        let is_incomplete = self.outcome.failed > self.outcome.unremoved;
+        if self.job.roots.may_show_source(is_incomplete) {
+            return Some(Spared::NotCopied);
+        }
+        let ask = ask.filter(|_| !dry_run);
+        if max_delete.is_none() && ask.is_none() {
+            return None;
+        }
+        self.job.progress.enter(Stage::Count);
+        let entries = self.count(extraneous);
+        self.job.progress.enter(self.stage());
+        if max_delete.is_some_and(|most| entries > most) {
+            self.outcome.kept_entries = entries;
+            return Some(Spared::TooMany);
+        }
+        let some = extraneous.all().take(MAX_EXAMPLES);
+        let removal = crate::Removal {
+            entries,
+            names: extraneous.all().count() as u64,
+            some: some.map(|(node, name)| node.child_path(name.to_bytes())).collect(),
+            source: self.outcome.names,
+            unchanged: self.outcome.unchanged(),
+        };
+        ask.filter(|_| !self.job.progress.poll_stop())
+            .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))
+    }
+
+    /// Returns how many entries would be deleted, at least.
+    fn count(&mut self, extraneous: &Extraneous) -> u64 {
+        // The entries are counted again when they are deleted.
+        let progress = self.job.progress.uncounted();
+        let mut entries = 0;
+        for (node, name) in extraneous.all() {
+            let Ok(dir) = self.open(node) else { continue };
+            let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
+            entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
+                Some(target) => {
+                    let counted =
+                        self.purge(&target, Deed::Count, self.selection(&target), &progress, None);
+                    counted.files + counted.dirs
+                }
+                None => 1,
+            };
+        }
+        entries
+    }
+
+    fn keep_all(&mut self, extraneous: &Extraneous, why: Spared) {
+        self.outcome.kept += extraneous.all().count() as u64;
+        self.outcome.kept_why = why;
+        for (node, name, _) in &extraneous.obstacles {
+            self.outcome.fail(|| node.child_path(name.to_bytes()), Reason::Kept);
+            if !self.job.options.dry_run {
+                self.in_dir(node, |deleter, dir| deleter.discard_obstructed(node, dir, name));
+            }
+        }
+    }
+
+    /// Gives an entry with a temporary name its final name, after the directory that had the name was removed.
+    fn put_in_place(
+        &mut self,
+        node: &Arc<DirNode>,
+        dir: &Arc<Dir>,
+        name: &CStr,
+        made: CreatedEntry,
+    ) {
+        if self.job.progress.poll_stop() {
+            return;
+        }
+        if !self.job.options.dry_run
+            && let Err(source) = dir.replace(&self.job.temp_names.of(name), name)
+        {
+            let reason = Reason::Destination { op: Op::Rename, source };
+            self.outcome.fail(|| node.child_path(name.to_bytes()), reason);
+            return self.discard_obstructed(node, dir, name);
+        }
+        self.outcome.count(&made);
+        self.job.report(|| made.change(node.child_path(name.to_bytes())));
+    }
+
+    /// Removes the entry that was created for a name that it cannot get.
+    fn discard_obstructed(&mut self, node: &Arc<DirNode>, dir: &Arc<Dir>, name: &CStr) {
+        if self.job.options.dry_run {
+            return;
+        }
+        let temp = self.job.temp_names.of(name);
+        self.remove_leftover(node, dir, &temp);
+    }
+
+    /// Removes a temporary name, with everything below it.
+    fn remove_leftover(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) {
+        match dir.remove_name(name) {
+            Err(e) if e.kind() == ErrorKind::IsADirectory => {
+                let removed = self
+                    .check_target(dir, node, name)
+                    .map(|target| self.remove_leftover_dir(&target));
+                self.note_removal(node, name, removed);
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(source) => {
+                let reason = Reason::Destination { op: Op::Remove, source };
+                self.outcome.fail_to_remove(|| node.child_path(name.to_bytes()), reason);
+            }
+            Ok(()) => {}
+        }
+    }
+
+    /// Deletes a name, with everything below it that the patterns do not leave out. Returns the reason if a directory
+    /// stays.
+    fn remove(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+        if self.job.progress.poll_stop() {
+            return None;
+        }
+        let path = || node.child_path(name.to_bytes());
+        let removed = match dir.stat_child(name) {
+            Ok(stat) if stat.kind == Kind::Dir => return self.remove_dir(node, dir, name),
+            Ok(stat) if self.job.options.dry_run => Ok(stat.kind),
+            Ok(stat) => {
+                let removed = dir.remove_name(name).map_err(|source| (Op::Remove, source));
+                removed.map(|()| stat.kind)
+            }
+            Err(source) => Err((Op::Stat, source)),
+        };
+        match removed {
+            // Another process removed it. FUSE, too, renames a file that is removed while it is open, and then removes
+            // that name.
+            Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
+            Ok(kind) => {
+                self.outcome.removed += 1;
+                self.job.progress.removed_done.fetch_add(1, Relaxed);
+                self.job.report(|| removal(&path(), kind));
+            }
+            Err((op, source)) => {
+                self.outcome.fail_to_remove(path, Reason::Destination { op, source });
+            }
+        }
+        None
+    }
+
+    fn remove_dir(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
+        let find = |lookalike: &Lookalike<'_>| lookalike.find(dir, name, self.job.progress);
+        if let Some(path) = self.lookalike.as_ref().and_then(find) {
+            self.outcome.fail_to_remove(|| node.child_path(&path), Reason::MayBeSource);
+            return Some(Reason::Remains);
+        }
+        let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
+        let removed = self.check_target(dir, node, name).map(|target| {
+            let tell = |path: &[u8], is_dir| {
+                let kind = if is_dir { Kind::Dir } else { Kind::Unknown };
+                self.job.report(|| removal(path, kind));
+            };
+            let tell: Option<purge::Tell<'_>> = self.job.on_change.map(|_| &tell as _);
+            self.purge(&target, deed, self.selection(&target), self.job.progress, tell)
+        });
+        let stays = match &removed {
+            Ok(outcome) if outcome.unselected > 0 => Some(Reason::HoldsExcluded),
+            Ok(outcome) if outcome.failed == 0 => None,
+            Ok(_) | Err(_) => Some(Reason::Remains),
+        };
+        self.outcome.removed += self.note_removal(node, name, removed);
+        stays
+    }
+
+    /// Records what could not be removed of a directory; returns the number of entries removed.
+    fn note_removal(
+        &mut self,
+        node: &DirNode,
+        name: &CStr,
+        removed: Result<purge::Outcome, Refusal>,
+    ) -> u64 {
+        let outcome = match removed {
+            Ok(outcome) => outcome,
+            Err(refusal) => {
+                let reason = Reason::from(purge::Reason::from(refusal));
+                self.outcome.fail_to_remove(|| node.child_path(name.to_bytes()), reason);
+                return 0;
+            }
+        };
+        let removed = outcome.files + outcome.dirs;
+        self.outcome.add_failed_removals(outcome);
+        removed
+    }
+
+    fn target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Option<Target> {
+        self.check_target(dir, node, name).ok()
+    }
+
+    fn check_target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Result<Target, Refusal> {
+        let path = self.absolute(node, name);
+        self.guard.check_in(Arc::clone(dir), &path, &node.child_path(name.to_bytes()))
+    }
+
+    fn absolute(&self, node: &DirNode, name: &CStr) -> Vec<u8> {
+        let top = self.job.roots.destination.as_ref();
+        let top = top.map_or(&b""[..], |top| top.absolute.as_os_str().as_bytes());
+        [top, b"/", &node.child_path(name.to_bytes())].concat()
+    }
+
+    /// Returns the selection of entries to delete in an extraneous directory.
+    fn selection(&self, target: &Target) -> Selection {
+        let Options { include, exclude, .. } = self.job.options;
+        Selection {
+            include: include.clone(),
+            exclude: exclude.clone(),
+            above: target.given().to_vec(),
+            by_files: true,
+            ..Selection::default()
+        }
+    }
+
+    /// Removes a directory that a killed run left. The progress does not count it.
+    fn remove_leftover_dir(&self, target: &Target) -> purge::Outcome {
+        let progress = self.job.progress.uncounted();
+        self.purge(target, Deed::Remove, Selection::default(), &progress, None)
+    }
+
+    /// Removes a directory tree, or counts its entries. `progress` receives the stage and the counts.
+    fn purge(
+        &self,
+        target: &Target,
+        deed: Deed,
+        selection: Selection,
+        progress: &Progress,
+        tell: Option<purge::Tell<'_>>,
+    ) -> purge::Outcome {
+        let options = purge::Options {
+            deed,
+            selection,
+            keep_root: false,
+            opens_up: true,
+            cross_mounts: false,
+            guarded: self.guard.keys(),
+            threads: self.job.options.threads,
+            disks: Arc::clone(&self.job.options.disks),
+            open_dirs: self.job.options.open_dirs,
+            throttle: Arc::default(),
+        };
+        // The caller checks by itself whether the user asked to stop.
+        purge::purge(std::slice::from_ref(target), &options, progress, tell).0
+    }
+}
+
+fn removal(path: &[u8], kind: Kind) -> Change {
+    let (action, path, differences) = (Action::Removed, path.into(), Differences::default());
+    Change { action, path, kind, size: None, to: None, differences }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TreeBuilder;
+    use wire::Spared;
+
+    use super::Deleter;
+    use crate::engine::extraneous::Extraneous;
+    use crate::engine::fixture::{Fixture, plain};
+    use crate::model::dir_node::DirNode;
+    use crate::outcome::{Outcome, Removal};
+    use crate::{Consent, Options};
+
+    /// An extraneous file, and an extraneous directory with two entries.
+    fn two_extraneous() -> (Fixture, Extraneous) {
+        let tree = TreeBuilder::new().file("from/a", "a").file("to/x", "x");
+        let fixture = Fixture::new(&tree.file("to/y/1", "1").file("to/y/2", "2"));
+        let mut extraneous = Extraneous::default();
+        extraneous.add(&DirNode::top(), &[c"x", c"y"]);
+        (fixture, extraneous)
+    }
+
+    /// Returns why the entries would be kept, given what the workers found.
+    fn reason(options: &Options, mut found: Outcome, ask: Option<Consent<'_>>) -> Option<Spared> {
+        let (fixture, extraneous) = two_extraneous();
+        let job = fixture.job(options);
+        let guard = purge::Guard::new(None, &[]);
+        let mut deleter = Deleter { job: &job, guard, outcome: &mut found, lookalike: None };
+        deleter.reason_to_keep(&extraneous, ask)
+    }
+
+    fn all_read() -> Outcome {
+        let mut outcome = Outcome::default();
+        outcome.has_files = true;
+        outcome
+    }
+
+    #[test]
+    fn nothing_is_deleted_unless_all_of_the_source_was_read() {
+        let options = Options { delete: true, ..plain() };
+        assert_eq!(reason(&options, all_read(), None), None);
+        let mut failed = all_read();
+        failed.source_failed = true;
+        assert_eq!(reason(&options, failed, None), Some(Spared::SourceFailed));
+    }
+
+    #[test]
+    fn a_source_without_files_deletes_only_if_that_is_allowed() {
+        let options = Options { delete: true, ..plain() };
+        assert_eq!(reason(&options, Outcome::default(), None), Some(Spared::SourceEmpty));
+        let options = Options { allow_empty: true, ..options };
+        assert_eq!(reason(&options, Outcome::default(), None), None);
+    }
+
+    #[test]
+    fn the_limit_counts_entries_and_not_names() {
+        for (most, kept) in [(3, Some(Spared::TooMany)), (4, None)] {
+            let options = Options { delete: true, max_delete: Some(most), ..plain() };
+            assert_eq!(reason(&options, all_read(), None), kept, "{most}");
+        }
+    }
+
+    #[test]
+    fn the_user_decides_with_the_figures_at_hand_and_not_in_a_dry_run() {
+        let options = Options { delete: true, ..plain() };
+        let decline = |removal: &Removal| {
+            assert_eq!((removal.entries, removal.names), (4, 2));
+            assert_eq!(removal.some, [b"x".to_vec(), b"y".to_vec()]);
+            false
+        };
+        assert_eq!(reason(&options, all_read(), Some(&decline)), Some(Spared::Declined));
+        assert_eq!(reason(&options, all_read(), Some(&|_| true)), None);
+        let dry_run = Options { dry_run: true, ..options };
+        assert_eq!(reason(&dry_run, all_read(), Some(&|_| panic!("is not asked"))), None);
+    }
+
+    #[test]
+    fn everything_that_is_kept_is_counted_by_name() {
+        let (fixture, extraneous) = two_extraneous();
+        let options = Options { delete: true, max_delete: Some(3), ..plain() };
+        let (job, mut outcome) = (fixture.job(&options), all_read());
+        extraneous.delete(&job, &mut outcome, None);
+        assert_eq!((outcome.kept, outcome.kept_entries, outcome.removed), (2, 4, 0));
+        assert!(fixture.tree.join("to/y/2").exists() && fixture.tree.join("to/x").exists());
+    }
+}

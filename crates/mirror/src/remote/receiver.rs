@@ -1,0 +1,8 @@
+//! The receiving side: reads the sender's messages, keeps track of what was announced and requested, and hands work to
+//! the workers.
+
+pub(crate) mod connection;
+pub(crate) mod dispatch;
+pub(crate) mod pending;
+pub(crate) mod receive_loop;
+pub(crate) mod session;

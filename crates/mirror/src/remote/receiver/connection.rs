@@ -1,0 +1,183 @@
+//! The receiver's side of the connection to the sender: messages to it, its end, and flow control.
+//!
+//! The sender may only be ahead by a bounded amount. Listings take credit, which [`ListingCredit`] returns when it is
+//! dropped; files and metadata take buffer space, which [`BufferSpace`] returns. Every message that is kept MUST hold
+//! one of them, or the sender could fill the memory.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use wire::{Broken, FromReceiver, Outgoing};
+
+/// The most bytes that were received and are not processed, besides listings: small files, and metadata of directories.
+const MAX_BUFFERED_BYTES: usize = 2 << 20;
+
+/// How often a waiting thread checks whether to stop.
+const STOP_POLL: Duration = Duration::from_millis(100);
+
+/// The connection to the sender.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    out: Arc<Outgoing<File>>,
+    /// The credit that unprocessed listings use.
+    listed_cost: AtomicUsize,
+    buffered: Mutex<usize>,
+    buffer_freed: Condvar,
+    is_broken: AtomicBool,
+    /// Why this side ended the connection, if it did.
+    why: Mutex<Option<Broken>>,
+    is_done: AtomicBool,
+}
+
+/// The credit of a listing. Dropping it tells the sender that the listing was processed.
+#[derive(Debug)]
+pub(crate) struct ListingCredit {
+    connection: Weak<Connection>,
+    window: u64,
+    cost: usize,
+}
+
+/// The buffer space of a message. Dropping it frees the space.
+#[derive(Debug, Default)]
+pub(crate) struct BufferSpace {
+    connection: Weak<Connection>,
+    bytes: usize,
+}
+
+impl Drop for BufferSpace {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.upgrade() {
+            let mut buffered = connection.buffered();
+            *buffered = buffered.saturating_sub(self.bytes);
+            if *buffered <= MAX_BUFFERED_BYTES {
+                connection.buffer_freed.notify_one();
+            }
+        }
+    }
+}
+
+impl Drop for ListingCredit {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.upgrade() {
+            connection.listed_cost.fetch_sub(self.cost, Relaxed);
+            connection.say(&FromReceiver::Release { window: self.window });
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(out: Arc<Outgoing<File>>) -> Arc<Connection> {
+        Arc::new(Connection {
+            out,
+            listed_cost: AtomicUsize::new(0),
+            buffered: Mutex::default(),
+            buffer_freed: Condvar::new(),
+            is_broken: AtomicBool::new(false),
+            why: Mutex::default(),
+            is_done: AtomicBool::new(false),
+        })
+    }
+
+    /// Queues a message. If the connection is lost, the run ends.
+    pub(crate) fn say(&self, message: &FromReceiver<'_>) {
+        if let Err(why) = self.out.say(message, &[]) {
+            self.break_off(why);
+        }
+    }
+
+    /// Sends the queued messages.
+    pub(crate) fn flush(&self) {
+        if let Err(why) = self.out.flush() {
+            self.break_off(why);
+        }
+    }
+
+    /// Tells the sender that nothing more is needed, unless the connection is broken.
+    pub(crate) fn finish(&self) {
+        if self.is_broken() {
+            return;
+        }
+        self.is_done.store(true, Relaxed);
+        self.say(&FromReceiver::Done);
+        self.flush();
+    }
+
+    /// Returns whether [`Connection::finish`] was called.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done.load(Relaxed)
+    }
+
+    /// Returns whether the connection is broken.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken.load(Relaxed)
+    }
+
+    /// Ends the connection for a reason found on this side.
+    pub(crate) fn break_off(&self, why: Broken) {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.set_broken();
+    }
+
+    /// Takes the reason why this side ended the connection.
+    pub(crate) fn why(&self) -> Option<Broken> {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn set_broken(&self) {
+        self.is_broken.store(true, Relaxed);
+        self.buffer_freed.notify_all();
+    }
+
+    /// Takes credit for a listing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the sender sent more than it had credit for.
+    pub(crate) fn take_credit(
+        self: &Arc<Connection>,
+        window: u64,
+        cost: usize,
+    ) -> Result<ListingCredit, Broken> {
+        let before = self.listed_cost.fetch_add(cost, Relaxed);
+        if before >= wire::CREDIT {
+            return Err(Broken::Nonsense("listings that nobody has room for"));
+        }
+        Ok(ListingCredit { connection: Arc::downgrade(self), window, cost })
+    }
+
+    /// Returns whether there is buffer space.
+    pub(crate) fn has_space(&self) -> bool {
+        *self.buffered() <= MAX_BUFFERED_BYTES
+    }
+
+    /// Waits until there is buffer space, or `stopped` returns true. `stuck` tells whether no other thread will free
+    /// any.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no thread will free space, because the sender sent what no correct sender sends.
+    pub(crate) fn wait_for_space(
+        self: &Arc<Connection>,
+        bytes: usize,
+        stopped: &dyn Fn() -> bool,
+        stuck: &dyn Fn() -> bool,
+    ) -> Result<BufferSpace, Broken> {
+        let mut buffered = self.buffered();
+        while *buffered > MAX_BUFFERED_BYTES && !stopped() && !self.is_broken() {
+            let waited = self.buffer_freed.wait_timeout(buffered, STOP_POLL);
+            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() && stuck() && *now > MAX_BUFFERED_BYTES {
+                return Err(Broken::Nonsense("more than can be dealt with"));
+            }
+            buffered = now;
+        }
+        *buffered += bytes;
+        Ok(BufferSpace { connection: Arc::downgrade(self), bytes })
+    }
+
+    fn buffered(&self) -> MutexGuard<'_, usize> {
+        self.buffered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,372 @@
+//! Processes what the sender sent: directories, listings, small files, and answers to requests.
+//!
+//! The reading thread turns messages into [`Arrival`]s, which any worker takes from the queue in their order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use device::WaitMeter;
+use fsops::{Kind, Op, Stat};
+use wire::{Have, Loss};
+
+use crate::engine::dir_cache::Side;
+use crate::engine::dir_state::{DirState, NameWork, SharedBatch};
+use crate::engine::entry::Entry;
+use crate::engine::estimate::SubtreeCount;
+use crate::engine::task::{Arrival, SmallFile, Task};
+use crate::engine::worker::Worker;
+use crate::hardlinks::groups::Leader;
+use crate::model::change::Differences;
+use crate::model::dir_node::DirNode;
+use crate::model::reason::Reason;
+use crate::model::settled::{DestInode, Failure, Settled, destination};
+use crate::reconcile::copy::{CopiedContent, NewCopy};
+use crate::reconcile::copy_bytes::Proof;
+use crate::reconcile::directory::child_state;
+use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of};
+use crate::remote::receiver::session::{DirLoss, DirMessage, NextStep, Session};
+
+/// The most waiting names that a worker keeps for itself.
+const MAX_WAITERS: usize = 128;
+
+/// What the sender said about a file whose bytes are at the destination now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceivedContent {
+    /// The metadata of the source when it was read.
+    pub(crate) stat: Stat,
+    /// Whether the source did not change while it was read.
+    pub(crate) is_stable: bool,
+    /// The BLAKE3 digest of the content, if the copy is verified.
+    pub(crate) digest: Option<[u8; 32]>,
+}
+
+impl Worker<'_> {
+    /// Adds a task to the outbox. [`Worker::publish`] puts it into the queue before this worker waits for anything.
+    pub(crate) fn enqueue(&mut self, session: &Session, arrival: Arrival) {
+        self.outbox.push(Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(arrival) });
+    }
+
+    /// Puts the tasks of the outbox into the queue.
+    pub(crate) fn publish(&mut self) {
+        self.job.queue.enqueue_sorted(&mut self.outbox);
+    }
+
+    /// Processes an arrival.
+    pub(crate) fn dispatch(
+        &mut self,
+        session: &Session,
+        arrival: &Arc<Arrival>,
+        meter: &mut WaitMeter<'_>,
+    ) {
+        match &**arrival {
+            Arrival::Dir(number, node) => self.start_remote_dir(session, *number, node),
+            Arrival::Names(work) => {
+                if let Some(dir_state) = work.dir_state() {
+                    dir_state.run_serially(work, |work| self.process_names(session, work, meter));
+                }
+            }
+            Arrival::DirEnd(dir_state) => self.release_dir(dir_state),
+            Arrival::SmallFile(file) => {
+                self.write_small_file(file);
+            }
+            Arrival::SameContent(same) => self.reuse_requested(same),
+        }
+        self.share_waiters(session);
+        self.process_waiters();
+    }
+
+    fn process_names(&mut self, session: &Session, work: &NameWork, meter: &mut WaitMeter<'_>) {
+        match work {
+            NameWork::Batch(shared) => {
+                self.join_batch(shared, meter);
+                self.release_dir(&shared.dir);
+            }
+            NameWork::Waiters(waiters) => {
+                for waiter in &**waiters {
+                    self.process_waiter(waiter);
+                }
+            }
+        }
+        self.share_waiters(session);
+    }
+
+    /// Leaves waiting names to other workers, if there are many.
+    fn share_waiters(&mut self, session: &Session) {
+        while self.waiters.len() > MAX_WAITERS {
+            let waiters = self.waiters.split_off(self.waiters.len() - MAX_WAITERS);
+            self.enqueue(session, Arrival::Names(NameWork::Waiters(waiters.into())));
+        }
+    }
+
+    /// Leaves all waiting names to other workers.
+    pub(crate) fn hand_over_waiters(&mut self, session: &Session) {
+        self.share_waiters(session);
+        if !self.waiters.is_empty() {
+            let waiters = std::mem::take(&mut self.waiters);
+            self.enqueue(session, Arrival::Names(NameWork::Waiters(waiters.into())));
+        }
+    }
+
+    /// Does what the session decided about a message.
+    pub(crate) fn take_step(&mut self, session: &Session, number: u64, next: NextStep) {
+        match next {
+            NextStep::Wait => {}
+            NextStep::Begin(node) => self.enqueue(session, Arrival::Dir(number, node)),
+            NextStep::Apply(dir_state, said) => self.apply_message(session, dir_state, said),
+            NextStep::Discard(said, why) => self.add_missing_remote(session, said, &why),
+            NextStep::Close(node, loss) => {
+                self.outcome.unread_dirs += u64::from(reason_of(loss).is_some());
+                self.record_loss(&node, b"", loss);
+                self.abandon(&node);
+            }
+        }
+    }
+
+    fn apply_message(&mut self, session: &Session, dir_state: Arc<DirState>, said: DirMessage) {
+        match said {
+            DirMessage::Names(mut batch) => {
+                dir_state.order_names(&mut batch);
+                dir_state.hold();
+                self.enqueue(
+                    session,
+                    Arrival::Names(NameWork::Batch(SharedBatch::new(&dir_state, batch))),
+                );
+            }
+            DirMessage::Failed(name, loss, _space) => {
+                let is_left_out = matches!(loss, Loss::LeftOut(_));
+                self.outcome.names += u64::from(!name.is_empty() && !is_left_out);
+                self.outcome.unread_dirs += u64::from(name.is_empty() && !is_left_out);
+                self.record_loss(&dir_state.node, &name, loss);
+            }
+            DirMessage::Left { whole } => {
+                dir_state.is_fully_listed.store(whole, Relaxed);
+                self.enqueue(session, Arrival::DirEnd(dir_state));
+            }
+            // The directory was entered already, so neither can come again.
+            DirMessage::Entered(_) | DirMessage::Closed(..) => {}
+        }
+    }
+
+    /// Records that an entry of the source is not available.
+    fn record_loss(&mut self, node: &DirNode, name: &[u8], loss: Loss) {
+        match (reason_of(loss), loss) {
+            (Some(reason), _) => self.fail(node, name, reason),
+            (None, Loss::LeftOut(why)) => self.outcome.leave_out(why, || node.child_path(name)),
+            (None, _) => self.outcome.vanished += 1,
+        }
+    }
+
+    /// Tells the session that a directory was listed under this number.
+    pub(crate) fn expect_dir(&mut self, session: &Session, entry: Entry<'_>, number: u64) {
+        let node = &entry.dir.node;
+        let state = child_state(node, entry.dest);
+        let next = session.dir_listed(number, DirNode::child(node, entry.name, state));
+        self.take_step(session, number, next);
+    }
+
+    fn start_remote_dir(&mut self, session: &Session, number: u64, node: &Arc<DirNode>) {
+        let Some(dir) = session.take_dir(number) else { return };
+        match self.start_remote(node, *dir) {
+            Ok(dir_state) => {
+                for said in session.dir_begun(number, &dir_state) {
+                    self.apply_message(session, Arc::clone(&dir_state), said);
+                }
+            }
+            Err(reason) => {
+                self.fail(node, b"", reason);
+                self.give_up_dir(session, number, &DirLoss::Failed(Arc::clone(node)));
+                self.abandon(node);
+            }
+        }
+    }
+
+    /// Records that the directory with this number is not mirrored. If the directory failed, counts its content as
+    /// missing.
+    pub(crate) fn give_up_dir(&mut self, session: &Session, number: u64, why: &DirLoss) {
+        for said in session.dir_lost(number, why) {
+            self.add_missing_remote(session, said, why);
+        }
+    }
+
+    /// Counts the content of a message for a directory that is not mirrored, and gives up the directories below it too.
+    fn add_missing_remote(&mut self, session: &Session, said: DirMessage, why: &DirLoss) {
+        let mut rest = VecDeque::from([said]);
+        while let Some(said) = rest.pop_front() {
+            if let (true, DirLoss::Failed(node)) = (said.is_last(), why) {
+                self.release(node);
+            }
+            if matches!(why, DirLoss::Failed(_)) {
+                self.add_missing(&SubtreeCount::of(&said));
+            }
+            if let DirMessage::Names(batch) = said {
+                for number in batch.dirs() {
+                    rest.extend(session.dir_lost(number, why));
+                }
+            }
+        }
+    }
+
+    /// Requests the content of a file, except for the bytes that `have` describes if the sender's file starts with
+    /// them.
+    pub(crate) fn request_content(
+        &mut self,
+        entry: Entry<'_>,
+        replaces: Option<Differences>,
+        have: Option<Have>,
+        basis: Basis,
+    ) -> Result<Settled, Failure> {
+        let Some(session) = &self.job.remote else { return Err(Failure::Failed(Reason::Changed)) };
+        let waiter = entry.waiter();
+        let place = waiter.listing_position();
+        session.request(PendingRequest { waiter, replaces, have, basis }, place);
+        Ok(Settled::Pending)
+    }
+
+    /// Asks whether the sender's file equals a file of the destination, and requests its content if not.
+    pub(crate) fn request_if_different(
+        &mut self,
+        entry: Entry<'_>,
+        dir: &fsops::Dir,
+        length: u64,
+        replaces: Option<Differences>,
+        basis: Basis,
+    ) -> Result<Settled, Failure> {
+        let file = dir.open_regular(entry.name).map_err(destination(Op::Open))?;
+        let digest = self.digest(&file, length)?;
+        let only = self.is_dry_run(entry.dir);
+        self.request_content(entry, replaces, Some(Have { length, digest, only }), basis)
+    }
+
+    /// Creates an empty file.
+    pub(crate) fn create_empty(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        replaces: bool,
+    ) -> Result<DestInode, Failure> {
+        let mut new_copy = self.begin_copy(entry, stat, replaces)?;
+        let digest = Some(blake3::hash(b"").into());
+        let ended = self.finish_remote_copy(
+            entry,
+            &mut new_copy,
+            ReceivedContent { stat: *stat, is_stable: true, digest },
+        );
+        ended.inspect_err(|_| new_copy.undo())
+    }
+
+    fn write_small_file(&mut self, file: &SmallFile) {
+        let SmallFile { pending, stat, is_stable, digest, bytes, .. } = file;
+        let entry = pending.entry();
+        let settled = if self.stopped() {
+            Err(Failure::Stopped)
+        } else if stat.kind != Kind::File || stat.size != bytes.len() as u64 {
+            Err(Failure::Failed(Reason::Changed))
+        } else {
+            let filled = ReceivedContent { stat: *stat, is_stable: *is_stable, digest: *digest };
+            self.begin_copy(entry, stat, pending.replaces.is_some()).and_then(|mut new_copy| {
+                let written = new_copy.file.write_at(bytes, 0).map_err(destination(Op::Write));
+                let ended =
+                    written.and_then(|()| self.finish_remote_copy(entry, &mut new_copy, filled));
+                ended.inspect_err(|_| new_copy.undo())
+            })
+        };
+        self.conclude_request(pending, stat, settled);
+    }
+
+    /// Gives a received file its metadata and final name.
+    pub(crate) fn finish_remote_copy(
+        &mut self,
+        entry: Entry<'_>,
+        new_copy: &mut NewCopy,
+        ReceivedContent { stat, is_stable, digest }: ReceivedContent,
+    ) -> Result<DestInode, Failure> {
+        let attributes = self.source_attributes(entry)?;
+        let proof = Proof::Digest(digest);
+        self.finish_copy(entry, new_copy, CopiedContent { stat, is_stable, attributes, proof })
+    }
+
+    /// Concludes a request.
+    pub(crate) fn conclude_request(
+        &mut self,
+        pending: &PendingRequest,
+        stat: &Stat,
+        settled: Result<DestInode, Failure>,
+    ) {
+        let entry = pending.entry();
+        if settled.is_ok() {
+            self.record_created(entry, stat, pending.replaces);
+        }
+        self.conclude(entry, &pending.listed_stat(), settled.map(Settled::Done));
+        self.release_dir(&pending.waiter.shared.dir);
+    }
+
+    /// Concludes a request for a file that equals the one that is there.
+    pub(crate) fn conclude_unchanged(&mut self, pending: &PendingRequest) {
+        let entry = pending.entry();
+        let settled = match (&pending.basis, entry.remote) {
+            (Basis::Existing(dest), Some(remote)) => {
+                let (now, differences) = &**dest;
+                let adjusted = if differences.any() {
+                    self.adjust(entry, &remote.stat, now, *differences)
+                } else {
+                    Ok(())
+                };
+                adjusted.map(|()| Settled::Done(DestInode::Known(now.inode)))
+            }
+            (Basis::Base, Some(remote)) => {
+                match self.link_to_base_file(entry, &remote.stat, pending.replaces) {
+                    Ok(None) => self.request_whole(pending),
+                    linked => {
+                        linked.map(|inode| Settled::Done(inode.unwrap_or(DestInode::NotNeeded)))
+                    }
+                }
+            }
+            _ => Err(Failure::Failed(Reason::Changed)),
+        };
+        self.conclude(entry, &pending.listed_stat(), settled);
+        self.release_dir(&pending.waiter.shared.dir);
+    }
+
+    /// Requests the whole content of a file, because the equal file cannot be used.
+    pub(crate) fn request_whole(&mut self, pending: &PendingRequest) -> Result<Settled, Failure> {
+        let entry = pending.entry();
+        if self.is_dry_run(entry.dir) {
+            self.record_created(entry, &pending.listed_stat(), pending.replaces);
+            return Ok(Settled::Done(DestInode::NotNeeded));
+        }
+        self.request_content(entry, pending.replaces, None, Basis::Absent)
+    }
+
+    /// Makes another copy of a file that reached the link limit, from the copy that is there.
+    pub(crate) fn copy_leader(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        leader: &Leader,
+    ) -> Result<DestInode, Failure> {
+        if stat.kind != Kind::File {
+            return match self.create_or_update(entry, stat)? {
+                Settled::Done(inode) => Ok(inode),
+                Settled::Pending => Err(Failure::Failed(Reason::Changed)),
+            };
+        }
+        let dir = self.open(Side::Destination, &leader.node).map_err(destination(Op::Open))?;
+        let source = dir.open_regular(&leader.name).map_err(destination(Op::Open))?;
+        let now = source.stat().map_err(destination(Op::Stat))?;
+        let replaces = entry.dest.map(|_| Differences { links: true, ..Differences::default() });
+        let mut new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
+        let filled = self.fill_from(entry.dir, &new_copy.file, &source, &now);
+        let ended = filled.and_then(|(_, is_stable)| {
+            let digest = self.job.options.verify.then(|| self.digest(&source, stat.size));
+            self.finish_remote_copy(
+                entry,
+                &mut new_copy,
+                ReceivedContent { stat: *stat, is_stable, digest: digest.transpose()? },
+            )
+        });
+        let inode = ended.inspect_err(|_| new_copy.undo())?;
+        self.record_created(entry, stat, replaces);
+        Ok(inode)
+    }
+}

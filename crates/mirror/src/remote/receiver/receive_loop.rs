@@ -1,0 +1,407 @@
+//! The loop that reads the sender's messages, and writes the pieces of large files.
+//!
+//! One thread runs it. It is a worker like the others, but puts tasks into the queue instead of taking them.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use device::WaitMeter;
+use fsops::{Kind, Op, Stat, Xattr};
+use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
+
+use crate::engine::batch::{Batch, BatchSizes, RemoteEntry};
+use crate::engine::task::{Arrival, SameContent, SmallFile};
+use crate::engine::worker::Worker;
+use crate::model::attributes::Attributes;
+use crate::model::content::ContentHint;
+use crate::model::reason::Reason;
+use crate::model::settled::{DestInode, Failure, destination};
+use crate::outcome::Outcome;
+use crate::reconcile::copy::NewCopy;
+use crate::remote::receiver::connection::{BufferSpace, ListingCredit};
+use crate::remote::receiver::dispatch::ReceivedContent;
+use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of};
+use crate::remote::receiver::session::{DirMessage, Session, SourceDir};
+use crate::reuse::resume::MIN_RESUMED_BYTES;
+
+/// The memory of a directory besides the bytes of its message.
+const MESSAGE_OVERHEAD_BYTES: usize = 512;
+
+/// The most tasks in the outbox. Publishing each task by itself would wake workers too often.
+const MAX_UNPUBLISHED: usize = 64;
+
+/// A file that arrives in pieces.
+#[derive(Debug)]
+struct IncomingFile {
+    pending: PendingRequest,
+    stat: Stat,
+    /// The file that the pieces are written to. `None` if creating it failed, or if it is not needed.
+    new_copy: Option<NewCopy>,
+    failure: Option<Failure>,
+    /// Whether the destination already has the same file.
+    is_unchanged: bool,
+    /// The number of bytes received.
+    received_bytes: u64,
+}
+
+type IncomingFiles = HashMap<u64, IncomingFile>;
+
+impl Worker<'_> {
+    /// Reads messages until the sender has no more. Returns an error if the connection ends before that.
+    pub(crate) fn receive_loop(
+        mut self,
+        session: &Arc<Session>,
+        incoming: &mut Incoming<File>,
+        meter: &mut WaitMeter<'_>,
+    ) -> (Outcome, Result<(), Broken>) {
+        let _guard = self.job.queue.close_on_panic();
+        let mut incoming_files = IncomingFiles::new();
+        let progress = self.job.progress;
+        let ended =
+            self.read_messages(session, incoming, &mut incoming_files).map_err(|why| match why {
+                Broken::Stopped if !progress.poll_stop() => {
+                    session.connection.why().unwrap_or(Broken::Lost)
+                }
+                why => why,
+            });
+        self.publish();
+        for new_copy in
+            incoming_files.into_values().filter_map(|incoming_file| incoming_file.new_copy)
+        {
+            // The next run continues with files that are large enough.
+            if !new_copy.file.stat().is_ok_and(|now| now.size >= MIN_RESUMED_BYTES) {
+                new_copy.undo();
+            }
+        }
+        if ended.is_err() {
+            session.connection.set_broken();
+            self.job.queue.close();
+        }
+        // From here on this worker takes tasks too, so that it does not leave the others alone.
+        self.dir_cache.clear();
+        while let Some(task) = self.next_task() {
+            self.run_task(task, meter);
+        }
+        (self.outcome, ended)
+    }
+
+    fn read_messages(
+        &mut self,
+        session: &Arc<Session>,
+        incoming: &mut Incoming<File>,
+        incoming_files: &mut IncomingFiles,
+    ) -> Result<(), Broken> {
+        let job = self.job;
+        let mut listings = 0;
+        loop {
+            if !incoming.has_more() || self.outbox.len() >= MAX_UNPUBLISHED {
+                self.publish();
+                session.connection.flush();
+            }
+            // Reading does not check for a stop while messages are available.
+            if job.progress.poll_stop() {
+                return Err(Broken::Stopped);
+            }
+            let message =
+                incoming.next(&|| job.progress.poll_stop() || session.connection.is_broken())?;
+            let length = message.len();
+            let (message_, bytes) = decode::<FromSender<'_>>(message)?;
+            match message_ {
+                FromSender::Bye { matched } if session.connection.is_done() => {
+                    job.options.note_matched(matched);
+                    return Ok(());
+                }
+                FromSender::Bye { .. } | FromSender::Consent { .. } => {
+                    return Err(Broken::Nonsense("an end before everything was said"));
+                }
+                FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
+                    let (stat, attributes) = (stat_of(&facts.meta), attributes_of(&facts));
+                    let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
+                    let entered = Box::new(SourceDir { stat, attributes, is_listed, space });
+                    self.take_dir_message(session, dir, DirMessage::Entered(entered))?;
+                }
+                FromSender::Closed { dir, loss } => {
+                    let space = self.wait_for_space(session, MESSAGE_OVERHEAD_BYTES)?;
+                    self.take_dir_message(session, dir, DirMessage::Closed(loss, space))?;
+                }
+                FromSender::Names(names) => {
+                    if names.window != listings {
+                        return Err(Broken::Nonsense("a listing out of turn"));
+                    }
+                    listings += 1;
+                    let all = names.records.iter().map(|record| record.names.len()).sum();
+                    let credit = session
+                        .connection
+                        .take_credit(names.window, wire::credit_of(length, all))?;
+                    let batch = batch_of(&names, credit, job.options.content_hints.is_some())?;
+                    self.take_dir_message(session, names.dir, DirMessage::Names(batch))?;
+                }
+                FromSender::Failed { dir, name, loss } => {
+                    let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
+                    self.take_dir_message(
+                        session,
+                        dir,
+                        DirMessage::Failed(name.to_vec(), loss, space),
+                    )?;
+                }
+                FromSender::Leave { dir, whole } => {
+                    self.take_dir_message(session, dir, DirMessage::Left { whole })?;
+                }
+                FromSender::File { request, meta, stable, digest } => {
+                    let pending = session.take_request(request)?;
+                    let space = self.wait_for_space(session, bytes.len())?;
+                    let (stat, bytes) = (pending.opened_stat(&meta), bytes.into());
+                    let is_stable = stable;
+                    let file = SmallFile { pending, stat, is_stable, digest, bytes, _space: space };
+                    self.enqueue(session, Arrival::SmallFile(Box::new(file)));
+                }
+                FromSender::Begin { request, meta, from } => {
+                    let begun = self.begin_incoming(session.take_request(request)?, &meta, from)?;
+                    incoming_files.insert(request, begun);
+                }
+                FromSender::Piece { request, at } => {
+                    let incoming_file = incoming_of(incoming_files, request)?;
+                    write_piece(incoming_file, at, bytes)?;
+                    incoming_file.received_bytes =
+                        incoming_file.received_bytes.saturating_add(bytes.len() as u64);
+                    job.progress.bytes_done.fetch_add(bytes.len() as u64, Relaxed);
+                }
+                FromSender::Again { request, meta } => {
+                    self.restart_incoming(incoming_of(incoming_files, request)?, &meta);
+                }
+                FromSender::End { request, stable, digest } => {
+                    let ended = incoming_files.remove(&request).ok_or(UNREQUESTED)?;
+                    self.finish_incoming(ended, stable, digest);
+                    self.hand_over_waiters(session);
+                }
+                FromSender::Lost { request, loss } => {
+                    let failure = reason_of(loss).map_or(Failure::Vanished, Failure::Failed);
+                    self.outcome.vanished += u64::from(matches!(failure, Failure::Vanished));
+                    let lost = match incoming_files.remove(&request) {
+                        Some(lost) => lost,
+                        None => IncomingFile::nothing(session.take_request(request)?),
+                    };
+                    self.fail_incoming(&lost, failure);
+                    self.hand_over_waiters(session);
+                }
+            }
+            self.report_progress();
+        }
+    }
+
+    /// Waits until there is buffer space for a message.
+    fn wait_for_space(
+        &mut self,
+        session: &Arc<Session>,
+        bytes: usize,
+    ) -> Result<BufferSpace, Broken> {
+        if !session.connection.has_space() {
+            // Other workers can only free space if they get these tasks and the sender gets these messages.
+            self.publish();
+            session.connection.flush();
+        }
+        let (progress, queue) = (self.job.progress, &self.job.queue);
+        session.connection.wait_for_space(bytes, &|| progress.poll_stop(), &|| queue.others_wait())
+    }
+
+    fn take_dir_message(
+        &mut self,
+        session: &Session,
+        dir: u64,
+        message_: DirMessage,
+    ) -> Result<(), Broken> {
+        let next = session.dir_message(dir, message_)?;
+        self.take_step(session, dir, next);
+        Ok(())
+    }
+
+    /// Starts a file that arrives in pieces, from offset `from` on.
+    fn begin_incoming(
+        &mut self,
+        pending: PendingRequest,
+        meta: &Meta,
+        from: u64,
+    ) -> Result<IncomingFile, Broken> {
+        let stat = pending.opened_stat(meta);
+        let mut incoming_file = IncomingFile { stat, ..IncomingFile::nothing(pending) };
+        let have = incoming_file.pending.have.filter(|have| have.length == from);
+        if from > 0 && have.is_none() {
+            return Err(Broken::Nonsense("a part of a file that nobody asked for"));
+        }
+        let is_whole = from > 0 && from == stat.size && stat.kind == Kind::File;
+        if is_whole && incoming_file.pending.basis.is_complete_file() {
+            incoming_file.is_unchanged = true;
+        } else {
+            self.create_incoming(&mut incoming_file, have.filter(|_| from > 0));
+        }
+        Ok(incoming_file)
+    }
+
+    /// Creates the file for the pieces, with the bytes that the destination already has.
+    fn create_incoming(&mut self, incoming_file: &mut IncomingFile, have: Option<Have>) {
+        let IncomingFile { pending, stat, .. } = &*incoming_file;
+        let entry = pending.entry();
+        if self.is_dry_run(entry.dir) {
+            return;
+        }
+        let replaces = pending.replaces.is_some();
+        let new_copy = match have {
+            _ if stat.kind != Kind::File => Err(Failure::Failed(Reason::Changed)),
+            Some(have) => self.begin_copy_from_basis(entry, stat, &pending.basis, &have),
+            None => self.begin_copy(entry, stat, replaces),
+        };
+        match new_copy {
+            Ok(new_copy) => incoming_file.new_copy = Some(new_copy),
+            Err(failure) => incoming_file.failure = Some(failure),
+        }
+    }
+
+    /// Starts over with a file that changed while it was sent.
+    fn restart_incoming(&mut self, incoming_file: &mut IncomingFile, meta: &Meta) {
+        incoming_file.stat = incoming_file.pending.opened_stat(meta);
+        if std::mem::take(&mut incoming_file.is_unchanged) {
+            return self.create_incoming(incoming_file, None);
+        }
+        if let Some(new_copy) = &incoming_file.new_copy
+            && let Err(e) = new_copy.file.set_size(0)
+        {
+            incoming_file.fail(destination(Op::Write)(e));
+        }
+    }
+
+    fn finish_incoming(
+        &mut self,
+        mut incoming_file: IncomingFile,
+        is_stable: bool,
+        digest: Option<[u8; 32]>,
+    ) {
+        self.counted_bytes = incoming_file.received_bytes;
+        if incoming_file.is_unchanged && matches!(incoming_file.pending.basis, Basis::Candidate(_))
+        {
+            let IncomingFile { pending, stat, .. } = incoming_file;
+            return self.enqueue_reuse(SameContent { pending, stat, is_stable });
+        }
+        if incoming_file.is_unchanged {
+            return self.conclude_unchanged(&incoming_file.pending);
+        }
+        let stat = incoming_file.stat;
+        let settled = match (incoming_file.failure.take(), &mut incoming_file.new_copy) {
+            (None, Some(new_copy)) => {
+                let sized = new_copy.file.set_size(stat.size).map_err(destination(Op::Write));
+                let filled = ReceivedContent { stat, is_stable, digest };
+                sized.and_then(|()| {
+                    self.finish_remote_copy(incoming_file.pending.entry(), new_copy, filled)
+                })
+            }
+            (None, None) => Ok(DestInode::NotNeeded),
+            (Some(failure), _) => Err(failure),
+        };
+        if let (Err(_), Some(new_copy)) = (&settled, &incoming_file.new_copy) {
+            new_copy.undo();
+        }
+        self.conclude_request(&incoming_file.pending, &stat, settled);
+    }
+
+    fn fail_incoming(&mut self, incoming_file: &IncomingFile, failure: Failure) {
+        self.counted_bytes = incoming_file.received_bytes;
+        if let Some(new_copy) = &incoming_file.new_copy {
+            new_copy.undo();
+        }
+        self.conclude_request(&incoming_file.pending, &incoming_file.stat, Err(failure));
+    }
+}
+
+impl IncomingFile {
+    fn nothing(pending: PendingRequest) -> IncomingFile {
+        IncomingFile {
+            stat: pending.listed_stat(),
+            pending,
+            new_copy: None,
+            failure: None,
+            is_unchanged: false,
+            received_bytes: 0,
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        if let Some(new_copy) = self.new_copy.take() {
+            new_copy.undo();
+        }
+        self.failure = Some(failure);
+    }
+}
+
+const UNREQUESTED: Broken = Broken::Nonsense("bytes that nobody asked for");
+
+fn incoming_of(
+    incoming_files: &mut IncomingFiles,
+    request: u64,
+) -> Result<&mut IncomingFile, Broken> {
+    incoming_files.get_mut(&request).ok_or(UNREQUESTED)
+}
+
+fn write_piece(incoming_file: &mut IncomingFile, at: u64, bytes: &[u8]) -> Result<(), Broken> {
+    let end = at.checked_add(bytes.len() as u64);
+    if incoming_file.is_unchanged || end.is_none_or(|end| end > incoming_file.stat.size) {
+        return Err(Broken::Nonsense("bytes beyond the end of a file"));
+    }
+    if let Some(new_copy) = &incoming_file.new_copy
+        && let Err(e) = new_copy.file.write_at(bytes, at)
+    {
+        incoming_file.fail(destination(Op::Write)(e));
+    }
+    Ok(())
+}
+
+fn attributes_of(facts: &Facts<'_>) -> Attributes {
+    let xattrs = facts.xattrs.iter();
+    let mut attributes_of: Vec<Xattr> =
+        xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
+    // Sorted like the attributes that they are compared with.
+    attributes_of.sort_unstable();
+    Attributes::new(attributes_of, facts.partial)
+}
+
+fn hint_of(content: &wire::Content<'_>) -> ContentHint {
+    ContentHint { digest: content.digest, also: content.also.to_vec() }
+}
+
+/// Returns the batch of a listing. Every name must be a plain name in the directory.
+fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Batch, Broken> {
+    // Exact sizes, because up to a mebibyte of names waits.
+    let all = || names.records.iter().flat_map(|record| &record.names);
+    let bytes = all().map(|name| name.len() + 1).sum();
+    let sizes =
+        BatchSizes { remote_entries: names.records.len(), names: all().count(), name_bytes: bytes };
+    let mut batch = Batch::of_remote(names.window, credit, sizes);
+    for record in &names.records {
+        let mut all = Vec::with_capacity(record.names.len());
+        for name in &record.names {
+            let is_name = wire::is_name(name) && !crate::model::temp_name::is_temp_name(name);
+            let name = CString::new(*name).ok().filter(|_| is_name);
+            all.push(name.ok_or(Broken::Nonsense("a name that leads elsewhere"))?);
+        }
+        match &record.item {
+            Item::Dir(number) => {
+                for name in &all {
+                    batch.add_dir(name, *number);
+                }
+            }
+            Item::Other(facts, target) => {
+                let stat = stat_of(&facts.meta);
+                if matches!(stat.kind, Kind::Dir | Kind::Unknown) {
+                    return Err(Broken::Nonsense("something of a kind that there is not"));
+                }
+                let (attributes, target) = (attributes_of(facts), target.to_vec());
+                let hint = record.content.as_ref().filter(|_| reuses);
+                let hint = hint.map(|content| Box::new(hint_of(content)));
+                let record = RemoteEntry { stat, attributes, target, hint };
+                batch.add_remote(record, all.iter().map(CString::as_c_str));
+            }
+        }
+    }
+    Ok(batch)
+}

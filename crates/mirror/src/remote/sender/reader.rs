@@ -1,0 +1,267 @@
+//! The file readers: send the content of the files that the receiver requests.
+
+use std::ffi::CStr;
+use std::io;
+use std::ops::Range;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsops::{File, Kind, Stat};
+use wire::{Broken, FromSender, Have, Loss, Op, PIECE};
+
+use crate::engine::dir_cache::DirCache;
+use crate::reconcile::copy::has_lost_last_name;
+use crate::reconcile::copy_bytes::next_data_range;
+use crate::remote::sender::lister::open_source_dir;
+use crate::remote::sender::{ContentRequest, SendJob, loss_of, meta_of};
+
+/// How often reading a file that changes meanwhile is started over. The last attempt stays.
+const MAX_RETRIES: usize = 2;
+
+/// A thread that reads files.
+pub(crate) struct FileReader<'s, 'a> {
+    sending: &'s SendJob<'a>,
+    dir_cache: DirCache,
+    buffer: Vec<u8>,
+}
+
+/// Why a file was not sent to its end.
+enum ReadStop {
+    Loss(Loss),
+    Broken(Broken),
+}
+
+impl From<Broken> for ReadStop {
+    fn from(broken: Broken) -> ReadStop {
+        ReadStop::Broken(broken)
+    }
+}
+
+impl<'s, 'a> FileReader<'s, 'a> {
+    pub(crate) fn new(sending: &'s SendJob<'a>) -> FileReader<'s, 'a> {
+        let dir_cache = DirCache::new(sending.options.open_dirs);
+        FileReader { sending, dir_cache, buffer: Vec::new() }
+    }
+
+    pub(crate) fn run(mut self) -> Result<(), Broken> {
+        while let Some(request) = self.sending.next_request() {
+            match self.answer(&request) {
+                Ok(()) => {}
+                Err(ReadStop::Loss(loss)) => {
+                    let answer = FromSender::Lost { request: request.number, loss };
+                    self.sending.out.say(&answer, &[])?;
+                }
+                Err(ReadStop::Broken(broken)) => return Err(broken),
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, request: &ContentRequest) -> Result<(), ReadStop> {
+        let at = request.listing.items[request.item];
+        let bytes = request.listing.bytes.get(at as usize..).unwrap_or_default();
+        let name = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
+        let lost = |op| move |e: io::Error| ReadStop::Loss(loss_of(op, &e));
+        let dir = open_source_dir(
+            &mut self.dir_cache,
+            &self.sending.source.top.dir,
+            &request.listing.node,
+        );
+        let file = dir.and_then(|dir| dir.open_file_quietly(name)).map_err(lost(Op::Open))?;
+        let stat = file.stat().map_err(lost(Op::Stat))?;
+        if stat.kind != Kind::File {
+            return Err(ReadStop::Loss(Loss::Changed));
+        }
+        let has_holes = stat.allocated < stat.size;
+        let mut stat = stat;
+        if stat.size <= PIECE as u64 && !has_holes && request.have.is_none() {
+            match self.send_small(request.number, &file, stat)? {
+                None => return Ok(()),
+                Some(now) => stat = now,
+            }
+        }
+        let large_file_lock = &self.sending.large_file_lock;
+        let _turn = large_file_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.send_large(request, &file, stat)
+    }
+
+    /// Sends a file in one message. Returns its metadata if it has become too large for that.
+    fn send_small(
+        &mut self,
+        request: u64,
+        file: &File,
+        mut stat: Stat,
+    ) -> Result<Option<Stat>, ReadStop> {
+        let failed = |e: io::Error| ReadStop::Loss(loss_of(Op::Read, &e));
+        for attempt in 0..=MAX_RETRIES {
+            let wanted = usize::try_from(stat.size).unwrap_or(usize::MAX).min(PIECE);
+            throttle(self.sending, wanted)?;
+            self.buffer.resize(PIECE, 0);
+            let read = file.read_at(&mut self.buffer[..wanted], 0).map_err(failed)?;
+            let after = file.stat_now().map_err(failed)?;
+            let stable = after.same_version(&stat) && read == wanted;
+            if stable || attempt == MAX_RETRIES && read == wanted {
+                let bytes = &self.buffer[..read];
+                let digest = self.sending.options.verify.then(|| blake3::hash(bytes).into());
+                let meta = meta_of(&stat, 0);
+                let message = FromSender::File { request, meta, stable, digest };
+                self.sending.out.say(&message, bytes)?;
+                return Ok(None);
+            }
+            if has_lost_last_name(&stat, &after) {
+                return Err(ReadStop::Loss(Loss::Vanished));
+            }
+            stat = after;
+            if stat.size > PIECE as u64 && stat.kind == Kind::File {
+                return Ok(Some(stat));
+            }
+        }
+        Err(ReadStop::Loss(Loss::Changed))
+    }
+
+    fn send_large(
+        &mut self,
+        request: &ContentRequest,
+        file: &File,
+        mut stat: Stat,
+    ) -> Result<(), ReadStop> {
+        let failed = |e: io::Error| ReadStop::Loss(loss_of(Op::Read, &e));
+        let number = request.number;
+        let (mut from, mut digest) = self.matching_prefix(file, &stat, request.have)?;
+        let begin = FromSender::Begin { request: number, meta: meta_of(&stat, 0), from };
+        self.sending.out.say(&begin, &[])?;
+        if request.have.is_some_and(|have| have.only) {
+            let end = FromSender::End { request: number, stable: true, digest: None };
+            return Ok(self.sending.out.say(&end, &[])?);
+        }
+        for attempt in 0..=MAX_RETRIES {
+            let read = self.send_pieces(number, file, &stat, from, &mut digest);
+            let after = file.stat_now().map_err(failed)?;
+            let stable = after.same_version(&stat);
+            if stable || attempt == MAX_RETRIES {
+                read?;
+                let digest = digest.map(|digest| digest.finalize().into());
+                let end = FromSender::End { request: number, stable, digest };
+                return Ok(self.sending.out.say(&end, &[])?);
+            }
+            if let Err(ReadStop::Broken(broken)) = read {
+                return Err(broken.into());
+            }
+            if has_lost_last_name(&stat, &after) {
+                return Err(ReadStop::Loss(Loss::Vanished));
+            }
+            if after.kind != Kind::File {
+                break;
+            }
+            stat = after;
+            from = 0;
+            digest = self.sending.options.verify.then(blake3::Hasher::new);
+            let again = FromSender::Again { request: number, meta: meta_of(&stat, 0) };
+            self.sending.out.say(&again, &[])?;
+        }
+        Err(ReadStop::Loss(Loss::Changed))
+    }
+
+    /// Returns how many bytes the receiver has already, and their hash state if a digest will be sent.
+    fn matching_prefix(
+        &mut self,
+        file: &File,
+        stat: &Stat,
+        have: Option<Have>,
+    ) -> Result<(u64, Option<blake3::Hasher>), ReadStop> {
+        let verifies = self.sending.options.verify;
+        let fresh = || verifies.then(blake3::Hasher::new);
+        let Some(have) = have.filter(|have| have.length <= stat.size && have.length > 0) else {
+            return Ok((0, fresh()));
+        };
+        let mut hasher = blake3::Hasher::new();
+        let read = self.read(file, 0..have.length, |_, _, bytes| {
+            hasher.update(bytes);
+            Ok(())
+        });
+        match read {
+            // The file has become shorter, which the caller notices.
+            Err(ReadStop::Loss(Loss::Changed)) => return Ok((0, fresh())),
+            read => read?,
+        }
+        if hasher.finalize().as_bytes() == &have.digest {
+            Ok((have.length, Some(hasher).filter(|_| verifies)))
+        } else {
+            Ok((0, fresh()))
+        }
+    }
+
+    fn send_pieces(
+        &mut self,
+        request: u64,
+        file: &File,
+        stat: &Stat,
+        from: u64,
+        digest: &mut Option<blake3::Hasher>,
+    ) -> Result<(), ReadStop> {
+        let failed = |e: io::Error| ReadStop::Loss(loss_of(Op::Read, &e));
+        let mut done = from;
+        while let Some(data) = next_data_range(file, stat, done).map_err(failed)? {
+            if let Some(digest) = digest {
+                hash_zeros(digest, data.start - done);
+            }
+            self.read(file, data.clone(), |sending, at, bytes| {
+                if let Some(digest) = digest {
+                    digest.update(bytes);
+                }
+                throttle(sending, bytes.len())?;
+                sending.out.say(&FromSender::Piece { request, at }, bytes)
+            })?;
+            done = data.end;
+        }
+        if let Some(digest) = digest {
+            hash_zeros(digest, stat.size - done);
+        }
+        Ok(())
+    }
+
+    /// Reads a range of a file and passes each piece to `take`.
+    fn read(
+        &mut self,
+        file: &File,
+        range: Range<u64>,
+        mut take: impl FnMut(&SendJob<'a>, u64, &[u8]) -> Result<(), Broken>,
+    ) -> Result<(), ReadStop> {
+        self.buffer.resize(PIECE, 0);
+        let Range { start: mut at, end } = range;
+        while at < end {
+            let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(PIECE);
+            if self.sending.is_over() {
+                return Err(Broken::Stopped.into());
+            }
+            let read = file.read_at(&mut self.buffer[..wanted], at);
+            let read = read.map_err(|e| ReadStop::Loss(loss_of(Op::Read, &e)))?;
+            if read == 0 {
+                return Err(ReadStop::Loss(Loss::Changed));
+            }
+            take(self.sending, at, &self.buffer[..read])?;
+            at += read as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Waits until the bytes may be sent, if there is a bandwidth limit.
+fn throttle(sending: &SendJob<'_>, bytes: usize) -> Result<(), Broken> {
+    let SendJob { options, progress, .. } = sending;
+    if sending.is_over() || !options.bandwidth.pass_some(bytes as u64, progress) {
+        return Err(Broken::Stopped);
+    }
+    progress.bytes_read.fetch_add(bytes as u64, Relaxed);
+    Ok(())
+}
+
+/// Adds zeros to a digest.
+fn hash_zeros(digest: &mut blake3::Hasher, mut length: u64) {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    while length > 0 {
+        let step = length.min(ZEROS.len() as u64);
+        digest.update(&ZEROS[..usize::try_from(step).unwrap_or(0)]);
+        length -= step;
+    }
+}

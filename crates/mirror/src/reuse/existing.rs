@@ -1,0 +1,400 @@
+//! Makes a file from content that the destination already has: of a file that was renamed in the source, or that the
+//! source has twice.
+//!
+//! Hints say where the content may be. The file found there is always compared with the source's file: byte by byte on
+//! one host, by BLAKE3 of both files' current content on two. It is cloned where the file system supports that.
+//! Otherwise a file that is about to be deleted gets the new name, and other files are copied, if that spares the
+//! connection their bytes. Only files below the destination are considered.
+
+use std::ffi::CString;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fsops::{Dir, File, Kind, Op, Stat};
+use wire::Have;
+
+use crate::engine::dir_cache::Side;
+use crate::engine::entry::Entry;
+use crate::engine::task::{Arrival, SameContent};
+use crate::engine::worker::Worker;
+use crate::model::change::{Action, CreatedEntry, Differences};
+use crate::model::content::{ContentCandidate, ContentHolder, MIN_REUSED_BYTES};
+use crate::model::selection::selects;
+use crate::model::settled::{DestInode, Failure, Settled, destination};
+use crate::model::temp_name::is_temp_name;
+use crate::reconcile::copy::{CopiedContent, NewCopy};
+use crate::reconcile::copy_bytes::Proof;
+use crate::remote::receiver::dispatch::ReceivedContent;
+use crate::remote::receiver::pending::Basis;
+use crate::reuse::contents::Lookup;
+
+/// The most files that are looked at for one content.
+const MAX_CANDIDATES: usize = 4;
+
+/// A file found where a content may be.
+struct FoundFile {
+    dir: Rc<Dir>,
+    name: CString,
+    file: File,
+    stat: Stat,
+}
+
+impl Worker<'_> {
+    /// Returns whether it is worth searching the destination for the content of a file.
+    pub(crate) fn may_reuse(&self, entry: Entry<'_>, stat: &Stat) -> bool {
+        let wanted = self.job.options.content_hints.is_some() && !self.is_dry_run(entry.dir);
+        wanted && stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES
+    }
+
+    /// Makes a file from content of the destination, or starts to. Returns `None` if no such content is known.
+    pub(crate) fn reuse(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        replaces: Option<Differences>,
+    ) -> Result<Option<Settled>, Failure> {
+        // A clone of the source itself takes no disk space either.
+        if !self.may_reuse(entry, stat) || !entry.is_remote() && entry.dir.traits.can_clone {
+            return Ok(None);
+        }
+        let Some(content_hints) = self.job.options.content_hints.clone() else { return Ok(None) };
+        let hint = match entry.remote {
+            Some(record) => record.hint.as_deref().cloned(),
+            None => content_hints.of_source(&entry.dir.node.path(), entry.name.to_bytes(), stat),
+        };
+        let digest = hint.as_ref().map(|hint| hint.digest);
+        let mut holders = Vec::new();
+        if let Some(digest) = digest.filter(|_| entry.is_remote()) {
+            // Names of one file already wait for each other.
+            match self.job.contents.look_up(digest, entry, stat.links < 2) {
+                Lookup::Found(holder) => holders.push(holder),
+                Lookup::Pending => return Ok(Some(Settled::Pending)),
+                Lookup::Unknown => {}
+            }
+        }
+        let also = hint.map(|hint| hint.also).filter(|also| !also.is_empty());
+        let known = content_hints.in_destination(entry.name.to_bytes(), stat, digest.as_ref());
+        let mut paths: Vec<Vec<u8>> = known.into_iter().chain(also).collect();
+        let path = entry.dir.node.child_path(entry.name.to_bytes());
+        // Files of a renamed directory keep the end of their paths, so the longest common end comes first.
+        paths.sort_by_cached_key(|other| std::cmp::Reverse(common_suffix_len(&path, other)));
+        holders.extend(paths.into_iter().map(ContentHolder::AtPath));
+        for holder in holders.into_iter().take(MAX_CANDIDATES) {
+            let Some(found) = self.open_holder(&holder, stat.size) else { continue };
+            let settled = if entry.is_remote() {
+                self.request_unless_same(entry, replaces, holder, &found, digest)?
+            } else {
+                self.reuse_local(entry, stat, replaces, &holder, &found)?
+            };
+            if settled.is_some() {
+                return Ok(settled);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes that a file of another host is at the destination now, or did not get there.
+    pub(crate) fn note_content(&mut self, entry: Entry<'_>, is_there: bool) {
+        let Some(hint) = entry.remote.and_then(|record| record.hint.as_deref()) else { return };
+        if self.job.options.content_hints.is_none() {
+            return;
+        }
+        let holder = || {
+            let called = entry.provisional_name(&self.job.temp_names);
+            ContentHolder::Mirrored(Arc::clone(&entry.dir.node), called)
+        };
+        let waiters = self.job.contents.resolve(hint.digest, is_there.then(holder));
+        self.waiters.extend(waiters);
+    }
+
+    /// Opens the file where a content may be, if it has the right size.
+    fn open_holder(&mut self, holder: &ContentHolder, size: u64) -> Option<FoundFile> {
+        let (dir, name) = match holder {
+            ContentHolder::Mirrored(node, name) => {
+                (self.open(Side::Destination, node).ok()?, name.clone())
+            }
+            ContentHolder::AtPath(path) => {
+                let top = &self.job.roots.destination.as_ref()?.dir;
+                let (dir, name) = split_path(path)?;
+                let dir = if dir.is_empty() { top.open_child(c".") } else { top.open_below(dir) };
+                (Rc::new(dir.ok()?), CString::new(name).ok()?)
+            }
+        };
+        let file = dir.open_regular(&name).ok()?;
+        let stat = file.stat().ok()?;
+        let fits = stat.kind == Kind::File && stat.size == size;
+        fits.then_some(FoundFile { dir, name, file, stat })
+    }
+
+    /// Opens a file whose digest was sent again, if it has not changed.
+    pub(crate) fn reopen_candidate(&mut self, candidate: &ContentCandidate) -> Option<File> {
+        self.find_unchanged(candidate).map(|found| found.file)
+    }
+
+    fn find_unchanged(&mut self, candidate: &ContentCandidate) -> Option<FoundFile> {
+        let found = self.open_holder(&candidate.holder, candidate.stat.size)?;
+        found.stat.same_content(&candidate.stat).then_some(found)
+    }
+
+    /// Asks the sender whether its file equals one that was found.
+    fn request_unless_same(
+        &mut self,
+        entry: Entry<'_>,
+        replaces: Option<Differences>,
+        holder: ContentHolder,
+        found: &FoundFile,
+        wanted: Option<[u8; 32]>,
+    ) -> Result<Option<Settled>, Failure> {
+        let length = found.stat.size;
+        let Ok(digest) = self.digest(&found.file, length) else { return Ok(None) };
+        if wanted.is_some_and(|wanted| wanted != digest) {
+            return Ok(None);
+        }
+        let basis = Basis::Candidate(Box::new(ContentCandidate { holder, stat: found.stat }));
+        let have = Have { length, digest, only: false };
+        self.request_content(entry, replaces, Some(have), basis).map(Some)
+    }
+
+    /// Makes a file from one that was found, if that equals the source's file on this host.
+    fn reuse_local(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        replaces: Option<Differences>,
+        holder: &ContentHolder,
+        found: &FoundFile,
+    ) -> Result<Option<Settled>, Failure> {
+        let supports_clones = self.supports_clones(entry, stat, replaces, &found.file)?;
+        if !supports_clones && !self.may_adopt(entry, stat, holder, found)? {
+            return Ok(None);
+        }
+        let source = self.open_source_file(entry)?;
+        let inode = if supports_clones {
+            self.clone_file(entry, stat, replaces, &found.file, &source)?
+        } else if self.is_unchanged_copy(&source, &found.file, stat)? {
+            self.adopt(entry, found)?
+        } else {
+            None
+        };
+        let Some(inode) = inode else { return Ok(None) };
+        self.record_reused(entry, stat, holder);
+        Ok(Some(Settled::Done(inode)))
+    }
+
+    /// Returns whether a file equals the source's file, and the source's file is unchanged since it was listed.
+    fn is_unchanged_copy(
+        &mut self,
+        source: &File,
+        file: &File,
+        stat: &Stat,
+    ) -> Result<bool, Failure> {
+        if self.contents_differ(source, file, stat.size)? {
+            return Ok(false);
+        }
+        let now = source.stat().map_err(|e| self.source_failure(Op::Stat, e))?;
+        Ok(now.same_version(stat))
+    }
+
+    /// Returns whether files of the destination can share extents. Tries it once, with this file.
+    fn supports_clones(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        replaces: Option<Differences>,
+        file: &File,
+    ) -> Result<bool, Failure> {
+        if let Some(&known) = self.job.dest_clones.get() {
+            return Ok(known);
+        }
+        let new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
+        let cloned = new_copy.file.clone_from(file);
+        new_copy.undo();
+        Ok(*self.job.dest_clones.get_or_init(|| matches!(cloned, Ok(true))))
+    }
+
+    /// Makes a file share the extents of a file that was found, if the result equals the source's file.
+    fn clone_file(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        replaces: Option<Differences>,
+        file: &File,
+        source: &File,
+    ) -> Result<Option<DestInode>, Failure> {
+        let mut new_copy = self.begin_copy(entry, stat, replaces.is_some())?;
+        let ended = self.finish_clone(entry, &mut new_copy, stat, file, source);
+        if !matches!(ended, Ok(Some(_))) {
+            new_copy.undo();
+        }
+        ended
+    }
+
+    fn finish_clone(
+        &mut self,
+        entry: Entry<'_>,
+        new_copy: &mut NewCopy,
+        stat: &Stat,
+        file: &File,
+        source: &File,
+    ) -> Result<Option<DestInode>, Failure> {
+        if !new_copy.file.clone_from(file).map_err(destination(Op::Write))? {
+            return Ok(None);
+        }
+        let copy = new_copy.file.reader().map_err(destination(Op::Open))?;
+        let has_size = copy.stat().map_err(destination(Op::Stat))?.size == stat.size;
+        if !has_size || !self.is_unchanged_copy(source, &copy, stat)? {
+            return Ok(None);
+        }
+        let attributes = self.source_attributes(entry)?;
+        let proof = Proof::Original(source);
+        let filled = CopiedContent { stat: *stat, is_stable: true, attributes, proof };
+        self.finish_copy(entry, new_copy, filled).map(Some)
+    }
+
+    /// Returns whether a file that was found may get this name besides its own, which is deleted later: the file is
+    /// extraneous, and equals the source's file in everything.
+    fn may_adopt(
+        &mut self,
+        entry: Entry<'_>,
+        stat: &Stat,
+        holder: &ContentHolder,
+        found: &FoundFile,
+    ) -> Result<bool, Failure> {
+        let options = self.job.options;
+        let ContentHolder::AtPath(path) = holder else { return Ok(false) };
+        let dir = found.dir.stat().map_err(destination(Op::Stat))?.key();
+        if options.own.has(dir, found.name.to_bytes()) {
+            return Ok(false);
+        }
+        let goes =
+            options.delete && options.max_delete.is_none() && is_selected_path(options, path);
+        if !goes || options.verify || stat.links > 1 || found.stat.links > 1 {
+            return Ok(false);
+        }
+        if self.compare_metadata(entry.dir.node.support(), stat, &found.stat).any() {
+            return Ok(false);
+        }
+        let wanted = self.source_attributes(entry)?;
+        let has = found.dir.child_xattrs(&found.name).map_err(destination(Op::Read))?;
+        Ok(!wanted.differ(&self.job.privileges, entry.dir.node.support(), has))
+    }
+
+    /// Gives a file that was found this name besides its own. Returns `None` if the file belongs to another file of the
+    /// source, or disappeared.
+    fn adopt(&mut self, entry: Entry<'_>, found: &FoundFile) -> Result<Option<DestInode>, Failure> {
+        if !self.job.claimed_inodes.claim(found.stat.key()) {
+            return Ok(None);
+        }
+        let to = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
+        let temp = self.job.temp_names.of(entry.name);
+        if to.link_name(&found.dir, &found.name, &temp).is_err() {
+            return Ok(None);
+        }
+        let is_it = to.stat_child(&temp).is_ok_and(|now| now.same_content(&found.stat));
+        let placed = if is_it {
+            self.put_in_place(entry, &to, &temp, Some(found.stat.key())).map(|()| true)
+        } else {
+            Ok(false)
+        };
+        if !matches!(placed, Ok(true)) {
+            let _left = to.remove_name(&temp);
+        }
+        Ok(placed?.then_some(DestInode::Known(found.stat.inode)))
+    }
+
+    /// Makes a file from one whose digest the sender confirmed. Requests the whole content if that file is no longer
+    /// available.
+    pub(crate) fn reuse_requested(&mut self, same: &SameContent) {
+        let SameContent { pending, .. } = same;
+        let entry = pending.entry();
+        let settled = match self.reuse_remote(same) {
+            Ok(None) => self.request_whole(pending),
+            Ok(Some(inode)) => Ok(Settled::Done(inode)),
+            Err(failure) => Err(failure),
+        };
+        self.conclude(entry, &pending.listed_stat(), settled);
+        self.release_dir(&pending.waiter.shared.dir);
+    }
+
+    fn reuse_remote(&mut self, same: &SameContent) -> Result<Option<DestInode>, Failure> {
+        let SameContent { pending, stat, is_stable } = same;
+        let is_stable = *is_stable;
+        let (Basis::Candidate(candidate), Some(have)) = (&pending.basis, pending.have) else {
+            return Ok(None);
+        };
+        let entry = pending.entry();
+        let Some(found) = self.find_unchanged(candidate) else { return Ok(None) };
+        let supports_clones = self.supports_clones(entry, stat, pending.replaces, &found.file)?;
+        // A copy is digested again, but a link is not, so the file must be unchanged.
+        let is_sure = is_stable && found.stat.same_version(&candidate.stat);
+        let mut inode = None;
+        if !supports_clones && is_sure && self.may_adopt(entry, stat, &candidate.holder, &found)? {
+            inode = self.adopt(entry, &found)?;
+        }
+        if inode.is_none() {
+            let mut new_copy = self.begin_copy(entry, stat, pending.replaces.is_some())?;
+            let filled = self.copy_prefix(&found.file, &new_copy, &have);
+            let ended = filled.and_then(|()| {
+                self.finish_remote_copy(
+                    entry,
+                    &mut new_copy,
+                    ReceivedContent { stat: *stat, is_stable, digest: Some(have.digest) },
+                )
+            });
+            match ended {
+                Ok(made) => inode = Some(made),
+                Err(failure) => {
+                    new_copy.undo();
+                    // Somebody wrote to the file or removed it. The source still has the content.
+                    return if self.stopped() { Err(failure) } else { Ok(None) };
+                }
+            }
+        }
+        self.record_reused(entry, stat, &candidate.holder);
+        Ok(inode)
+    }
+
+    /// Leaves [`Worker::reuse_requested`] to any worker.
+    pub(crate) fn enqueue_reuse(&mut self, same: SameContent) {
+        if let Some(session) = self.job.remote.clone() {
+            self.enqueue(&session, Arrival::SameContent(Box::new(same)));
+        }
+    }
+
+    fn record_reused(&mut self, entry: Entry<'_>, stat: &Stat, holder: &ContentHolder) {
+        let to = Some(match holder {
+            ContentHolder::AtPath(path) => path.clone(),
+            ContentHolder::Mirrored(node, entry) => node.child_path(entry.as_bytes()),
+        });
+        let (kind, size, differences) = (Kind::File, stat.size, Differences::default());
+        self.record_made(
+            entry,
+            CreatedEntry { action: Action::Reused, kind, size, to, differences },
+        );
+    }
+}
+
+/// Returns how many components two paths have in common at their ends.
+fn common_suffix_len(one: &[u8], other: &[u8]) -> usize {
+    let components = |path| <[u8]>::rsplit(path, |&b| b == b'/');
+    components(one).zip(components(other)).take_while(|(one, other)| one == other).count()
+}
+
+/// Splits a path below the top into directory and name. Returns `None` if it could lead elsewhere.
+fn split_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_plain = path.split(|&b| b == b'/').all(wire::is_name);
+    let at = path.iter().rposition(|&b| b == b'/');
+    is_plain.then(|| at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..])))
+}
+
+/// Returns whether a file of the destination is deleted if the source does not have it.
+fn is_selected_path(options: &crate::Options, path: &[u8]) -> bool {
+    let mut ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
+    let name_of = |path: &[u8]| split_path(path).map(|(_, name)| name.to_vec()).unwrap_or_default();
+    let dirs_are = ends.all(|end| {
+        let dir = &path[..end];
+        selects(options, &name_of(dir), || dir.to_vec(), true)
+    });
+    let name = name_of(path);
+    dirs_are && !is_temp_name(&name) && selects(options, &name, || path.to_vec(), false)
+}

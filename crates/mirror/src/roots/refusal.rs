@@ -1,0 +1,114 @@
+//! The reasons why a run does not start, with the texts that users read.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run does not start. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A directory cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The directory.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// The base tree cannot be opened.
+    #[error("cannot open {}, for files to link to", path.display())]
+    Base {
+        /// The base tree.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// The destination cannot be created.
+    #[error("cannot create {}", path.display())]
+    Create {
+        /// The destination.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// The source is empty, so everything in the destination would be deleted.
+    #[error(
+        "{} is empty (is its disk mounted?), and --delete would remove everything from DST",
+        path.display()
+    )]
+    Empty {
+        /// The source.
+        path: PathBuf,
+    },
+    /// The source has only directories, so all files in the destination would be deleted.
+    #[error(
+        "{} has no files, only directories (is its disk mounted?), and --delete would remove all files from DST",
+        path.display()
+    )]
+    OnlyDirs {
+        /// The source.
+        path: PathBuf,
+    },
+    /// The path of the destination or of the base tree contains a symbolic link of another user.
+    #[error(
+        "{} is a symbolic link of user {owner}, who can make it lead anywhere; \
+         name the directory itself",
+        link.display()
+    )]
+    ForeignLink {
+        /// The link.
+        link: PathBuf,
+        /// The user who owns the link.
+        owner: u32,
+    },
+    /// The source and the destination are the same directory.
+    #[error("the source and the destination are one directory")]
+    Same,
+    /// The source is inside of the destination, where entries may be deleted.
+    #[error("the source is inside the destination")]
+    SourceInside,
+    /// The source is the destination, or inside of it, under a second path.
+    #[error(
+        "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
+        path.display(),
+        destination.display()
+    )]
+    SourceSeenInside {
+        /// The source.
+        path: PathBuf,
+        /// The destination.
+        destination: PathBuf,
+    },
+    /// The source may be inside of the destination under a second path, and the test for that failed.
+    #[error(
+        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
+        path.display(),
+        destination.display()
+    )]
+    Unmarked {
+        /// The source.
+        path: PathBuf,
+        /// The destination.
+        destination: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// The destination is inside of a quarantine directory.
+    #[error("the destination is in a quarantine of lop, from where removed files can be restored")]
+    Quarantine,
+    /// Another process mirrors to the same destination.
+    #[error("another lop is at work on the destination")]
+    Locked,
+    /// Another process mirrors to a directory above the destination.
+    #[error("another lop is at work on {}, which the destination is in", .0.display())]
+    LockedAbove(PathBuf),
+    /// Another process mirrors to a directory that is in the destination.
+    #[error("another lop is at work on a directory inside the destination")]
+    LockedBelow,
+}
+
+impl Refusal {
+    /// Returns whether it could be done, but will not be.
+    pub fn is_on_purpose(&self) -> bool {
+        !matches!(self, Refusal::Open { .. } | Refusal::Base { .. } | Refusal::Create { .. })
+    }
+}

@@ -1,0 +1,182 @@
+//! The entry points [`mirror`] and [`receive`]: one run from its first task to the deletions at its end.
+//!
+//! A run starts a [`Job`], hands its first [`Task`] to a pool of workers, adds up their outcomes, and then deletes
+//! extraneous entries. Nothing is deleted before every worker has ended, because only then is it known whether all of
+//! the source was read.
+
+use std::fs::File;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use device::{Threads, WorkerPool};
+use fsops::Stat;
+use runtime::{Interrupted, Progress, Stage};
+use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
+
+use crate::engine::job::Job;
+use crate::engine::task::{Arrival, Task};
+use crate::engine::worker::Worker;
+use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
+use crate::model::metadata_support::ClampedTimes;
+use crate::outcome::{Outcome, Removal};
+use crate::remote::receiver::session::Session;
+use crate::roots::Roots;
+use crate::{Consent, Options, User};
+
+/// Makes the destination like the source. Returns the outcome, and whether the run completed: it ends early if
+/// `progress` was asked to stop.
+///
+/// `progress.files_done` counts the names processed. `progress.bytes_done` counts the bytes of files, including those
+/// of files that needed no copy.
+pub fn mirror(
+    roots: &Roots,
+    options: &Options,
+    progress: &Progress,
+    user: User<'_>,
+) -> (Outcome, Result<(), Interrupted>) {
+    progress.enter(Stage::Mirror);
+    let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
+    let Stat { inode, device, .. } = source.top.stat;
+    let start = Task::MirrorDir { inode, node: roots.top() };
+    let job = Job::new(roots, options, progress, user.on_change, start, device, None);
+    job.limit_pool();
+    let mut outcome = Outcome::default();
+    let pool = WorkerPool { disk: &job.disk, threads: options.threads, pieces: None };
+    for other in pool.run(|meter| Worker::new(&job).run(meter)) {
+        outcome.add(other);
+    }
+    finish_run(&job, &mut outcome, user.consent);
+    (outcome, progress.check())
+}
+
+/// Makes the destination like the tree of a sender on another host, as [`mirror`] does.
+///
+/// # Errors
+///
+/// Fails if the connection ends before the sender's farewell. Everything mirrored until then stays, nothing is deleted,
+/// and the next run continues.
+pub fn receive(
+    roots: &Roots,
+    options: &Options,
+    progress: &Progress,
+    user: User<'_>,
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
+) -> (Outcome, Result<(), Broken>) {
+    let audience = Audience { user, asks_sender: false, running_totals: None };
+    receive_for(roots, options, progress, audience, incoming, out)
+}
+
+/// The users of a receiver.
+pub(crate) struct Audience<'a> {
+    /// The user on this host.
+    pub(crate) user: User<'a>,
+    /// Whether to ask the user on the sender's side before anything is deleted, instead of `user.consent`.
+    pub(crate) asks_sender: bool,
+    /// Where the workers add up what they have done so far.
+    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
+}
+
+/// Receives a tree, and reports to `audience`.
+pub(crate) fn receive_for(
+    roots: &Roots,
+    options: &Options,
+    progress: &Progress,
+    Audience { user, asks_sender, running_totals }: Audience<'_>,
+    incoming: &mut Incoming<File>,
+    out: &Arc<Outgoing<File>>,
+) -> (Outcome, Result<(), Broken>) {
+    progress.enter(Stage::Mirror);
+    let session = Session::new(Arc::clone(out));
+    let top = roots.top();
+    let device = roots.destination.as_ref().map_or(0, |top| top.stat.device);
+    let _waits_to_be_entered = session.dir_listed(0, Arc::clone(&top));
+    let start =
+        Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(Arrival::Dir(0, top)) };
+    let session = Some(session);
+    let mut job =
+        Job::new(roots, options, progress, user.on_change, start, device, session.clone());
+    job.running_totals = running_totals;
+    let mut outcome = Outcome::default();
+    let Threads { first, grows } = options.threads;
+    // One thread more, because one of them only reads messages.
+    let threads = Threads { first: first + 1, grows };
+    let pool = WorkerPool { disk: &job.disk, threads, pieces: None };
+    let this = std::thread::current().id();
+    let reader = Mutex::new(Some(&mut *incoming));
+    // This thread joins the queue before the workers start. They would end at once if nobody else could produce tasks.
+    job.queue.join();
+    let results = pool.run(|meter| {
+        let worker = Worker::new(&job);
+        let reader = || reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if std::thread::current().id() == this
+            && let (Some(session), Some(incoming)) = (&session, reader())
+        {
+            worker.receive_loop(session, incoming, meter)
+        } else {
+            (worker.run(meter), Ok(()))
+        }
+    });
+    let mut ended = Ok(());
+    for (other, end) in results {
+        outcome.add(other);
+        ended = ended.and(end);
+    }
+    if ended.is_ok() && asks_sender {
+        let incoming = Mutex::new((incoming, &mut ended));
+        let ask = |removal: &Removal| {
+            let (incoming, ended) = &mut *incoming.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = ask_sender(removal, progress, incoming, out);
+            answer.unwrap_or_else(|broken| {
+                **ended = Err(broken);
+                false
+            })
+        };
+        finish_run(&job, &mut outcome, Some(&ask));
+    } else if ended.is_ok() {
+        finish_run(&job, &mut outcome, user.consent);
+    }
+    (outcome, if progress.poll_stop() { Err(Broken::Stopped) } else { ended })
+}
+
+/// Asks the user on the sender's side whether the entries may be deleted.
+fn ask_sender(
+    removal: &Removal,
+    progress: &Progress,
+    incoming: &mut Incoming<File>,
+    out: &Outgoing<File>,
+) -> Result<bool, Broken> {
+    let Removal { entries, names, ref some, source, unchanged } = *removal;
+    let some = some.iter().map(Vec::as_slice).collect();
+    out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
+    out.flush()?;
+    match decode::<FromSender<'_>>(incoming.next(&|| progress.poll_stop())?)?.0 {
+        FromSender::Consent { given } => Ok(given),
+        _ => Err(Broken::Nonsense("no answer to a question")),
+    }
+}
+
+impl Roots {
+    /// Returns the node of the top directory.
+    fn top(&self) -> Arc<DirNode> {
+        let top = DirNode::top();
+        if self.destination.is_none() {
+            top.set(DRY_RUN_ONLY);
+        }
+        if self.was_created {
+            top.set(CHANGED);
+        }
+        top
+    }
+}
+
+/// Completes the outcome after all workers have ended: sums up what the destination cannot keep, and deletes extraneous
+/// entries.
+fn finish_run(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
+    (outcome.no_owners, outcome.no_modes) = job.support.lacking();
+    let ClampedTimes { first, last } = job.support.clamped();
+    (outcome.first_time, outcome.last_time) = (first, last);
+    if !job.progress.poll_stop() {
+        let extraneous = std::mem::take(&mut *job.extraneous());
+        extraneous.delete(job, outcome, consent);
+    }
+}
