@@ -19,7 +19,6 @@ use crate::journal::ids::{
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::FORMAT;
 use crate::journal::log::Journal;
-
 use crate::staging::dir::{parent_of_outer, remove_staging_if_empty};
 use crate::staging::placement::{StagingDirs, StagingFailure, WorkerStagings};
 use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord, lock_path};
