@@ -35,7 +35,7 @@ pub struct RunSummary {
     pub undone: u64,
     /// How many of those were purged from quarantine.
     pub purged: u64,
-    /// How many files already were what the action makes of them.
+    /// How many files already were in the state that the action produces.
     pub already: u64,
     /// How many files were left alone.
     pub failed: u64,

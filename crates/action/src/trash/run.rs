@@ -280,7 +280,7 @@ fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
     if remove_staging_dirs(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
 }
 
-/// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
+/// Removes the run's empty staging directories. Returns whether all empty ones were removed.
 fn remove_staging_dirs(replay: &TrashReplay) -> bool {
     let mut reach = Reach::new(MAX_OPEN_DIRS);
     let mut all_gone = true;
