@@ -38,7 +38,7 @@
 //!
 //! # Trees that are removed in the background
 //!
-//! [`trash::TrashRun`] renames trees into the same private directories. Any later process can remove them from there.
+//! [`trash::TrashRun`] renames trees into the same staging directories. Any later process can remove them from there.
 //! The journal names each tree before it is renamed. Only entries that are both in the staging directory and in the
 //! journal are removed.
 //!
