@@ -166,7 +166,7 @@ pub enum Reason {
     StagingUnknown,
     /// The staging directory that a tree was moved to is missing; its file system may not be mounted.
     #[error(
-        "was moved to {}, which is missing; mount its file system, or remove {} if it is lost",
+        "was moved to {}, which is missing; mount its file system, or remove {} if the disk is lost",
         shown(at),
         journal.display()
     )]
