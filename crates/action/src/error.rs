@@ -126,7 +126,7 @@ pub enum Reason {
         /// The error of the system.
         source: io::Error,
     },
-    /// The private directory that the file would pass through cannot be used.
+    /// The staging directory that the file would pass through cannot be used.
     #[error("cannot use {}: {source}", shown(at))]
     Staging {
         /// The path of that directory.
@@ -134,7 +134,7 @@ pub enum Reason {
         /// The error of the system.
         source: io::Error,
     },
-    /// The private directory that the file would pass through is accessible to other users.
+    /// The staging directory that the file would pass through is accessible to other users.
     #[error("cannot use {}: other users can access it", shown(at))]
     NotPrivate {
         /// The path of that directory.
@@ -161,12 +161,12 @@ pub enum Reason {
         /// The path where it is now.
         at: Vec<u8>,
     },
-    /// The private directory that the file was moved to is unknown.
+    /// The staging directory that the file was moved to is unknown.
     #[error("was moved to a directory that is missing now; is its file system mounted?")]
     StagingUnknown,
-    /// The private directory that a tree was moved to is missing; its file system may not be mounted.
+    /// The staging directory that a tree was moved to is missing; its file system may not be mounted.
     #[error(
-        "was moved to {}, which is missing; mount its file system, or, if that is lost, remove {}",
+        "was moved to {}, which is missing; mount its file system, or remove {} if the disk is lost",
         shown(at),
         journal.display()
     )]
@@ -176,7 +176,7 @@ pub enum Reason {
         /// The journal of the run, the only record of the tree.
         journal: PathBuf,
     },
-    /// The entry is in a private directory, but the journal does not name it.
+    /// The entry is in a staging directory, but the journal does not name it.
     #[error("is in the directory of a run whose journal does not list it")]
     NotInJournal,
     /// Another entry has the file's name. Undo does not overwrite it.
@@ -200,10 +200,10 @@ pub enum Reason {
         /// Whether a file has that path.
         is_there: bool,
     },
-    /// The file is no longer in the private directory that it was moved to.
+    /// The file is no longer in the staging directory that it was moved to.
     #[error("cannot be restored: it is no longer in {}, where it was moved", shown(at))]
     NotInStaging {
-        /// The path of the run's private directory.
+        /// The path of the run's staging directory.
         at: Vec<u8>,
     },
     /// The name that the run made a separate file is gone.

@@ -28,18 +28,18 @@
 //! 2. The intent is in the journal, on the disk ([`journal`]).
 //! 3. The two are compared byte by byte, to the end of both (`run::verify`).
 //! 4. No program writes to them (a lease, where the kernel grants one), and neither has changed.
-//! 5. The name is exchanged with one in a private directory, or moved there (`staging`).
+//! 5. The name is exchanged with one in a staging directory, or moved there (`staging`).
 //! 6. The entry that arrived there must be the file that was compared. The kept file must still have its name. No
 //!    program may be waiting to write to the file. Otherwise the exchange is rolled back (`run::act`).
-//! 7. Only then is the file removed, from the private directory.
+//! 7. Only then is the file removed, from the staging directory.
 //!
 //! So at every moment each file has its own name or one that the journal leads to, and nothing is removed that was
 //! not compared, whatever other programs do in the tree meanwhile.
 //!
 //! # Trees that are removed in the background
 //!
-//! [`trash::TrashRun`] renames trees into the same private directories. Any later process can remove them from there.
-//! The journal names each tree before it is renamed. Only entries that are both in the private directory and in the
+//! [`trash::TrashRun`] renames trees into the same staging directories. Any later process can remove them from there.
+//! The journal names each tree before it is renamed. Only entries that are both in the staging directory and in the
 //! journal are removed.
 //!
 //! # Two runs at once

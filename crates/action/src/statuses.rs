@@ -1,15 +1,15 @@
 //! The status change times that lop's own changes gave to inodes.
 //!
-//! Links, renames and removed names change the status of an inode, and so does every write. An edit can restore the size
-//! and the modification time, but not the status change time. So a catalog may adopt a new status change time only if
-//! lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`] keeps the
-//! first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
+//! Links, renames and removed names change the status of an inode, and so does every write. An edit can restore the
+//! size and the modification time, but not the status change time. So a catalog may adopt a new status change time
+//! only if lop caused it: lop saw the known time right before its change, and the new time right after. [`Statuses`]
+//! keeps the first and the last time of such a chain for each inode, and no time for an inode whose chain has a gap.
 //!
 //! A lease keeps other programs from writing to the file in between (`Leased`). Where the kernel grants none (FUSE,
 //! files of another user), no new time is adopted.
 //!
-//! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays unseen,
-//! unless the kernel gives finer times to files whose status was read (Linux 6.13).
+//! An edit within one tick of the kernel's clock (10 ms at most) after lop's change gets the same time and stays
+//! unseen, unless the kernel gives finer times to files whose status was read (Linux 6.13).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -15,7 +15,7 @@ pub enum FileState {
     CutOff,
     /// The run acted on the file.
     Done,
-    /// The file already was what the action makes of it.
+    /// The file already was in the state that the action produces.
     Already,
     /// The file was left alone, for this reason.
     LeftAlone(String),

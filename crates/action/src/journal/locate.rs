@@ -98,7 +98,7 @@ impl<'a> IntentLocator<'a> {
         open_staging(number, path, &mut self.reach).map(Some)
     }
 
-    /// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
+    /// Removes the run's empty staging directories. Returns whether all empty ones were removed.
     pub(crate) fn cleanup(&mut self) -> bool {
         let mut is_clean = true;
         for (path, _) in self.replay.staging_dirs.values() {

@@ -38,7 +38,7 @@ pub(crate) enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ctime_ns: Option<i64>,
     },
-    /// The action was not done, as the file already was what the action makes of it.
+    /// The action was not done, as the file already was in the state that it produces.
     Same { n: u64 },
     /// The action was not done.
     Not { n: u64, why: String },

@@ -24,7 +24,7 @@ pub(crate) enum Fate {
     Open,
     Done,
     NotDone,
-    /// The file already was what the action makes of it.
+    /// The file already was in the state that the action produces.
     Same,
     Undone,
     Purged,

@@ -57,7 +57,7 @@ impl Kind {
         matches!(self, Kind::Delete | Kind::Hardlink | Kind::Symlink)
     }
 
-    /// Returns whether the action changes names, and so needs a private directory.
+    /// Returns whether the action changes names, and so needs a staging directory.
     pub(crate) fn changes_names(self) -> bool {
         self != Kind::Reflink
     }

@@ -82,7 +82,7 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
-/// Fails if a file belongs to lop itself, or is in a quarantine or another private directory of lop. `path` is
+/// Fails if a file belongs to lop itself, or is in a staging or quarantine directory of lop. `path` is
 /// absolute, and `dir` is its parent directory.
 ///
 /// A run that removed such files could not be undone, or would keep another run from being undone.

@@ -12,12 +12,11 @@ use crate::journal::replay::{Fate, Replay};
 use crate::plan::kind::Kind;
 use crate::quarantine::dirs::RestoreOutcome;
 use crate::quarantine::purge::{QuarantinedFile, list_quarantined};
+use crate::run::pick::{pick, read_only};
+use crate::run::runs::Runs;
 use crate::undo::method::FilePreview;
 use crate::undo::outcome::{NothingLeft, UndoOutcome, UndoPreview};
 use crate::undo::run::preview_undo;
-
-use crate::run::pick::{pick, read_only};
-use crate::run::runs::Runs;
 
 /// A run, as its journal describes it.
 #[derive(Clone, Debug)]
@@ -36,7 +35,7 @@ pub struct RunSummary {
     pub undone: u64,
     /// How many of those were purged from quarantine.
     pub purged: u64,
-    /// How many files already were what the action makes of them.
+    /// How many files already were in the state that the action produces.
     pub already: u64,
     /// How many files were left alone.
     pub failed: u64,

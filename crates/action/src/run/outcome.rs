@@ -9,7 +9,7 @@ use crate::statuses::Statuses;
 pub struct ApplyOutcome {
     /// Files that were acted on.
     pub done: u64,
-    /// Files that already were what the action makes of them.
+    /// Files that already were in the state that the action produces.
     pub already: u64,
     /// Bytes that were freed.
     pub freed: u64,

@@ -100,8 +100,8 @@ impl Runs {
         let ApplyOutcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
         // What the journal lacks is found out by the next [`Runs::open`].
-        let is_noted = !matches!(answer, Err(Error::File(_)));
-        let ended = if !is_noted || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
+        let is_recorded = !matches!(answer, Err(Error::File(_)));
+        let ended = if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())
         } else {
             journal.append_record(&Record::End { ended_ms: now_ms(), done, failed, freed })

@@ -11,10 +11,8 @@ use walk::Reach;
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::ids::{TREES_SUFFIX, journal_path, number_of_name, staged_name};
-
 use crate::staging::dir::{Staging, open_staging};
 use crate::trash::journal::{StagingRecord, TrashRecord, TrashReplay, TreeIdentity, TreeRecord};
-
 use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 
 /// A tree in the trash.

@@ -19,7 +19,6 @@ use crate::journal::ids::{
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::FORMAT;
 use crate::journal::log::Journal;
-
 use crate::staging::dir::{parent_of_outer, remove_staging_if_empty};
 use crate::staging::placement::{StagingDirs, StagingFailure, WorkerStagings};
 use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord, lock_path};
@@ -281,7 +280,7 @@ fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
     if remove_staging_dirs(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
 }
 
-/// Removes the run's empty staging directories. Returns whether none of the empty ones is left.
+/// Removes the run's empty staging directories. Returns whether all empty ones were removed.
 fn remove_staging_dirs(replay: &TrashReplay) -> bool {
     let mut reach = Reach::new(MAX_OPEN_DIRS);
     let mut all_gone = true;

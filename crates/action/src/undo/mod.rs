@@ -1,7 +1,7 @@
 //! Undo: restores what a run changed, or previews that.
 //!
 //! `run` goes through the files of a run in batches, `method` finds out how a file can be restored, `prepare` and
-//! `restore` make the link or copy in the private directory, `replace` moves it to its name, and `state` is what they
+//! `restore` make the link or copy in the staging directory, `replace` moves it to its name, and `state` is what they
 //! share.
 //!
 //! Undo never overwrites: only what the run itself put in a file's place is replaced.

@@ -35,12 +35,12 @@ impl Undo<'_> {
         let [leased, leased_there] =
             [&file, &there].map(|file| file.as_ref().and_then(Leased::new));
         let was = leased_there.as_ref().map(Leased::before);
-        let goes = match &ready.there {
+        let loses_last_name = match &ready.there {
             Some(Substitute::Copy { .. }) => true,
             Some(Substitute::Link(_)) => was.is_some_and(|was| was.links < 2),
             _ => false,
         };
-        if goes {
+        if loses_last_name {
             let size = was.map_or(0, |was| was.size);
             self.compare([&file, &there], size).inspect_err(|_| names.remove_temp())?;
         }
@@ -48,7 +48,7 @@ impl Undo<'_> {
             || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
         move_in(ready, &names, &is_untouched, |taken| match &ready.there {
-            _ if goes => hold().then_some(()).ok_or(Reason::OpenForWriting),
+            _ if loses_last_name => hold().then_some(()).ok_or(Reason::OpenForWriting),
             // The link has become the last name of its file, which was not compared.
             Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
             _ => Ok(()),

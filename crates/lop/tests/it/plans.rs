@@ -50,7 +50,7 @@ fn a_plan_that_contradicts_itself_is_refused() {
     fs::write(&plan, format!("{line}\n{turned}\n")).expect("written");
     let output = lop.run(["dedupe", "--plan", file, "--apply"]);
     output.code(4);
-    assert!(output.stderr_str().contains("is to go, and is kept for another"), "refused");
+    assert!(output.stderr_str().contains("would be acted on, but is kept for another"), "refused");
     assert_same(&before, &snapshot(&lop), Compare::ALL);
     for last in ["--apply", "--color=never"] {
         fs::write(&plan, "root:x:0:0:root:/root:/bin/bash\n").expect("written");
