@@ -63,7 +63,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Open`].
+    /// Fails with [`Refusal::Open`].
     pub fn open(path: &Path) -> Result<Source, Refusal> {
         let top = open_source(path)?;
         let absolute = top.absolute.as_os_str().as_bytes();
@@ -117,7 +117,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Same`] or [`Refusal::SourceInside`].
+    /// Fails with [`Refusal::Same`] or [`Refusal::SourceInside`].
     pub fn check_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
         let key = FileKey { device: place.device, inode: place.inode };
         if place.boot.is_empty() || place.boot != fsops::boot_id() {

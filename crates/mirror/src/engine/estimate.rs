@@ -69,7 +69,7 @@ impl SubtreeCount {
             },
             DirMessage::Failed(_, Loss::LeftOut(_), _)
             | DirMessage::Entered(_)
-            | DirMessage::Left { .. } => SubtreeCount::default(),
+            | DirMessage::End { .. } => SubtreeCount::default(),
             DirMessage::Failed(name, loss, _) if !name.is_empty() => SubtreeCount {
                 names: 1,
                 has_files: true,

@@ -95,9 +95,9 @@ impl Worker<'_> {
         }
         let stat = self.source_stat(entry)?;
         let Ok(now) = dir.stat_child(entry.name) else { return Ok(false) };
-        let is_alike = !self.compare(entry, &stat, &now)?.any()
+        let is_equal = !self.compare(entry, &stat, &now)?.any()
             && self.reads_like_leader(entry, leader, &stat)?;
-        Ok(is_alike && links.adopt_copy(key, now.key(), &self.job.claimed_inodes))
+        Ok(is_equal && links.adopt_copy(key, now.key(), &self.job.claimed_inodes))
     }
 
     /// Returns the inode of the leader. Looks it up where listings have no reliable inode numbers: files may then be on

@@ -210,8 +210,8 @@ mod tests {
                 table.remove(key);
                 map.remove(&key);
             }
-            let asked = SourceInode { device: 0, inode: below(40_000) };
-            assert_eq!(table.get(asked), map.get(&asked).copied());
+            let key = SourceInode { device: 0, inode: below(40_000) };
+            assert_eq!(table.get(key), map.get(&key).copied());
         }
         assert!(map.values().all(|group| table.get(group.key) == Some(*group)));
         assert_eq!(table.shards.iter().map(|shard| shard.used).sum::<usize>(), map.len());

@@ -298,12 +298,12 @@ impl Worker<'_> {
         let (unset, now, xattrs) = attempt?;
         let support = entry.dir.node.support();
         let comparable = |xattrs| wanted.comparable(&self.job.privileges, support, xattrs);
-        let is_alike = (now.uid, now.gid, now.mode) == (dest.uid, dest.gid, dest.mode)
+        let is_equal = (now.uid, now.gid, now.mode) == (dest.uid, dest.gid, dest.mode)
             && !xattrs_differ(&comparable(xattrs), &comparable(has));
-        if is_alike {
+        if is_equal {
             self.record_all_unset(entry, unset);
         }
-        Ok(is_alike)
+        Ok(is_equal)
     }
 
     fn record_all_unset(&mut self, entry: Entry<'_>, unset: Vec<UnsetMetadata>) {

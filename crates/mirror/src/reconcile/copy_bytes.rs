@@ -143,13 +143,13 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         new.sync_and_forget().map_err(destination(Op::Sync))?;
         let copy = new.reader().map_err(destination(Op::Open))?;
-        let is_alike = match proof {
+        let is_equal = match proof {
             Proof::Original(source) => {
                 stat.size == 0 || !self.contents_differ(source, &copy, stat.size)?
             }
             Proof::Digest(digest) => Some(self.digest(&copy, stat.size)?) == *digest,
         };
-        if is_alike { Ok(()) } else { Err(Failure::Failed(Reason::Unlike)) }
+        if is_equal { Ok(()) } else { Err(Failure::Failed(Reason::Unlike)) }
     }
 
     /// Returns the BLAKE3 digest of the first `size` bytes of a file of the destination.

@@ -15,8 +15,8 @@ use crate::model::settled::Failure;
 impl Worker<'_> {
     /// Returns the metadata of a name in the source.
     pub(crate) fn source_stat(&mut self, entry: Entry<'_>) -> Result<Stat, Failure> {
-        if let Some(record) = entry.remote {
-            return Ok(record.stat);
+        if let Some(remote) = entry.remote {
+            return Ok(remote.stat);
         }
         let dir = self.open(Side::Source, &entry.dir.node);
         let stat = dir.and_then(|dir| dir.stat_child(entry.name));
@@ -25,8 +25,8 @@ impl Worker<'_> {
 
     /// Returns the attributes of a name in the source that can be set on a copy.
     pub(crate) fn source_attributes(&mut self, entry: Entry<'_>) -> Result<Attributes, Failure> {
-        if let Some(record) = entry.remote {
-            return Ok(self.usable(entry, record.attributes.clone()));
+        if let Some(remote) = entry.remote {
+            return Ok(self.usable(entry, remote.attributes.clone()));
         }
         let dir = self.open(Side::Source, &entry.dir.node);
         let attributes = dir.and_then(|dir| {
@@ -60,8 +60,8 @@ impl Worker<'_> {
 
     /// Returns the target of a symbolic link in the source.
     pub(crate) fn source_target(&mut self, entry: Entry<'_>) -> Result<Vec<u8>, Failure> {
-        if let Some(record) = entry.remote {
-            return Ok(record.target.clone());
+        if let Some(remote) = entry.remote {
+            return Ok(remote.target.clone());
         }
         let dir = self.open(Side::Source, &entry.dir.node);
         let target = dir.and_then(|dir| dir.read_symlink(entry.name));

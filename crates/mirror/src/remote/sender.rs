@@ -158,9 +158,9 @@ pub(crate) fn send_to(
     let Some(ReportingUser { on_message, consent }) = user else { return Ok(()) };
     loop {
         let message = incoming.next(&|| progress.poll_stop())?;
-        let (said, _) = decode::<FromReceiver<'_>>(message)?;
-        on_message(&said);
-        match said {
+        let (message, _) = decode::<FromReceiver<'_>>(message)?;
+        on_message(&message);
+        match message {
             FromReceiver::Ask(removal) => {
                 out.say(&FromSender::Consent { given: consent(&removal.into()) }, &[])?;
                 out.flush()?;
@@ -204,14 +204,14 @@ impl SendJob<'_> {
                 self.request_arrived.notify_all();
             }
             let message = incoming.next(&|| self.is_over())?;
-            let (said, _) = decode::<FromReceiver<'_>>(message)?;
-            match said {
+            let (message, _) = decode::<FromReceiver<'_>>(message)?;
+            match message {
                 FromReceiver::Done => return Ok(()),
                 FromReceiver::Fetch { request, window, item, have } => {
                     self.enqueue_request(request, window, item, have)?;
                 }
                 FromReceiver::Release { window } => self.release(window)?,
-                said => on_message(&said),
+                message => on_message(&message),
             }
         }
     }
@@ -219,11 +219,12 @@ impl SendJob<'_> {
     fn enqueue_request(
         &self,
         number: u64,
-        window: u64,
+        listing_number: u64,
         item: u32,
         have: Option<Have>,
     ) -> Result<(), Broken> {
-        let listing = self.listings().sent.get(&window).map(|(listing, _)| Arc::clone(listing));
+        let listing =
+            self.listings().sent.get(&listing_number).map(|(listing, _)| Arc::clone(listing));
         let item = item as usize;
         let listing = listing.filter(|listing| item < listing.items.len());
         let listing = listing.ok_or(Broken::Nonsense("a request for what was not sent"))?;
@@ -235,9 +236,9 @@ impl SendJob<'_> {
         Ok(())
     }
 
-    fn release(&self, window: u64) -> Result<(), Broken> {
+    fn release(&self, listing_number: u64) -> Result<(), Broken> {
         let mut listings = self.listings();
-        let Some((_, cost)) = listings.sent.remove(&window) else {
+        let Some((_, cost)) = listings.sent.remove(&listing_number) else {
             return Err(Broken::Nonsense("a release of what was not sent"));
         };
         listings.taken -= cost;
@@ -291,11 +292,11 @@ impl SendJob<'_> {
     }
 
     /// Registers a listing that is about to be sent.
-    pub(crate) fn register(&self, window: u64, listing: SentListing, bytes: usize) {
+    pub(crate) fn register(&self, number: u64, listing: SentListing, bytes: usize) {
         let cost = wire::credit_of(bytes, listing.items.len());
         let mut listings = self.listings();
         listings.taken += cost;
-        listings.sent.insert(window, (Arc::new(listing), cost));
+        listings.sent.insert(number, (Arc::new(listing), cost));
     }
 
     /// Returns whether nothing more should be sent.

@@ -59,7 +59,7 @@ impl Worker<'_> {
         }
         let Some(content_hints) = self.job.options.content_hints.clone() else { return Ok(None) };
         let hint = match entry.remote {
-            Some(record) => record.hint.as_deref().cloned(),
+            Some(remote) => remote.hint.as_deref().cloned(),
             None => content_hints.of_source(&entry.dir.node.path(), entry.name.to_bytes(), stat),
         };
         let digest = hint.as_ref().map(|hint| hint.digest);
@@ -95,7 +95,7 @@ impl Worker<'_> {
 
     /// Notes that a file of another host is at the destination now, or did not get there.
     pub(crate) fn note_content(&mut self, entry: Entry<'_>, is_there: bool) {
-        let Some(hint) = entry.remote.and_then(|record| record.hint.as_deref()) else { return };
+        let Some(hint) = entry.remote.and_then(|remote| remote.hint.as_deref()) else { return };
         if self.job.options.content_hints.is_none() {
             return;
         }
@@ -266,9 +266,9 @@ impl Worker<'_> {
         if options.own.has(dir, found.name.to_bytes()) {
             return Ok(false);
         }
-        let goes =
+        let is_deleted =
             options.delete && options.max_delete.is_none() && is_selected_path(options, path);
-        if !goes || options.verify || stat.links > 1 || found.stat.links > 1 {
+        if !is_deleted || options.verify || stat.links > 1 || found.stat.links > 1 {
             return Ok(false);
         }
         if self.compare_metadata(entry.dir.node.support(), stat, &found.stat).any() {
@@ -326,9 +326,12 @@ impl Worker<'_> {
         let Some(found) = self.find_unchanged(candidate) else { return Ok(None) };
         let supports_clones = self.supports_clones(entry, stat, pending.replaces, &found.file)?;
         // A copy is digested again, but a link is not, so the file must be unchanged.
-        let is_sure = is_stable && found.stat.same_version(&candidate.stat);
+        let is_verified = is_stable && found.stat.same_version(&candidate.stat);
         let mut inode = None;
-        if !supports_clones && is_sure && self.may_adopt(entry, stat, &candidate.holder, &found)? {
+        if !supports_clones
+            && is_verified
+            && self.may_adopt(entry, stat, &candidate.holder, &found)?
+        {
             inode = self.adopt(entry, &found)?;
         }
         if inode.is_none() {

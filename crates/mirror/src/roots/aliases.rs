@@ -66,7 +66,7 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Unmarked`]. Nothing has been changed.
+    /// Fails with [`Refusal::Unmarked`]. Nothing was changed.
     pub fn check_deletion(&self) -> Result<(), Refusal> {
         let (Some(error), Some(source), Some(dest)) =
             (&self.marker_error, &self.source, &self.destination)

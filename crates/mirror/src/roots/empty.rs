@@ -15,7 +15,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Empty`], [`Refusal::OnlyDirs`].
+    /// Fails with [`Refusal::Empty`] or [`Refusal::OnlyDirs`].
     pub fn check_not_empty(&self) -> Result<(), Refusal> {
         let mut has_dirs = false;
         match self.has_files(&mut has_dirs) {

@@ -4,7 +4,7 @@
 //! change time. They keep the names of the entries and the modification time. A directory that has those of the source's
 //! top directory may be the source. A copy of the source has them too, so nothing can be said for certain.
 //!
-//! This does not detect a source of which the top directory is merged from several directories.
+//! This does not detect a source whose top directory is merged from several directories.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -43,7 +43,7 @@ impl Lookalike<'_> {
             if progress.poll_stop() {
                 return None;
             }
-            // Whatever cannot be opened cannot be removed either, and that is reported.
+            // A directory that cannot be opened cannot be removed either, which is reported.
             let Ok(dir) = parent.open_below_within(&path) else { continue };
             let is_like = dir.stat().is_ok_and(|stat| self.has_time_of(&stat, &dir));
             let mut names = HashSet::new();

@@ -101,13 +101,13 @@ pub enum Refusal {
     /// Another process mirrors to a directory above the destination.
     #[error("another lop is at work on {}, which the destination is in", .0.display())]
     LockedAbove(PathBuf),
-    /// Another process mirrors to a directory that is in the destination.
+    /// Another process mirrors to a directory inside of the destination.
     #[error("another lop is at work on a directory inside the destination")]
     LockedBelow,
 }
 
 impl Refusal {
-    /// Returns whether it could be done, but will not be.
+    /// Returns whether lop refuses on purpose, and not because of an error.
     pub fn is_on_purpose(&self) -> bool {
         !matches!(self, Refusal::Open { .. } | Refusal::Base { .. } | Refusal::Create { .. })
     }

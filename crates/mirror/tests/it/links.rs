@@ -212,7 +212,7 @@ pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
             for i in 0..50 {
                 for (dir, content) in [("b", "first"), ("other", "other")] {
                     let is = fs::read_to_string(place.join(format!("to/{dir}/{i}")));
-                    // Of what has changed there may be nothing.
+                    // A name that has just changed may be missing.
                     assert!(
                         is.as_deref().unwrap_or(content) == content,
                         "{way:?} {dir}/{i} {is:?}"

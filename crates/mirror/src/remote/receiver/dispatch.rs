@@ -113,8 +113,8 @@ impl Worker<'_> {
         match next {
             NextStep::Wait => {}
             NextStep::Begin(node) => self.enqueue(session, Arrival::Dir(number, node)),
-            NextStep::Apply(dir_state, said) => self.apply_message(session, dir_state, said),
-            NextStep::Discard(said, why) => self.add_missing_remote(session, said, &why),
+            NextStep::Apply(dir_state, message) => self.apply_message(session, dir_state, message),
+            NextStep::Discard(message, why) => self.add_missing_remote(session, message, &why),
             NextStep::Close(node, loss) => {
                 self.outcome.unread_dirs += u64::from(reason_of(loss).is_some());
                 self.record_loss(&node, b"", loss);
@@ -123,8 +123,8 @@ impl Worker<'_> {
         }
     }
 
-    fn apply_message(&mut self, session: &Session, dir_state: Arc<DirState>, said: DirMessage) {
-        match said {
+    fn apply_message(&mut self, session: &Session, dir_state: Arc<DirState>, message: DirMessage) {
+        match message {
             DirMessage::Names(mut batch) => {
                 dir_state.order_names(&mut batch);
                 dir_state.hold();
@@ -139,7 +139,7 @@ impl Worker<'_> {
                 self.outcome.unread_dirs += u64::from(name.is_empty() && !is_left_out);
                 self.record_loss(&dir_state.node, &name, loss);
             }
-            DirMessage::Left { whole } => {
+            DirMessage::End { whole } => {
                 dir_state.is_fully_listed.store(whole, Relaxed);
                 self.enqueue(session, Arrival::DirEnd(dir_state));
             }
@@ -169,8 +169,8 @@ impl Worker<'_> {
         let Some(dir) = session.take_dir(number) else { return };
         match self.start_remote(node, *dir) {
             Ok(dir_state) => {
-                for said in session.dir_begun(number, &dir_state) {
-                    self.apply_message(session, Arc::clone(&dir_state), said);
+                for message in session.dir_begun(number, &dir_state) {
+                    self.apply_message(session, Arc::clone(&dir_state), message);
                 }
             }
             Err(reason) => {
@@ -184,22 +184,22 @@ impl Worker<'_> {
     /// Records that the directory with this number is not mirrored. If the directory failed, counts its content as
     /// missing.
     pub(crate) fn give_up_dir(&mut self, session: &Session, number: u64, why: &DirLoss) {
-        for said in session.dir_lost(number, why) {
-            self.add_missing_remote(session, said, why);
+        for message in session.dir_lost(number, why) {
+            self.add_missing_remote(session, message, why);
         }
     }
 
     /// Counts the content of a message for a directory that is not mirrored, and gives up the directories below it too.
-    fn add_missing_remote(&mut self, session: &Session, said: DirMessage, why: &DirLoss) {
-        let mut rest = VecDeque::from([said]);
-        while let Some(said) = rest.pop_front() {
-            if let (true, DirLoss::Failed(node)) = (said.is_last(), why) {
+    fn add_missing_remote(&mut self, session: &Session, message: DirMessage, why: &DirLoss) {
+        let mut rest = VecDeque::from([message]);
+        while let Some(message) = rest.pop_front() {
+            if let (true, DirLoss::Failed(node)) = (message.is_last(), why) {
                 self.release(node);
             }
             if matches!(why, DirLoss::Failed(_)) {
-                self.add_missing(&SubtreeCount::of(&said));
+                self.add_missing(&SubtreeCount::of(&message));
             }
-            if let DirMessage::Names(batch) = said {
+            if let DirMessage::Names(batch) = message {
                 for number in batch.dirs() {
                     rest.extend(session.dir_lost(number, why));
                 }

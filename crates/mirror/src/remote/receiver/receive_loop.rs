@@ -108,8 +108,8 @@ impl Worker<'_> {
             let message =
                 incoming.next(&|| job.progress.poll_stop() || session.connection.is_broken())?;
             let length = message.len();
-            let (message_, bytes) = decode::<FromSender<'_>>(message)?;
-            match message_ {
+            let (message, bytes) = decode::<FromSender<'_>>(message)?;
+            match message {
                 FromSender::Bye { matched } if session.connection.is_done() => {
                     job.options.note_matched(matched);
                     return Ok(());
@@ -148,7 +148,7 @@ impl Worker<'_> {
                     )?;
                 }
                 FromSender::Leave { dir, whole } => {
-                    self.take_dir_message(session, dir, DirMessage::Left { whole })?;
+                    self.take_dir_message(session, dir, DirMessage::End { whole })?;
                 }
                 FromSender::File { request, meta, stable, digest } => {
                     let pending = session.take_request(request)?;
@@ -159,8 +159,9 @@ impl Worker<'_> {
                     self.enqueue(session, Arrival::SmallFile(Box::new(file)));
                 }
                 FromSender::Begin { request, meta, from } => {
-                    let begun = self.begin_incoming(session.take_request(request)?, &meta, from)?;
-                    incoming_files.insert(request, begun);
+                    let incoming_file =
+                        self.begin_incoming(session.take_request(request)?, &meta, from)?;
+                    incoming_files.insert(request, incoming_file);
                 }
                 FromSender::Piece { request, at } => {
                     let incoming_file = incoming_of(incoming_files, request)?;
@@ -211,9 +212,9 @@ impl Worker<'_> {
         &mut self,
         session: &Session,
         dir: u64,
-        message_: DirMessage,
+        message: DirMessage,
     ) -> Result<(), Broken> {
-        let next = session.dir_message(dir, message_)?;
+        let next = session.dir_message(dir, message)?;
         self.take_step(session, dir, next);
         Ok(())
     }

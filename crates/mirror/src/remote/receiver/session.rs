@@ -92,7 +92,7 @@ pub(crate) enum DirMessage {
     /// Something in it could not be read.
     Failed(Vec<u8>, Loss, BufferSpace),
     /// There are no more names.
-    Left { whole: bool },
+    End { whole: bool },
 }
 
 /// What to do about a message.
@@ -141,7 +141,7 @@ impl Session {
             return NextStep::Close(node, Loss::Changed);
         }
         *unlisted -= usize::from(was_said);
-        let closed = expected.early.iter().find_map(|said| match said {
+        let closed = expected.early.iter().find_map(|message| match message {
             DirMessage::Closed(loss, _) => Some(*loss),
             _ => None,
         });
@@ -187,7 +187,7 @@ impl Session {
     /// # Errors
     ///
     /// Fails if no correct sender sends the message.
-    pub(crate) fn dir_message(&self, number: u64, said: DirMessage) -> Result<NextStep, Broken> {
+    pub(crate) fn dir_message(&self, number: u64, message: DirMessage) -> Result<NextStep, Broken> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
         if !dirs.contains_key(&number) {
@@ -198,18 +198,18 @@ impl Session {
         }
         let expected = dirs.entry(number).or_default();
         if let Some(why) = expected.dir_lost.clone() {
-            if said.is_last() {
+            if message.is_last() {
                 dirs.remove(&number);
             }
-            return Ok(NextStep::Discard(said, why));
+            return Ok(NextStep::Discard(message, why));
         }
         if let Some(dir_state) = expected.dir_state.clone() {
-            if said.is_last() {
+            if message.is_last() {
                 dirs.remove(&number);
             }
-            return Ok(NextStep::Apply(dir_state, said));
+            return Ok(NextStep::Apply(dir_state, message));
         }
-        match (said, expected.node.clone()) {
+        match (message, expected.node.clone()) {
             (DirMessage::Entered(_) | DirMessage::Closed(..), _) if expected.was_entered => {
                 Err(Broken::Nonsense("a directory that was entered before"))
             }
@@ -221,12 +221,12 @@ impl Session {
                 expected.was_entered = true;
                 Ok(node.map_or(NextStep::Wait, NextStep::Begin))
             }
-            (DirMessage::Closed(loss, _room), Some(node)) => {
+            (DirMessage::Closed(loss, _space), Some(node)) => {
                 dirs.remove(&number);
                 Ok(NextStep::Close(node, loss))
             }
-            (said, _) => {
-                expected.early.push(said);
+            (message, _) => {
+                expected.early.push(message);
                 Ok(NextStep::Wait)
             }
         }
@@ -284,7 +284,7 @@ impl Session {
 impl DirMessage {
     /// Returns whether this is the last message about the directory.
     pub(crate) fn is_last(&self) -> bool {
-        matches!(self, DirMessage::Left { .. } | DirMessage::Closed(..))
+        matches!(self, DirMessage::End { .. } | DirMessage::Closed(..))
     }
 }
 
