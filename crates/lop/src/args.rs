@@ -13,6 +13,7 @@ mod mirror;
 mod purge;
 mod rules;
 mod scan;
+pub(crate) mod tips;
 
 use std::path::PathBuf;
 

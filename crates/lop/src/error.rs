@@ -7,7 +7,6 @@ use std::error::Error;
 use std::io;
 
 use crate::exit::Exit;
-use crate::settings::Settings;
 
 /// What went wrong, how the run ends because of it, and what the user may do.
 #[derive(Debug)]
@@ -70,18 +69,9 @@ impl CommandError {
         text
     }
 
-    /// Prints the error and its hints to standard error, and how the run ended.
-    pub(crate) fn print(&self, settings: &Settings) {
-        self.tell(settings);
-        settings.print_exit_record(self.exit, &self.text());
-    }
-
-    /// Prints the error and its hints to standard error; the run goes on.
-    pub(crate) fn tell(&self, settings: &Settings) {
-        settings.complain(self.text().as_bytes());
-        for hint in &self.hints {
-            settings.note(&format!("hint: {hint}"));
-        }
+    /// Returns the advice, in the order in which it was added.
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
     }
 }
 

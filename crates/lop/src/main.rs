@@ -5,45 +5,18 @@
 //! It holds no algorithm.
 
 mod acting;
-mod aftermath;
 mod args;
-mod chooser;
 mod commands;
-mod consent;
-mod devices;
 mod error;
 mod exit;
-mod folder;
-mod formats;
-mod interrupt;
-mod lists;
-mod look;
-mod marking;
-mod memory;
 mod monitor;
-mod named;
-mod names;
 mod output;
 mod pages;
-mod patterns;
-mod plans;
-mod problems;
-mod progress_line;
+mod paths;
+mod prompt;
 mod quantity;
-mod refusals;
-mod remembered;
-mod scope;
+mod questions;
 mod settings;
-mod sources;
-mod stalls;
-mod stats;
-mod stored;
-mod summary;
-mod tips;
-mod unknown;
-mod usage;
-mod verifying;
-mod views;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -53,7 +26,8 @@ use clap::error::ErrorKind;
 
 use crate::args::{Cli, When};
 use crate::exit::Exit;
-use crate::settings::{Settings, Stream};
+use crate::output::stream::Stream;
+use crate::settings::Settings;
 
 #[global_allocator]
 static ALLOCATOR: runtime::memory::Allocator = runtime::memory::Allocator;
@@ -63,7 +37,7 @@ fn main() -> ExitCode {
         Ok(cli) => run(cli),
         Err(mut e) => {
             let command = std::env::args_os().nth(1);
-            tips::improve(&mut e, command.as_deref().and_then(OsStr::to_str));
+            args::tips::improve(&mut e, command.as_deref().and_then(OsStr::to_str));
             refuse(&e)
         }
     };
@@ -73,13 +47,15 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Exit {
     let settings = Settings::new(cli.global);
     let (asked, usual) = (cli.command.memory(), cli.command.usual_memory());
-    let run = || memory::bound(asked, usual).and_then(|()| commands::run(cli.command, &settings));
+    let run = || {
+        monitor::memory::bound(asked, usual).and_then(|()| commands::run(cli.command, &settings))
+    };
     let exit = run().unwrap_or_else(|error| {
-        error.print(&settings);
+        settings.report_last(&error);
         error.exit
     });
     if exit == Exit::Interrupted {
-        interrupt::end_as_caught();
+        monitor::interrupt::end_as_caught();
     }
     exit
 }
@@ -97,7 +73,7 @@ fn refuse(error: &clap::Error) -> Exit {
             Exit::Usage
         }
         _ => {
-            let message = usage::print(&error.to_string(), Stream::stderr(When::Auto));
+            let message = output::usage::print(&error.to_string(), Stream::stderr(When::Auto));
             if std::env::args_os().any(|arg| arg == "--json") {
                 settings::print_usage_record(&message);
             }

@@ -6,6 +6,11 @@
 //!
 //! It sleeps between looks; the engines never wait for it.
 
+pub(crate) mod interrupt;
+pub(crate) mod memory;
+mod progress_line;
+mod stalls;
+
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,10 +20,10 @@ use std::time::{Duration, Instant};
 use runtime::{Interrupted, Progress, SignalsBlocked};
 
 use crate::error::CommandError;
-use crate::interrupt;
-use crate::progress_line::ProgressLine;
-use crate::settings::{Settings, Stream};
-use crate::stalls::Stalls;
+use crate::monitor::progress_line::ProgressLine;
+use crate::monitor::stalls::Stalls;
+use crate::output::stream::Stream;
+use crate::settings::Settings;
 
 /// Between two looks: short enough for Ctrl-C to feel immediate and for a line that moves.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -82,7 +82,16 @@ fn tenths(bytes: u64, unit: usize) -> u128 {
     (u128::from(bytes) * 10 + one / 2) / one
 }
 
-/// Returns a number with its thousands apart: `1,234,567`.
+/// Returns how a plan would change free space, after a comma, or nothing if it would not.
+pub(crate) fn space_change(freed: u64, taken: u64) -> String {
+    match (freed, taken) {
+        (0, 0) => String::new(),
+        (0, taken) => format!(", up to {} more in use", size(taken)),
+        (freed, _) => format!(", {} to free", size(freed)),
+    }
+}
+
+/// Returns a number with commas between thousands: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     count_u128(number.into())
 }

@@ -10,27 +10,28 @@ use fsops::FileKey;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
+use crate::acting::sources::files;
 use crate::args::ContainsArgs;
 use crate::commands::uniques::{Answer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{SystemDirs, walk_dir};
-use crate::formats::Listed;
-use crate::look::Looker;
+use crate::output::formats::Listed;
 use crate::quantity::{count, counted, size};
-use crate::remembered::open;
+use crate::questions::aliases::{Distinct, TreeAliases};
+use crate::questions::catalog::open;
+use crate::questions::folder::{SystemDirs, walk_dir};
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::{Knowledge, Unknown};
+use crate::questions::location::Location;
+use crate::questions::quarantine::count_quarantined;
+use crate::questions::verify::{Counting, Tally, Verified};
 use crate::settings::Settings;
-use crate::sources::files;
-use crate::stored::count_stored;
-use crate::unknown::{Standing, Unknown};
-use crate::verifying::{Counting, Place, Tally, Verified, standing};
-use crate::views::{Distinct, Shown};
 
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
     let mut tree = walk_dir(&args.one, SystemDirs::Entered, settings)?;
-    let stored = count_stored(&mut tree, settings)?;
+    let stored = count_quarantined(&mut tree, settings)?;
     let mut one = Side { stored, ..Side::look(Content::Unknown, tree, &catalog)? };
     // A damaged file there does not count as a copy.
     let mut other = Side::look(
@@ -62,7 +63,7 @@ struct Side {
     /// Number of files in quarantine; counted in the first directory only.
     stored: u64,
     records: Vec<Record>,
-    standings: Vec<Standing>,
+    knowledge: Vec<Knowledge>,
     contents: Vec<Content>,
 }
 
@@ -79,8 +80,8 @@ impl Side {
             _ => Content::Unknown,
         };
         let contents = records.iter().map(content).collect();
-        let standings = records.iter().map(Standing::of).collect();
-        Ok(Side { tree, stored: 0, records, standings, contents })
+        let knowledge = records.iter().map(Knowledge::of).collect();
+        Ok(Side { tree, stored: 0, records, knowledge, contents })
     }
 
     fn walked(&self) -> Walked<'_> {
@@ -89,11 +90,11 @@ impl Side {
 
     /// Marks files that may be second paths to files of `one`, and returns their identities.
     fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
-        let shown = Shown::new(one, distinct);
+        let aliases = TreeAliases::new(one, distinct);
         let (sights, mut views) = (Sights::read(), HashSet::new());
         for (file, content) in files(&self.tree).into_iter().zip(&mut self.contents) {
             let Content::Known(number) = *content else { continue };
-            if shown.has(&self.tree.absolute_path(file), &sights.of(&self.tree, file)) {
+            if aliases.has(&self.tree.absolute_path(file), &sights.of(&self.tree, file)) {
                 *content = Content::View(number);
                 views.insert(self.tree.key(file));
             }
@@ -101,8 +102,8 @@ impl Side {
         views
     }
 
-    fn standing(&self, file: FileId) -> Standing {
-        self.standings[file.0 as usize]
+    fn knowledge(&self, file: FileId) -> Knowledge {
+        self.knowledge[file.0 as usize]
     }
 
     /// Returns the content that a file had before it was found damaged or unreadable.
@@ -117,12 +118,13 @@ impl Side {
     fn note_bad_copies(&mut self, other: &Side, found: &[Whereabouts]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
-        for ((content, standing), place) in self.contents.iter().zip(&mut self.standings).zip(found)
+        for ((content, knowledge), place) in
+            self.contents.iter().zip(&mut self.knowledge).zip(found)
         {
             if let (Content::Known(content), Whereabouts::Missing) = (content, place)
                 && bad.contains(content)
             {
-                *standing = Standing::CopiesBad;
+                *knowledge = Knowledge::CopiesBad;
             }
         }
     }
@@ -143,14 +145,14 @@ fn verify(
     };
     let contents = one.contents.iter().zip(&*found).filter_map(|(c, &place)| copied(c, place));
     let (inside, there) = (dirs_of(&one.tree), dirs_of(&other.tree));
-    let mut looker = Looker::default();
-    let place = |path: &[u8]| match looker.dir_key(path) {
-        Ok(dir) if inside.contains(&dir) => Place::Inside,
-        Ok(dir) if there.contains(&dir) => match looker.stat(path) {
-            Ok(stat) if !views.contains(&stat.key()) => Place::Outside,
-            _ => Place::View,
+    let mut inspector = Inspector::default();
+    let place = |path: &[u8]| match inspector.dir_key(path) {
+        Ok(dir) if inside.contains(&dir) => Location::Inside,
+        Ok(dir) if there.contains(&dir) => match inspector.stat(path) {
+            Ok(stat) if !views.contains(&stat.key()) => Location::Outside,
+            _ => Location::Alias,
         },
-        _ => Place::Elsewhere,
+        _ => Location::Elsewhere,
     };
     let (catalog, contents) = (open(settings)?, contents.collect());
     let (counting, distinct) = (Counting::Outside, Distinct::default());
@@ -161,7 +163,7 @@ fn verify(
             continue;
         }
         let verdict = verified.verdict(one.tree.key(file));
-        one.standings[at] = standing(verdict);
+        one.knowledge[at] = Knowledge::from(verdict);
         match verdict {
             Verdict::Copied => sizes.push(one.tree.file(file).size),
             Verdict::Alone | Verdict::Unsettled => one.contents[at] = Content::Alone,
@@ -171,8 +173,8 @@ fn verify(
         }
     }
     *found = whereabouts(one.walked(), other.walked());
-    for (place, standing) in found.iter_mut().zip(&one.standings) {
-        if *standing == Standing::CopiesChanged {
+    for (place, knowledge) in found.iter_mut().zip(&one.knowledge) {
+        if *knowledge == Knowledge::CopiesChanged {
             *place = Whereabouts::Unsettled;
         }
     }
@@ -185,12 +187,12 @@ fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
     let lost = files(&one.tree).into_iter().zip(found).filter_map(|(file, place)| match place {
         Whereabouts::Copied | Whereabouts::Linked => None,
         Whereabouts::Missing => {
-            let bad = Some(one.standing(file)).filter(|known| *known == Standing::CopiesBad);
-            Some((file, bad.and_then(Standing::mark)))
+            let bad = Some(one.knowledge(file)).filter(|known| *known == Knowledge::CopiesBad);
+            Some((file, bad.and_then(Knowledge::mark)))
         }
-        Whereabouts::View => Some((file, Standing::CopiesAreViews.mark())),
+        Whereabouts::View => Some((file, Knowledge::CopiesAreViews.mark())),
         Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
-        Whereabouts::Unknown => Some((file, one.standing(file).mark())),
+        Whereabouts::Unknown => Some((file, one.knowledge(file).mark())),
     });
     let listed = |(file, state)| Listed {
         path: one.tree.path(file),
@@ -245,8 +247,8 @@ impl Summary {
         };
         let there = outside(&one.tree, &other.tree);
         let sizes = with(Whereabouts::Missing).map(|file| one.tree.file(file).size);
-        let unknown = with(Whereabouts::Unknown).map(|file| one.standing(file));
-        let views = with(Whereabouts::View).map(|_| Standing::CopiesAreViews);
+        let unknown = with(Whereabouts::Unknown).map(|file| one.knowledge(file));
+        let views = with(Whereabouts::View).map(|_| Knowledge::CopiesAreViews);
         let skipped = &one.tree.skipped;
         Summary {
             files: found.len() as u64 + one.stored,
@@ -256,8 +258,8 @@ impl Summary {
             unknown: Unknown::of(unknown.chain(views)).with_quarantined(one.stored),
             unsettled: number(Whereabouts::Unsettled),
             hard_links: number(Whereabouts::Linked),
-            unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
-            nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),
+            unknown_there: Unknown::of(there.iter().map(|file| other.knowledge(*file))).all,
+            nothing_there: there.iter().all(|file| other.knowledge(*file) == Knowledge::Missing),
             empty: skipped.empty,
             symlinks: skipped.symlinks,
             special_files: skipped.special(),

@@ -4,22 +4,25 @@ mod saved;
 
 use action::{Amount, Kind, Looks, Lot, Plan, Refusal};
 use catalog::{Rows, Writer};
-use device::Io;
 
 use self::saved::{of_saved, save, save_to};
-use crate::acting::{Planned, Work, by_disk, carry_out};
+use crate::acting::catalog_update;
+use crate::acting::planner::{Planner, Wishes};
+use crate::acting::run::{Planned, Work, by_disk, carry_out};
+use crate::acting::sources::Source;
 use crate::args::{By, DedupeArgs};
-use crate::consent::{MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{PlanWriter, to_json};
-use crate::plans::{Planner, Wishes, absolute};
+use crate::output::formats::{PlanWriter, to_json};
+use crate::output::problems;
+use crate::output::stdout;
+use crate::paths::resolve_all;
+use crate::prompt::chooser;
+use crate::prompt::confirm::{MANY, Question, can_ask};
 use crate::quantity::{counted, size};
-use crate::remembered::{open, waiting};
-use crate::scope::Scope;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::sources::Source;
-use crate::{aftermath, chooser, output, problems, refusals};
+use crate::questions::catalog::{open, waiting};
+use crate::questions::scope::Scope;
+use crate::settings::{Resources, Settings, Verbosity};
 
 /// Directories kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
@@ -45,8 +48,8 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     (wishes.system_dirs, wishes.own) = (args.system_dirs, settings.own());
     let Given { source, writer, scope } = given(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
-    problems::print(&problems, settings);
-    refusals::print(source.refused(), settings);
+    problems::print(problems.iter().copied(), settings);
+    problems::print(source.refused(), settings);
     let unexamined = !(problems.is_empty() && source.refused().is_empty());
     let now = source.look(settings)?;
     let planner = Planner::new(source, now, wishes);
@@ -59,11 +62,11 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     };
     let exit = if args.interactive {
         let mut refused = Vec::new();
-        let distinct = absolute(&args.distinct)?;
+        let distinct = resolve_all(&args.distinct)?;
         let looks = Looks::new(OPEN_DIRS, distinct, settings.own());
         let plans = looked_at(planner.plans(), planner.kind(), looks, &mut refused);
         let plans: Vec<Plan> = plans.collect();
-        refusals::print(&refused, settings);
+        problems::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
         chose(chosen, &planner, by, args, writer.as_ref(), settings)?
     } else {
@@ -183,7 +186,7 @@ fn carry_on(
         return apply(plans, planner, args, writer, settings);
     }
     let mut refused = Vec::new();
-    let looks = Looks::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let looks = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
     let plans = looked_at(plans, kind, looks, &mut refused);
     let totals = Planned::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
@@ -193,7 +196,7 @@ fn carry_on(
         let apply = if is_whole { "--apply" } else { "--apply with a PATH or --all" };
         show(plans, totals, kind, apply, settings)?
     };
-    refusals::print(&refused, settings);
+    problems::print(&refused, settings);
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }
 
@@ -242,7 +245,7 @@ fn show(
     apply: &str,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let heard = output::print(|out| {
+    let heard = stdout::print(|out| {
         let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
         for plan in plans {
             summary.add(&plan, kind);
@@ -257,7 +260,7 @@ fn show(
 }
 
 fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
-    output::print(|out| {
+    stdout::print(|out| {
         action::script_head(out)?;
         plans.try_for_each(|plan| action::script_steps(out, &plan))?;
         action::script_tail(out)
@@ -272,7 +275,7 @@ fn apply(
     writer: Option<&Writer>,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let workers = Workers::new(None, Io::Auto);
+    let resources = Resources::automatic();
     let kind = planner.kind();
     let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
     let mut totals = Planned::default();
@@ -284,15 +287,15 @@ fn apply(
     }
     let lots = if let [device] = planner.devices() {
         // No need to have all groups at once.
-        let disk = workers.compare.disks.of(device.number);
+        let disk = resources.disks.of(device.number);
         vec![Lot { disk, groups: Box::new(plans.map(Into::into)) }]
     } else {
-        by_disk(plans.map(Into::into), &workers)
+        by_disk(plans.map(Into::into), &resources)
     };
     let work = work(kind, (lots, totals.amount), args)?;
-    carry_out(work, &workers, settings, |run, outcome| match writer.zip(planner.loaded()) {
+    carry_out(work, &resources, settings, |run, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
-        None => aftermath::follow_run(run, &outcome.statuses, settings),
+        None => catalog_update::follow_run(run, &outcome.statuses, settings),
     })
 }
 
@@ -301,6 +304,6 @@ fn work<'a>(
     (lots, amount): (Vec<Lot<'a>>, Amount),
     args: &DedupeArgs,
 ) -> Result<Work<'a>, CommandError> {
-    let (directory_times, distinct) = (args.preserve_dir_times, absolute(&args.distinct)?);
+    let (directory_times, distinct) = (args.preserve_dir_times, resolve_all(&args.distinct)?);
     Ok(Work { kind, lots, amount, directory_times, distinct, one_way: 0 })
 }

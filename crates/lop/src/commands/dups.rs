@@ -8,11 +8,11 @@ use crate::args::DupsArgs;
 use crate::commands::uniques::{Answer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{Copies, Folder, SystemDirs};
 use crate::quantity::{count, counted, size};
+use crate::questions::aliases::Distinct;
+use crate::questions::folder::{Copies, Folder, SystemDirs};
+use crate::questions::knowledge::Unknown;
 use crate::settings::Settings;
-use crate::unknown::Unknown;
-use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
     let number = |wanted: &dyn Fn(&Copies) -> bool| {
         folder.files.iter().filter(|copies| wanted(copies)).count() as u64
     };
-    let unknown = folder.files.iter().filter(|copies| !is_copy(copies)).map(|c| c.standing);
+    let unknown = folder.files.iter().filter(|copies| !is_copy(copies)).map(|c| c.knowledge);
     let summary = Summary {
         files: folder.files.len() as u64,
         duplicates: number(&is_copy),

@@ -13,14 +13,17 @@ use serde::Serialize;
 use crate::args::FileArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, Listed, document};
-use crate::look::{Looker, state_of};
-use crate::output;
+use crate::output::formats::{JsonListed, Listed, document};
+use crate::output::stdout;
 use crate::quantity::{counted, size};
-use crate::remembered::{BlockedThread, mark, open};
+use crate::questions::aliases::{Distinct, may_show_others};
+use crate::questions::catalog::open;
+use crate::questions::copies::PendingSizes;
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::mark;
+use crate::questions::knowledge::state_of;
+use crate::questions::knowledge::{Knowledge, Unknown};
 use crate::settings::Settings;
-use crate::unknown::{Standing, Unknown};
-use crate::views::{Distinct, may_show_others};
 
 /// What is known of one file.
 struct Answer {
@@ -30,13 +33,13 @@ struct Answer {
     /// How many of them are further names of a file.
     hard_links: u64,
     /// Why it is unknown whether there is a copy.
-    doubt: Option<Standing>,
+    doubt: Option<Knowledge>,
 }
 
 /// Why there is no answer about a file.
 enum Unanswered {
     /// The catalog does not know.
-    Unknown(Standing),
+    Unknown(Knowledge),
     /// The file cannot be looked at.
     Failed(String),
 }
@@ -45,14 +48,14 @@ impl Unanswered {
     fn text(&self) -> String {
         let text = match self {
             Unanswered::Failed(text) => return text.clone(),
-            Unanswered::Unknown(Standing::Missing) => "not in the catalog; scan it first",
-            Unanswered::Unknown(Standing::Is(State::Pending)) => {
+            Unanswered::Unknown(Knowledge::Missing) => "not in the catalog; scan it first",
+            Unanswered::Unknown(Knowledge::Is(State::Pending)) => {
                 "not compared with all others yet; run 'lop scan' again"
             }
-            Unanswered::Unknown(Standing::Is(State::Damaged)) => {
+            Unanswered::Unknown(Knowledge::Is(State::Damaged)) => {
                 "damaged: it differs from what was scanned; scan it again"
             }
-            Unanswered::Unknown(Standing::Is(State::Unreadable)) => {
+            Unanswered::Unknown(Knowledge::Is(State::Unreadable)) => {
                 "could not be read when it was compared; scan it again"
             }
             Unanswered::Unknown(_) => "changed since the scan; scan it again",
@@ -66,8 +69,8 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     let catalog = open(settings)?;
     let mut asker = Asker {
         catalog: &catalog,
-        looker: Looker::default(),
-        waiting: BlockedThread::new(&catalog)?,
+        inspector: Inspector::default(),
+        waiting: PendingSizes::new(&catalog)?,
         distinct: Distinct::new(&args.distinct.dirs)?,
     };
     let (mut answers, mut unknown, mut failed) = (Vec::new(), Vec::new(), 0);
@@ -82,13 +85,13 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
                 let path = path.as_os_str().as_bytes();
                 settings.complain(&[path, b": ", text.as_bytes()].concat());
                 match why {
-                    Unanswered::Unknown(standing) => unknown.push(standing),
+                    Unanswered::Unknown(knowledge) => unknown.push(knowledge),
                     Unanswered::Failed(_) => failed += 1,
                 }
             }
         }
     }
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&Document::new(&answers)));
         }
@@ -108,8 +111,8 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
 
 struct Asker<'a> {
     catalog: &'a Catalog,
-    looker: Looker,
-    waiting: BlockedThread,
+    inspector: Inspector,
+    waiting: PendingSizes,
     distinct: Distinct,
 }
 
@@ -128,16 +131,16 @@ impl Asker<'_> {
             Err(e) => return Ok(Err(Unanswered::Failed(io_text(&e)))),
         };
         let Some(entry) = self.catalog.file(&dir, name.as_bytes())? else {
-            return Ok(Err(Unanswered::Unknown(Standing::Missing)));
+            return Ok(Err(Unanswered::Unknown(Knowledge::Missing)));
         };
         let state = if entry.is(&now) { state_of(entry.state) } else { State::Changed };
         if state != State::Same {
-            return Ok(Err(Unanswered::Unknown(Standing::Is(state))));
+            return Ok(Err(Unanswered::Unknown(Knowledge::Is(state))));
         }
         let others = self.others(&entry, now.links)?;
         let duplicates = others.duplicates;
-        if duplicates == 0 && self.waiting.has(entry.size, self.catalog, &mut self.looker)? {
-            return Ok(Err(Unanswered::Unknown(Standing::Is(State::Pending))));
+        if duplicates == 0 && self.waiting.has(entry.size, self.catalog, &mut self.inspector)? {
+            return Ok(Err(Unanswered::Unknown(Knowledge::Is(State::Pending))));
         }
         let path = path.as_os_str().as_bytes().to_vec();
         let file = listed(&entry, path, Some(duplicates), None);
@@ -166,13 +169,13 @@ impl Asker<'_> {
     /// Looks at the other names of a file that has this many links, and at the files with its content.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
-        let Asker { looker, distinct, .. } = self;
+        let Asker { inspector, distinct, .. } = self;
         let mut inodes: Vec<Vec<(Entry, State)>> = Vec::new();
         let mut at_of: HashMap<(i64, u64), usize> = HashMap::new();
-        let mut counted = Counted::new(looker, entry, &entries, distinct);
+        let mut counted = Counted::new(inspector, entry, &entries, distinct);
         for other in entries {
-            let state = match looker.state(&other) {
-                State::Same if counted.has(looker, &other) => State::View,
+            let state = match inspector.state(&other) {
+                State::Same if counted.has(inspector, &other) => State::View,
                 state => state,
             };
             let next = inodes.len();
@@ -207,7 +210,7 @@ struct Others {
     duplicates: u64,
     hard_links: u64,
     /// Why it is unknown whether there is a copy, if none is found.
-    doubt: Option<Standing>,
+    doubt: Option<Knowledge>,
 }
 
 impl Others {
@@ -223,9 +226,9 @@ impl Others {
         for (at, (other, state)) in names.into_iter().enumerate() {
             let is_changed = matches!(state, State::Changed | State::Unknown | State::Pending);
             if is_changed {
-                self.doubt = Some(Standing::CopiesChanged);
+                self.doubt = Some(Knowledge::CopiesChanged);
             } else if state == State::View {
-                self.doubt.get_or_insert(Standing::CopiesAreViews);
+                self.doubt.get_or_insert(Knowledge::CopiesAreViews);
             }
             let state = match at {
                 _ if is_own => Some("hard link"),
@@ -247,7 +250,7 @@ struct Counted<'d> {
 
 impl<'d> Counted<'d> {
     fn new(
-        looker: &mut Looker,
+        inspector: &mut Inspector,
         entry: &Entry,
         others: &[Entry],
         distinct: &'d Distinct,
@@ -258,7 +261,7 @@ impl<'d> Counted<'d> {
         }
         let mut views = Views::default();
         if !distinct.has(&entry.path)
-            && let Ok(sight) = looker.sight(&entry.path)
+            && let Ok(sight) = inspector.sight(&entry.path)
         {
             views.add(&sight);
         }
@@ -266,11 +269,11 @@ impl<'d> Counted<'d> {
     }
 
     /// Returns whether a file may be a second path to one of them, and adds it if not.
-    fn has(&mut self, looker: &mut Looker, other: &Entry) -> bool {
+    fn has(&mut self, inspector: &mut Inspector, other: &Entry) -> bool {
         let Some(views) = self.views.as_mut().filter(|_| !self.distinct.has(&other.path)) else {
             return false;
         };
-        let Ok(sight) = looker.sight(&other.path) else { return false };
+        let Ok(sight) = inspector.sight(&other.path) else { return false };
         let is_view = views.has(&sight);
         if !is_view {
             views.add(&sight);

@@ -10,8 +10,9 @@ use clap_complete::Shell;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
-use crate::{output, pages};
+use crate::output::formats::to_json;
+use crate::output::stdout;
+use crate::pages;
 
 /// Runs the command.
 pub(super) fn run() -> Result<Exit, CommandError> {
@@ -27,6 +28,6 @@ pub(super) fn run() -> Result<Exit, CommandError> {
     let commands = pages::manual().into_iter().filter(|(name, _)| name.ends_with(".1"));
     files.extend(commands.map(|(name, page)| (format!("man/{name}"), page)));
     files.insert("reference.md".into(), pages::reference());
-    output::print(|out| out.write_all(to_json(&files).as_bytes()))?;
+    stdout::print(|out| out.write_all(to_json(&files).as_bytes()))?;
     Ok(Exit::Done)
 }

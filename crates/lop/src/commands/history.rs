@@ -8,13 +8,13 @@ use action::{Discarded, Runs, Summary};
 use catalog::Catalog;
 use serde::Serialize;
 
+use crate::acting::conclusion;
 use crate::args::HistoryArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
-use crate::output;
+use crate::output::formats::document;
+use crate::output::stdout;
 use crate::quantity::{count, counted, size, utc};
-use crate::refusals;
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -30,13 +30,13 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
         match run {
             Ok(run) => runs.push(run),
             Err(error) => {
-                CommandError::from(error).tell(settings);
+                settings.report(&CommandError::from(error));
                 unreadable += 1;
             }
         }
     }
     runs.sort_by_key(Run::number);
-    let heard = output::print(|out| {
+    let heard = stdout::print(|out| {
         if settings.json {
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
             return writeln!(out, "{}", document(&Document { runs }));
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
     if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
         settings.note(&counted(runs.len() as u64, "run", "runs"));
     }
-    Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
 }
 
 /// A run of either kind.

@@ -16,14 +16,15 @@ use serde::Serialize;
 use crate::args::{ListSort, LsArgs};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, JsonPath, Listed, document};
-use crate::look::state_of;
-use crate::output;
+use crate::output::formats::{JsonListed, JsonPath, Listed, document};
+use crate::output::stdout;
 use crate::quantity::{count, counted, size};
-use crate::remembered::{BlockedThread, Sharers, open};
+use crate::questions::aliases::Distinct;
+use crate::questions::catalog::open;
+use crate::questions::copies::{CopyCounts, PendingSizes};
+use crate::questions::knowledge::state_of;
+use crate::questions::knowledge::{Knowledge, Unknown};
 use crate::settings::{Settings, Verbosity};
-use crate::unknown::{Standing, Unknown};
-use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -34,9 +35,9 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     let mut lister = Lister {
         catalog: &catalog,
         listings: Vec::new(),
-        standings: Vec::new(),
-        sharers: Sharers::new(Distinct::new(&args.distinct.dirs)?),
-        waiting: BlockedThread::new(&catalog)?,
+        knowledge: Vec::new(),
+        copy_counts: CopyCounts::new(Distinct::new(&args.distinct.dirs)?),
+        waiting: PendingSizes::new(&catalog)?,
         failed: 0,
     };
     while let Some((dir, absolute)) = waiting.pop() {
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     for listing in &mut listings {
         listing.sort(args.sort);
     }
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&Document::new(&listings)));
         }
@@ -183,9 +184,9 @@ struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
     /// What is known of those files that are not empty.
-    standings: Vec<Standing>,
-    sharers: Sharers,
-    waiting: BlockedThread,
+    knowledge: Vec<Knowledge>,
+    copy_counts: CopyCounts,
+    waiting: PendingSizes,
     failed: u64,
 }
 
@@ -238,44 +239,45 @@ impl Lister<'_> {
         now: &Stat,
         entry: Option<&Entry>,
     ) -> Result<Listed, CommandError> {
-        let mut standing = entry.map_or(Standing::Missing, |entry| {
-            Standing::Is(if entry.is(now) { state_of(entry.state) } else { State::Changed })
+        let mut knowledge = entry.map_or(Knowledge::Missing, |entry| {
+            Knowledge::Is(if entry.is(now) { state_of(entry.state) } else { State::Changed })
         });
-        let same = entry.filter(|_| standing.is_known());
-        let sharers = same.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;
-        let none = sharers.filter(|sharers| sharers.duplicates == 0);
-        if let Some(doubt) = none.and_then(|sharers| sharers.doubt) {
-            standing = doubt;
+        let same = entry.filter(|_| knowledge.is_known());
+        let copy_counts = same.map(|entry| self.copy_counts.of(self.catalog, entry)).transpose()?;
+        let none = copy_counts.filter(|copy_counts| copy_counts.duplicates == 0);
+        if let Some(doubt) = none.and_then(|copy_counts| copy_counts.doubt) {
+            knowledge = doubt;
         } else if none.is_some()
-            && self.waiting.has(now.size, self.catalog, &mut self.sharers.looker)?
+            && self.waiting.has(now.size, self.catalog, &mut self.copy_counts.inspector)?
         {
-            standing = Standing::Is(State::Pending);
+            knowledge = Knowledge::Is(State::Pending);
         }
-        let duplicates = sharers.filter(|_| standing.is_known()).map(|sharers| sharers.duplicates);
+        let duplicates =
+            copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
         // Empty files are left out of a scan unless asked for.
-        let is_left_out = standing == Standing::Missing && now.size == 0;
+        let is_left_out = knowledge == Knowledge::Missing && now.size == 0;
         if !is_left_out {
-            self.standings.push(standing);
+            self.knowledge.push(knowledge);
         }
         Ok(Listed {
             path: path.into_os_string().into_vec(),
             size: now.size,
             duplicates,
             digest: same.and_then(|entry| entry.digest),
-            state: if is_left_out { Some("empty") } else { standing.mark() },
+            state: if is_left_out { Some("empty") } else { knowledge.mark() },
         })
     }
 
     /// Says of how many files nothing is known, and returns how the run ends.
     fn conclude(&self, settings: &Settings) -> Exit {
-        let unknown = Unknown::of(self.standings.iter().copied());
+        let unknown = Unknown::of(self.knowledge.iter().copied());
         let unlisted = (self.failed > 0).then(|| {
             format!("{} could not be listed", counted(self.failed, "directory", "directories"))
         });
         if !settings.json && settings.verbosity != Verbosity::Quiet {
             unknown.lines().iter().for_each(|line| settings.note(line));
         }
-        let exit = match unknown.exit(self.standings.len() as u64, Exit::Done) {
+        let exit = match unknown.exit(self.knowledge.len() as u64, Exit::Done) {
             Exit::Done if unlisted.is_some() => Exit::Partial,
             exit => exit,
         };

@@ -6,14 +6,15 @@ use std::process::{Command, Stdio};
 use crate::args::ManArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::stdout;
+use crate::pages;
 use crate::settings::Settings;
-use crate::{output, pages};
 
 /// Runs the command.
 pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let pages = pages::manual();
     if args.list {
-        output::print(|out| pages.keys().try_for_each(|name| writeln!(out, "{name}")))?;
+        stdout::print(|out| pages.keys().try_for_each(|name| writeln!(out, "{name}")))?;
         return Ok(Exit::Done);
     }
     let asked = args.page.join("-");
@@ -29,7 +30,7 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
             .hint("'lop man --list' has the names of all"));
     };
     if !(settings.stdout.terminal && shown(page).is_ok()) {
-        output::print(|out| out.write_all(page.as_bytes()))?;
+        stdout::print(|out| out.write_all(page.as_bytes()))?;
     }
     Ok(Exit::Done)
 }

@@ -7,7 +7,7 @@ mod memory;
 mod problems;
 mod remote;
 mod server;
-mod words;
+mod summary;
 
 use std::cell::Cell;
 use std::io;
@@ -21,19 +21,20 @@ use mirror::{Options, Refusal, Removal, Roots, Source};
 use runtime::Progress;
 use runtime::Throttle;
 
-use self::account::{Account, Figures, conclude};
+use self::account::{Account, Figures};
 use self::listing::{Consents, Work, listed, listed_as_json};
 use self::remote::{Host, Place};
+use self::summary::conclude;
 use crate::args::MirrorArgs;
-use crate::consent::{FEW, MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
 use crate::monitor::Monitor;
-use crate::output::Lines;
-use crate::patterns::Patterns;
+use crate::output::formats::document;
+use crate::output::stdout::Lines;
+use crate::prompt::confirm::{FEW, MANY, Question, can_ask};
 use crate::quantity::{count, counted};
-use crate::settings::{Settings, Verbosity, Workers};
+use crate::settings::Patterns;
+use crate::settings::{Resources, Settings, Verbosity};
 
 pub(super) use self::server::run as serve;
 
@@ -275,7 +276,7 @@ fn refused(refusal: Refusal) -> CommandError {
 }
 
 fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Options {
-    let workers = Workers::new(args.threads, args.io.into());
+    let resources = Resources::new(args.threads, args.io.into());
     Options {
         dry_run: args.dry_run,
         delete: args.delete,
@@ -290,9 +291,9 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
         bandwidth: Arc::new(Throttle::new(args.bwlimit)),
         own: settings.own(),
         memory: None,
-        threads: workers.compare.threads,
-        disks: workers.compare.disks,
-        open_dirs: workers.walk_dirs.min(64),
+        threads: resources.threads,
+        open_dirs: resources.tree_dirs(),
+        disks: resources.disks,
     }
 }
 

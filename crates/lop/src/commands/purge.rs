@@ -21,15 +21,15 @@ use self::account::{Account, Figures, conclude};
 use self::ahead::Ahead;
 use self::listing::listed;
 use crate::args::PurgeArgs;
-use crate::consent::can_ask;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
-use crate::lists;
 use crate::monitor::Monitor;
-use crate::patterns::Patterns;
+use crate::output::formats::document;
+use crate::paths::path_list;
+use crate::prompt::confirm::can_ask;
 use crate::quantity::counted;
-use crate::settings::{Settings, Verbosity, Workers};
+use crate::settings::Patterns;
+use crate::settings::{Resources, Settings, Verbosity};
 
 /// What came of a removal, and whether it went to its end.
 type Ended = (Outcome, Result<(), Interrupted>);
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
         return background::resume(args, settings);
     }
     let paths = match &args.files_from {
-        Some(list) => lists::paths(list, if args.null { 0 } else { b'\n' })?,
+        Some(list) => path_list::read(list, if args.null { 0 } else { b'\n' })?,
         None => args.paths.clone(),
     };
     let (targets, guard, missing) = targets(&paths, settings)?;
@@ -179,8 +179,8 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         before_ns,
         ..Selection::default()
     };
-    let workers = Workers::new(args.threads, args.io.into());
-    let Threads { first, grows } = workers.compare.threads;
+    let resources = Resources::new(args.threads, args.io.into());
+    let Threads { first, grows } = resources.threads;
     Options {
         deed: Deed::Count,
         selection,
@@ -189,8 +189,8 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         cross_mounts: args.cross_mounts,
         guarded: guard.keys(),
         threads: Threads { first, grows },
-        disks: workers.compare.disks,
-        open_dirs: workers.walk_dirs.min(64),
+        open_dirs: resources.tree_dirs(),
+        disks: resources.disks,
         throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
     }
 }

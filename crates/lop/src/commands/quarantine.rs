@@ -10,18 +10,18 @@ use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
 
-use crate::aftermath;
+use crate::acting::catalog_update;
+use crate::acting::conclusion::{self, Conclusion};
 use crate::args::{
     QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, QuarantineRestoreArgs, StoreArgs,
 };
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, document};
 use crate::monitor::Monitor;
-use crate::named::named_all;
-use crate::output;
+use crate::output::formats::{JsonPath, document};
+use crate::output::stdout;
+use crate::paths::journal::journal_paths;
 use crate::quantity::{count, counted, size, utc};
-use crate::refusals::{self, Conclusion};
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -47,7 +47,7 @@ fn shelf(
 fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let mut unreadable = 0;
     let mut skip = |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     };
     let files = match shelf(args, &mut skip)? {
@@ -55,7 +55,7 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
         None => Runs::quarantined(&Catalog::runs(&settings.catalog()?), &mut skip)?,
     };
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
-    let heard = output::print(|out| {
+    let heard = stdout::print(|out| {
         if settings.json {
             let files = files.iter().map(Row::from).collect();
             return writeln!(out, "{}", document(&Document { files }));
@@ -71,14 +71,14 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
         let files = counted(files.len() as u64, "file", "files");
         settings.note(&format!("{files} in quarantine, {}", size(bytes)));
     }
-    Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
 }
 
 fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let paths = named_all(&args.paths)?;
+    let paths = journal_paths(&args.paths)?;
     let mut unreadable = 0;
     let mut skip = |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
@@ -90,7 +90,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
-        let runs = refusals::open_runs(&folder, settings)?;
+        let runs = conclusion::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = runs.restore(&paths, &progress, &mut skip)?;
         let deeds = Runs::restored(&folder, &restored);
@@ -104,8 +104,9 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
     let summary = Restored { restored: restored.done, failed };
     let conclusion =
         Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
-    let update = || aftermath::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
-    let exit = conclusion.say(ended, update, settings)?;
+    let update =
+        || catalog_update::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
+    let exit = conclusion.report(ended, update, settings)?;
     if exit == Exit::Done && unreadable > 0 {
         settings.print_exit_record(Exit::Partial, &summary.text());
         return Ok(Exit::Partial);
@@ -136,7 +137,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     let before_ms = before_ms.saturating_add(1);
     let mut unreadable = 0;
     let mut skip = |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
@@ -146,7 +147,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         (purged, ended, monitor)
     } else {
         // Before signals are caught: Ctrl-C ends the wait for another process at once.
-        let runs = refusals::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+        let runs = conclusion::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = runs.purge(before_ms, &progress, &mut skip)?;
         (purged, ended, monitor)
@@ -159,8 +160,8 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     };
     let refused = &purged.refused;
     let conclusion = Conclusion { summary: &summary, text: summary.text(), refused };
-    let exit = conclusion.say(ended, || Ok(()), settings)?;
-    Ok(refusals::with_unreadable(exit, unreadable, settings))
+    let exit = conclusion.report(ended, || Ok(()), settings)?;
+    Ok(conclusion::with_unreadable(exit, unreadable, settings))
 }
 
 #[derive(Serialize)]

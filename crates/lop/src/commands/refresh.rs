@@ -8,17 +8,19 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::summary_document;
-use crate::output;
+use crate::output::formats::summary_document;
+use crate::output::stdout;
 use crate::quantity::{count, counted};
-use crate::remembered::{Live, waiting};
+use crate::questions::catalog::open;
+use crate::questions::catalog::waiting;
+use crate::questions::live::Live;
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
     // A catalog that is not there is not to be made.
-    drop(crate::remembered::open(settings)?);
+    drop(open(settings)?);
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
     let live = Live::check(writer.catalog().load(Rows::All)?, settings)?;
     let gone = live.in_state(State::Gone);
@@ -32,7 +34,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         changed: live.in_state(State::Changed).len() as u64,
         problems: live.in_state(State::Unknown).len() as u64,
     };
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             writeln!(out, "{}", summary_document(&summary))
         } else if settings.verbosity == Verbosity::Quiet {

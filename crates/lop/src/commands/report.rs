@@ -13,14 +13,16 @@ use walk::{FileId, Tree};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, GroupWriter, to_json, writer};
-use crate::output;
+use crate::output::formats::{GroupHead, GroupWriter, to_json, writer};
+use crate::output::stdout;
 use crate::quantity::{counted, size};
-use crate::remembered::{Groups, Live, LiveGroup, mark, open};
-use crate::scope::Scope;
+use crate::questions::aliases::Distinct;
+use crate::questions::catalog::open;
+use crate::questions::knowledge::Unknown;
+use crate::questions::knowledge::mark;
+use crate::questions::live::{Groups, Live, LiveGroup};
+use crate::questions::scope::Scope;
 use crate::settings::{Settings, Verbosity};
-use crate::unknown::Unknown;
-use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -41,7 +43,7 @@ fn groups(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let mut live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
-    live.mark_views(&Distinct::new(&args.distinct.dirs)?);
+    live.mark_aliases(&Distinct::new(&args.distinct.dirs)?);
     let tree = &live.loaded.tree;
     let Groups { live: mut groups, mut lost } = live.groups(settings)?;
     let smallest = args.min_size.unwrap_or(0);
@@ -56,7 +58,7 @@ fn groups(
     let (format, limit) = shown(args, settings);
     let more = groups.len().saturating_sub(limit);
     groups.truncate(limit);
-    let heard = output::print(|out| {
+    let heard = stdout::print(|out| {
         let mut writer = writer(format, out, settings.stdout);
         for group in &groups {
             write_group(&mut *writer, tree, group, format == Format::Text)?;
@@ -64,7 +66,7 @@ fn groups(
         writer.finish(&to_json(&summary))
     })?;
     if heard {
-        output::print_summary_aside(format, settings, &summary, &summary.text());
+        stdout::print_summary_aside(format, settings, &summary, &summary.text());
         tell_of_more(more, ["group", "groups"], args, settings);
     }
     let exit = summary.unknown.exit(u64::MAX, Exit::Done);

@@ -14,16 +14,19 @@ use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
 
 use crate::args::ScanArgs;
-use crate::devices::Device;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, GroupWriter, document, to_json, writer};
 use crate::monitor::Monitor;
-use crate::remembered::waiting;
+use crate::monitor::memory;
+use crate::output::devices::Device;
+use crate::output::formats::{GroupHead, GroupWriter, document, to_json, writer};
+use crate::output::problems;
+use crate::output::scan_summary::Summary;
+use crate::output::stats::{Clock, Stats};
+use crate::output::stdout;
+use crate::paths::path_list;
+use crate::questions::catalog::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
-use crate::stats::{Clock, Stats};
-use crate::summary::Summary;
-use crate::{lists, memory, output, problems};
 use saving::Saver;
 use search::{Searched, damaged, search};
 
@@ -57,9 +60,9 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let heard = print_results(&scan, settings, &tree, found, &summary, &progress)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    problems::print(&all, settings);
+    problems::print(all.iter().copied(), settings);
     if let Some(format) = scan.format.filter(|_| heard) {
-        output::print_summary_aside(format, settings, &summary, &summary.text());
+        stdout::print_summary_aside(format, settings, &summary, &summary.text());
     }
     if settings.verbosity == Verbosity::Verbose {
         for device in scan.compare.disks.profiles() {
@@ -157,7 +160,7 @@ fn look_for(
     saver.rereads = scan.reread;
     saver.beside(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
-        problems::print(&problems.iter().collect::<Vec<_>>(), settings);
+        problems::print(&problems, settings);
         saver.give_up()
     })
 }
@@ -212,7 +215,9 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
             walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
         }
-        Source::List { file, end } => lists::find(file, *end, &scan.walk.filter, progress),
+        Source::List { file, end } => {
+            path_list::find_files(file, *end, &scan.walk.filter, progress)
+        }
     }
 }
 
@@ -236,14 +241,14 @@ fn print_results(
     progress: &Progress,
 ) -> Result<bool, CommandError> {
     match scan.format {
-        Some(format) => output::print(|out| {
+        Some(format) => stdout::print(|out| {
             let mut writer = writer(format, out, settings.stdout);
             write_groups(&mut *writer, tree, found, progress)?;
             writer.finish(&to_json(summary))
         }),
-        None if settings.json => output::print_summary(summary),
+        None if settings.json => stdout::print_summary(summary),
         None if settings.verbosity == Verbosity::Quiet => Ok(true),
-        None => output::print(|out| out.write_all(summary.text().as_bytes())),
+        None => stdout::print(|out| out.write_all(summary.text().as_bytes())),
     }
 }
 

@@ -7,15 +7,15 @@ use action::{Discarded, Kind, Runs};
 use catalog::{Catalog, Disk, Overview, Scanned, Tally};
 use serde::Serialize;
 
+use crate::acting::conclusion;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, document};
-use crate::look::Looker;
-use crate::names::Names;
-use crate::output;
+use crate::output::formats::{JsonPath, document};
+use crate::output::names::Names;
+use crate::output::stdout;
 use crate::quantity::{count, counted, size, utc};
-use crate::refusals;
-use crate::remembered::open;
+use crate::questions::catalog::open;
+use crate::questions::inspect::Inspector;
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -23,19 +23,20 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
     let overview = open(settings)?.overview()?;
     let size = std::fs::metadata(&path).map_or(0, |found| found.len());
-    let mut looker = Looker::default();
-    let offline =
-        |disk: &Disk| disk.volume.is_some_and(|volume| looker.is_offline_at(&volume, &disk.path));
+    let mut inspector = Inspector::default();
+    let offline = |disk: &Disk| {
+        disk.volume.is_some_and(|volume| inspector.is_offline_at(&volume, &disk.path))
+    };
     let offline: Vec<bool> = overview.disks.iter().map(offline).collect();
     let done = Done::look(&Catalog::runs(&path), settings)?;
     let status = Status { path: &path, size, overview: &overview, offline: &offline, done: &done };
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&status.document()));
         }
         status.write(out, settings.stdout.names)
     })?;
-    Ok(refusals::with_unreadable(Exit::Done, done.unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, done.unreadable, settings))
 }
 
 /// What runs have done, as far as their journals tell.
@@ -68,7 +69,7 @@ impl Done {
                     done.not_over += u64::from(run.ended_ms.is_none());
                 }
                 Err(error) => {
-                    CommandError::from(error).tell(settings);
+                    settings.report(&CommandError::from(error));
                     done.unreadable += 1;
                 }
             }
@@ -80,7 +81,7 @@ impl Done {
                     done.not_over += u64::from(run.ended_ms.is_none());
                 }
                 Err(error) => {
-                    CommandError::from(error).tell(settings);
+                    settings.report(&CommandError::from(error));
                     done.unreadable += 1;
                 }
             }

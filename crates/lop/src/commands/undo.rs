@@ -9,30 +9,30 @@ use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
 
-use crate::aftermath;
+use crate::acting::catalog_update;
+use crate::acting::conclusion::{self, Conclusion};
 use crate::args::UndoArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::named::named_all;
+use crate::paths::journal::journal_paths;
 use crate::quantity::{count, counted, utc};
-use crate::refusals::{self, Conclusion};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let paths = named_all(&args.paths)?;
+    let paths = journal_paths(&args.paths)?;
     if args.dry_run {
         return preview::show(args.run, &paths, settings);
     }
     // Before signals are caught: Ctrl-C ends the wait for another process at once.
     let folder = Catalog::runs(&settings.catalog()?);
-    let runs = refusals::open_runs(&folder, settings)?;
+    let runs = conclusion::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
     let mut unreadable = 0;
     let (run, undone, ended) = runs.undo(args.run, &paths, &progress, |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     })?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     // Whoever has the catalog may be waiting for these.
     drop(runs);
     let update =
-        || aftermath::follow(Runs::undone(&folder, run, &undone)?, &undone.statuses, settings);
-    let exit = conclusion.say(ended, update, settings)?;
+        || catalog_update::follow(Runs::undone(&folder, run, &undone)?, &undone.statuses, settings);
+    let exit = conclusion.report(ended, update, settings)?;
     let ignored = complain(run, damaged, unmatched, settings) + unreadable;
     if exit == Exit::Done && ignored > 0 {
         settings.print_exit_record(Exit::Partial, &text);

@@ -7,14 +7,15 @@ use walk::Problem;
 use crate::args::{Format, ListArgs, ListSort, UniquesArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{Copies, Folder, SystemDirs};
-use crate::formats::{Listed, to_json, write_list};
+use crate::output::formats::{Listed, to_json, write_list};
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted, size};
+use crate::questions::aliases::Distinct;
+use crate::questions::folder::{Copies, Folder, SystemDirs};
+use crate::questions::knowledge::{Knowledge, Unknown};
+use crate::questions::verify::{Counting, Tally};
 use crate::settings::Settings;
-use crate::unknown::{Standing, Unknown};
-use crate::verifying::{Counting, Tally};
-use crate::views::Distinct;
-use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -31,16 +32,19 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
                 Some("a copy is on a disk that is not mounted")
             }
             Copies {
-                duplicates: 1.., standing: Standing::Is(State::Same), in_system_dir, ..
+                duplicates: 1..,
+                knowledge: Knowledge::Is(State::Same),
+                in_system_dir,
+                ..
             } => Some(match in_system_dir {
                 true => "copies elsewhere only in trash or system folders",
                 false => "copies only in this directory",
             }),
-            _ => copies.standing.mark(),
+            _ => copies.knowledge.mark(),
         },
     );
     let uniques = || folder.files.iter().filter(|copies| !has_copy(copies) && copies.known());
-    let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.standing);
+    let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.knowledge);
     let summary = Summary {
         files: folder.files.len() as u64 + folder.stored,
         uniques: uniques().count() as u64,
@@ -123,17 +127,17 @@ pub(crate) fn print_list(
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);
     let heard =
-        output::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
-    problems::print(&answer.problems, settings);
+        stdout::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
+    problems::print(answer.problems.iter().copied(), settings);
     if heard {
-        output::print_summary_aside(format, settings, summary, &answer.text);
+        stdout::print_summary_aside(format, settings, summary, &answer.text);
     }
     let Answer { exit, why, problems, .. } = answer;
     let exit = match exit {
         Exit::Done if !problems.is_empty() => Exit::Partial,
         exit => *exit,
     };
-    let unexamined = (!problems.is_empty()).then(|| problems::message(problems.len() as u64));
+    let unexamined = (!problems.is_empty()).then(|| problems::unexamined(problems.len() as u64));
     let why: Vec<&str> = why.iter().chain(&unexamined).map(String::as_str).collect();
     settings.print_exit_record(exit, &why.join("; "));
     Ok(exit)

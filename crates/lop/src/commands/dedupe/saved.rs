@@ -5,16 +5,17 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use action::{Kind, Looks, Plan, Saved, SavedError};
-use device::Io;
 
 use super::{OPEN_DIRS, may_act, show, work};
-use crate::acting::{Planned, by_disk, carry_out};
+use crate::acting::catalog_update;
+use crate::acting::run::{Planned, by_disk, carry_out};
 use crate::args::DedupeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::plans::absolute;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::{aftermath, output, refusals};
+use crate::output::problems;
+use crate::output::stdout;
+use crate::paths::resolve_all;
+use crate::settings::{Resources, Settings, Verbosity};
 
 /// Saves plans to a file.
 pub(super) fn save(
@@ -64,7 +65,7 @@ pub(super) fn save_to(
     }
     out.flush().map_err(failed)?;
     if settings.json {
-        output::print_summary(&summary)?;
+        stdout::print_summary(&summary)?;
     } else if settings.verbosity != Verbosity::Quiet {
         let text = summary.text(kind);
         let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
@@ -103,10 +104,10 @@ pub(super) fn of_saved(
     let bytes = others().fold(0u64, |sum, other| sum.saturating_add(other.version.size));
     may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
-    let workers = Workers::new(None, Io::Auto);
-    let lots = by_disk(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(work(saved.kind, (lots, amount), args)?, &workers, settings, |run, outcome| {
-        aftermath::follow_run(run, &outcome.statuses, settings)
+    let resources = Resources::automatic();
+    let lots = by_disk(saved.groups.into_iter().map(|saved| saved.group), &resources);
+    carry_out(work(saved.kind, (lots, amount), args)?, &resources, settings, |run, outcome| {
+        catalog_update::follow_run(run, &outcome.statuses, settings)
     })
 }
 
@@ -114,7 +115,7 @@ pub(super) fn of_saved(
 fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
     if settings.json {
         let none = Planned::default();
-        output::print_summary(&none)?;
+        stdout::print_summary(&none)?;
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note("Nothing to do: there is no action in the plan");
     }
@@ -123,14 +124,14 @@ fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
-    let mut looks = Looks::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let mut looks = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
     let mut refused = Vec::new();
     let now = |group| {
         let plan = looks.at_saved(group, &mut refused)?;
         looks.at(plan, kind, &mut refused)
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
-    refusals::print(&refused, settings);
+    problems::print(&refused, settings);
     let exit = show(plans.into_iter(), Planned::default(), kind, "--apply", settings)?;
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::{Row, Run, write_line};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonList, JsonPath, to_json};
-use crate::output;
+use crate::output::formats::{JsonList, JsonPath, to_json};
+use crate::output::stdout;
 use crate::settings::Settings;
 
 /// Shows a run and its files.
@@ -33,7 +33,7 @@ fn of_files(summary: Summary, deeds: Deeds, settings: &Settings) -> Result<Exit,
     let run = Run::Files(summary);
     let mut failed = None;
     let mut deeds = deeds.map_while(|deed| deed.map_err(|error| failed = Some(error)).ok());
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             let mut list = JsonList::new(out, "files");
             deeds.try_for_each(|deed| list.item(&JsonDeed::from(&deed)))?;
@@ -48,7 +48,7 @@ fn of_files(summary: Summary, deeds: Deeds, settings: &Settings) -> Result<Exit,
 fn of_trees(found: Discarded, settings: &Settings) -> Result<Exit, CommandError> {
     let trees = found.trees.clone();
     let run = Run::Trees(found);
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             let mut list = JsonList::new(out, "files");
             trees.iter().try_for_each(|path| list.item(&JsonPath::new(path)))?;

@@ -5,15 +5,12 @@ use std::time::Duration;
 use mirror::{LeftOut, Options, Outcome, Spared};
 use serde::Serialize;
 
-use super::{problems, words};
 use crate::args::MirrorArgs;
-use crate::devices::Device;
-use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::JsonPath;
-use crate::patterns::Patterns;
-use crate::settings::{Settings, Verbosity};
-use crate::stats::peak_memory_bytes;
+use crate::output::devices::Device;
+use crate::output::formats::JsonPath;
+use crate::output::stats::peak_memory_bytes;
+use crate::settings::Patterns;
 
 /// What a run did, or would do.
 #[derive(Debug, Default, Serialize)]
@@ -107,7 +104,7 @@ impl Account {
             missing: outcome.missing,
             unread_dirs: outcome.unread,
             left_out: outcome.left.iter().map(Left::of).collect(),
-            not_kept: words::not_kept(outcome),
+            not_kept: not_kept(outcome),
             unmatched_patterns: patterns.unmatched(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
@@ -121,7 +118,7 @@ impl Account {
     }
 
     /// Returns how a run ends that went to its end.
-    fn exit(&self) -> Exit {
+    pub(super) fn exit(&self) -> Exit {
         // Of names, and not of what was to be removed.
         let failed = self.failed.saturating_sub(self.unremoved);
         if self.failed == 0 && self.spared == 0 {
@@ -170,26 +167,20 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Says what came of it, and returns how the program ends.
-pub(super) fn conclude(
-    account: &Account,
-    outcome: &Outcome,
-    args: &MirrorArgs,
-    ended: Result<(), CommandError>,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    problems::print(outcome, args, settings);
-    if let Some(text) = words::spared(account) {
-        settings.complain(text.as_bytes());
-    }
-    let text = words::summary(account, ended.as_ref().err());
-    if !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note_bytes(&text);
-    }
-    ended?;
-    let exit = account.exit();
-    settings.print_exit_record(exit, &String::from_utf8_lossy(&text));
-    Ok(exit)
+/// Returns what the destination does not keep of metadata.
+fn not_kept(outcome: &Outcome) -> Vec<String> {
+    let owners = outcome.no_owners.then(|| "owners".to_string());
+    let modes = outcome.no_modes.then(|| "permissions".to_string());
+    let before = outcome.first_time.map(|time| format!("times before {}", year(time)));
+    let after = outcome.last_time.map(|time| format!("times after {}", year(time)));
+    [owners, modes, before, after].into_iter().flatten().collect()
+}
+
+/// Returns the year that a moment is in, seconds since the epoch.
+fn year(seconds: i64) -> i64 {
+    /// Seconds of a year of the Gregorian calendar, on average.
+    const YEAR: i64 = 31_556_952;
+    1970 + seconds.div_euclid(YEAR)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use fsops::Kind;
 use mirror::{Change, Differs, What};
 use serde::Serialize;
 
-use crate::formats::JsonPath;
-use crate::names::Names;
+use crate::output::formats::JsonPath;
+use crate::output::names::Names;
 
 /// A change as an object of JSON.
 #[derive(Serialize)]

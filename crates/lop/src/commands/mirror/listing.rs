@@ -10,9 +10,9 @@ use super::account::Account;
 use super::change::{Line, line};
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
-use crate::formats::{JsonList, summary_document, to_json};
-use crate::output::{self, Lines};
-use crate::patterns::Patterns;
+use crate::output::formats::{JsonList, summary_document, to_json};
+use crate::output::stdout::{self, Lines};
+use crate::settings::Patterns;
 use crate::settings::Settings;
 
 /// What came of it, and whether it went to its end.
@@ -32,7 +32,7 @@ pub(super) fn listed(
     work: Work<'_>,
 ) -> Result<Ended, CommandError> {
     let mut ended = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let lines = Lines::new(out);
         let tell = |change: &Change| {
             lines.write(&line(change, settings.stdout.names));
@@ -54,7 +54,7 @@ pub(super) fn listed_as_json(
     work: Work<'_>,
 ) -> Result<Ended, CommandError> {
     let mut ended = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let lines = Lines::new(out);
         let list = Mutex::new(JsonList::new(&lines, "changes"));
         let tell = |change: &Change| {

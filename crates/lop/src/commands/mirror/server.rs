@@ -20,7 +20,7 @@ use super::{NEEDS_DIRECTORY, path_of};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::settings::{Settings, Workers};
+use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
@@ -124,7 +124,7 @@ fn options(open: &Open) -> Result<Options, String> {
     let globs = |patterns: &[wire::Pattern]| {
         Globs::of_readings(patterns.to_vec(), open.ignore_case).map_err(|e| e.to_string())
     };
-    let workers = Workers::new(None, Io::Auto);
+    let resources = Resources::automatic();
     Ok(Options {
         dry_run: open.dry_run,
         delete: open.delete,
@@ -139,8 +139,8 @@ fn options(open: &Open) -> Result<Options, String> {
         own: walk::Own::default(),
         memory: None,
         bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
-        threads: workers.compare.threads,
+        threads: resources.threads,
         disks: Arc::new(Disks::new(Io::Auto)),
-        open_dirs: workers.walk_dirs.min(64),
+        open_dirs: resources.tree_dirs(),
     })
 }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use purge::{Options, Outcome, Problem, Reason};
+use purge::{Options, Outcome};
 use runtime::Interrupted;
 use serde::Serialize;
 
-use crate::devices::Device;
-use crate::error::{CommandError, io_text};
+use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::devices::Device;
+use crate::output::stats::peak_memory_bytes;
+use crate::output::{problems, stdout};
 use crate::quantity::{count, counted, duration, size};
-use crate::settings::{Settings, Verbosity};
-use crate::stats::peak_memory_bytes;
+use crate::settings::Settings;
 
 /// What a run did, or would do.
 #[derive(Serialize)]
@@ -91,7 +91,7 @@ impl Account {
     /// Prints it on standard output, if that is to be JSON.
     pub(super) fn print_document(&self, settings: &Settings) -> Result<(), CommandError> {
         if settings.json {
-            output::print_summary(self)?;
+            stdout::print_summary(self)?;
         }
         Ok(())
     }
@@ -131,29 +131,14 @@ pub(super) fn conclude(
     ended: Result<(), Interrupted>,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    print(&outcome.problems, outcome.failed, settings);
+    problems::print_some(&outcome.problems, outcome.failed, settings);
     let text = account.text();
-    if !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&text);
-    }
-    ended?;
-    if account.failed == 0 {
-        return Ok(Exit::Done);
-    }
-    let nothing_came = outcome.files + outcome.dirs + account.to_user == 0;
-    let exit = if nothing_came { Exit::Failed } else { Exit::Partial };
-    settings.print_exit_record(exit, &text);
-    Ok(exit)
-}
-
-/// Prints what could not be removed as `lop: PATH: reason`; there are `failed` of them.
-pub(super) fn print(problems: &[Problem], failed: u64, settings: &Settings) {
-    let line = |problem: &Problem| {
-        let reason = match &problem.reason {
-            Reason::Failed { op, source } => format!("cannot {}: {}", op.verb(), io_text(source)),
-            other => other.to_string(),
-        };
-        [&problem.path[..], b": ", reason.as_bytes()].concat()
+    settings.summarize(text.as_bytes());
+    let removed_none = outcome.files + outcome.dirs + account.to_user == 0;
+    let exit = match account.failed {
+        0 => Exit::Done,
+        _ if removed_none => Exit::Failed,
+        _ => Exit::Partial,
     };
-    settings.complain_of(problems.iter().map(line), failed);
+    settings.finish(ended.map_err(Into::into), exit, text.as_bytes())
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use purge::{Deed, Options, Target};
 use runtime::Progress;
 
-use crate::consent::{MANY, Question};
 use crate::error::CommandError;
 use crate::monitor::Monitor;
-use crate::patterns::Patterns;
+use crate::prompt::confirm::{MANY, Question};
 use crate::quantity::count;
+use crate::settings::Patterns;
 use crate::settings::Settings;
 
 /// How long entries are counted ahead: whoever waits for a removal of hours does not mind, and one of

@@ -18,17 +18,17 @@ use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
 use runtime::{Interrupted, Progress};
 use serde::Serialize;
 
-use super::account::{self, Account, Figures, conclude};
+use super::account::{Account, Figures, conclude};
 use super::{guard, options};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
 use crate::monitor::Monitor;
-use crate::output;
-use crate::patterns::Patterns;
+use crate::output::formats::document;
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted};
-use crate::refusals;
+use crate::settings::Patterns;
 use crate::settings::{Settings, Verbosity};
 
 /// What the process in the background says when it is on its own.
@@ -40,7 +40,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(4);
 /// Moves `targets` out of the way, and starts the process that removes them.
 pub(super) fn begin(
     targets: &[Target],
-    mut problems: Vec<Problem>,
+    mut missing: Vec<Problem>,
     args: &PurgeArgs,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
@@ -48,16 +48,16 @@ pub(super) fn begin(
     let mut trees = Vec::new();
     for target in targets {
         match target.pinned() {
-            Some(reason) => problems.push(Problem { path: target.given().to_vec(), reason }),
+            Some(reason) => missing.push(Problem { path: target.given().to_vec(), reason }),
             None => trees.push(Tree { path: target.path().to_vec(), was: *target.stat() }),
         }
     }
     let begun = Discard::begin(&Catalog::runs(&catalog), &trees);
     let Begun { discard, moved, refused, ended } =
         begun.map_err(|e| advised(e, "nothing was moved"))?;
-    let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
-    account::print(&problems, problems.len() as u64, settings);
-    refusals::print(&refused, settings);
+    let (run, failed) = (discard.run(), (missing.len() + refused.len()) as u64);
+    problems::print(&missing, settings);
+    problems::print(&refused, settings);
     let is_over = if moved == 0 {
         discard.end().map_err(explained)?
     } else {
@@ -72,7 +72,7 @@ pub(super) fn begin(
     }
     let summary = Moved { run: (moved > 0).then_some(run), paths: moved, failed, process };
     if settings.json {
-        output::print_summary(&summary)?;
+        stdout::print_summary(&summary)?;
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note(&summary.text());
     }
@@ -149,7 +149,7 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
     let taken = Discard::take(&Catalog::runs(&settings.catalog()?), run).map_err(explained)?;
-    output::print(|out| writeln!(out, "{READY}"))?;
+    stdout::print(|out| writeln!(out, "{READY}"))?;
     // Somebody else may be at it already, or done with it.
     let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
@@ -182,14 +182,14 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
             }
             Err(error) => {
                 // The others are none the worse for it.
-                explained(error).tell(settings);
+                settings.report(&explained(error));
                 unknown += 1;
                 continue;
             }
         };
         any = true;
         let removed = remove(*discard, &options, settings, &progress)?;
-        refusals::print(&removed.refused, settings);
+        problems::print(&removed.refused, settings);
         outcome.add(removed.outcome);
         to_user += removed.unmoved + removed.refused.len() as u64;
         ended = removed.ended;
@@ -247,7 +247,7 @@ fn remove(
     // Stopped or not: it may be all gone.
     if let Err(error) = noted.and_then(|()| discard.end()) {
         // What was removed is told all the same.
-        explained(error).tell(settings);
+        settings.report(&explained(error));
         outcome.failed += 1;
     }
     Ok(Removed { outcome, refused, unmoved, ended })

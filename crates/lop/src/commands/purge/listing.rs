@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::Ended;
 use super::account::Account;
 use crate::error::CommandError;
-use crate::formats::{JsonList, JsonPath, to_json};
-use crate::output::{self, Lines};
+use crate::output::formats::{JsonList, JsonPath, to_json};
+use crate::output::stdout::{self, Lines};
 use crate::settings::Settings;
 
 /// An entry as an object of JSON.
@@ -30,7 +30,7 @@ pub(super) fn listed(
     account: impl FnOnce(&Ended) -> Account,
 ) -> Result<(Ended, Account), CommandError> {
     let mut done = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let lines = Lines::new(out);
         let list = Mutex::new(JsonList::new(&lines, "entries"));
         let tell = |path: &[u8], is_dir: bool| {

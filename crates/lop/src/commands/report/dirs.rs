@@ -11,14 +11,15 @@ use super::{shown, tell_of_more};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, to_json, write_related, writer};
+use crate::output::formats::{GroupHead, to_json, write_related, writer};
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted, size};
-use crate::remembered::{Live, work_on};
-use crate::scope::Scope;
+use crate::questions::aliases::Distinct;
+use crate::questions::knowledge::{Unknown, indented};
+use crate::questions::live::{Live, work_on};
+use crate::questions::scope::Scope;
 use crate::settings::Settings;
-use crate::unknown::{Unknown, indented};
-use crate::views::Distinct;
-use crate::{output, problems};
 
 /// Runs the command.
 pub(super) fn run(
@@ -29,7 +30,7 @@ pub(super) fn run(
 ) -> Result<Exit, CommandError> {
     let roots = catalog.roots()?;
     let mut live = Live::check(catalog.load(Rows::All)?, settings)?;
-    live.mark_views(&Distinct::new(&args.distinct.dirs)?);
+    live.mark_aliases(&Distinct::new(&args.distinct.dirs)?);
     let loaded = &live.loaded;
     let (mut related, summary, problems) = work_on(loaded, settings, |work| {
         let new = newcomers(work, &roots)?;
@@ -61,13 +62,13 @@ pub(super) fn run(
     related.truncate(limit);
     let heard = print(format, settings, &loaded.tree, &related, &summary)?;
     let all: Vec<&Problem> = problems.iter().collect();
-    problems::print(&all, settings);
+    problems::print(all.iter().copied(), settings);
     if heard {
-        output::print_summary_aside(format, settings, &summary, &summary.text());
+        stdout::print_summary_aside(format, settings, &summary, &summary.text());
         tell_of_more(more, ["set or pair", "sets and pairs"], args, settings);
     }
     let unknown = &summary.unknown;
-    let unexamined = (!all.is_empty()).then(|| problems::message(all.len() as u64));
+    let unexamined = (!all.is_empty()).then(|| problems::unexamined(all.len() as u64));
     let why: Vec<String> = summary.unknown().into_iter().chain(unexamined).collect();
     let exit = unknown.exit(u64::MAX, if all.is_empty() { Exit::Done } else { Exit::Partial });
     settings.print_exit_record(exit, &why.join("; "));
@@ -95,7 +96,7 @@ fn print(
     related: &[Related],
     summary: &Summary,
 ) -> Result<bool, CommandError> {
-    output::print(|out| {
+    stdout::print(|out| {
         if !matches!(format, Format::Fdupes | Format::Nul) {
             return write_related(format, out, settings.stdout, tree, related, &to_json(summary));
         }

@@ -88,7 +88,7 @@ impl<'a> Saver<'a> {
             while ended.recv_timeout(look) == Err(RecvTimeoutError::Timeout) {
                 if self.progress.poll_stop() {
                     if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                        self.give_up().tell(settings);
+                        settings.report(&self.give_up());
                         self.has_told = true;
                         // The monitor ends the program if the search does not end.
                         break;
@@ -97,7 +97,7 @@ impl<'a> Saver<'a> {
                     let start = Instant::now();
                     if let Err(error) = self.save() {
                         let text = "what was found out so far cannot be saved";
-                        CommandError::new(Exit::Failed, text).because(error).tell(settings);
+                        settings.report(&CommandError::new(Exit::Failed, text).because(error));
                         next = start + Duration::from_secs(3600);
                         continue;
                     }

@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::complain;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonList, JsonPath, to_json};
-use crate::names::Names;
-use crate::output;
+use crate::output::formats::{JsonList, JsonPath, to_json};
+use crate::output::names::Names;
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted};
-use crate::refusals;
 use crate::settings::{Settings, Verbosity};
 
 /// Shows how the files of a run would be restored, those at or below some paths if there are any.
@@ -25,10 +25,10 @@ pub(super) fn show(
     let folder = Catalog::runs(&settings.catalog()?);
     let mut unreadable = 0;
     let mut found = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let mut list = List::new(out, settings);
         let skip = |error: action::Error| {
-            CommandError::from(error).tell(settings);
+            settings.report(&CommandError::from(error));
             unreadable += 1;
         };
         let preview = Runs::preview(&folder, run, paths, skip, |prospect| list.take(prospect));
@@ -38,7 +38,7 @@ pub(super) fn show(
     })?;
     let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
     let Preview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
-    refusals::print(&refused, settings);
+    problems::print(&refused, settings);
     let ignored = complain(run, damaged, &unmatched, settings) + unreadable;
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
     if !refused.is_empty() {

@@ -1,0 +1,264 @@
+//! From groups of equal files to plans: what is known of each file now, what may be changed, which
+//! stays.
+
+mod changes;
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use action::keep::Rule;
+use action::{Kind, Member, Plan, Protection, Target, Version, plan};
+use dupes::{Attributes, State};
+use fsops::{FileKey, Mounts, Place, Stat};
+use walk::{DirId, FileId, Own, Tree};
+
+use crate::acting::sources::Source;
+use crate::error::CommandError;
+use crate::paths::{is_at_or_below, resolve_all};
+use crate::questions::knowledge::Unknown;
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) struct Wishes {
+    pub(crate) kind: Kind,
+    rules: Vec<Rule>,
+    min_size: u64,
+    protect: Vec<Vec<u8>>,
+    roots: Vec<Vec<u8>>,
+    /// Whether files are acted on that programs keep for themselves.
+    pub(crate) system_dirs: bool,
+    /// Lop's own files, which are never acted on.
+    pub(crate) own: Own,
+}
+
+impl Wishes {
+    /// Resolves paths and rules as they were typed.
+    pub(crate) fn new(
+        kind: Kind,
+        rules: &[String],
+        min_size: Option<u64>,
+        protect: &[PathBuf],
+        roots: &[PathBuf],
+    ) -> Result<Wishes, CommandError> {
+        let roots = resolve_all(roots)?;
+        let to_path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
+        let tops: Vec<PathBuf> = roots.iter().map(to_path).collect();
+        let rule = |text: &String| {
+            Rule::parse(text, &tops).map_err(|e| CommandError::usage(format!("--keep: {e}")))
+        };
+        let mut rules: Vec<Rule> = rules.iter().map(rule).collect::<Result<_, _>>()?;
+        if roots.is_empty() && rules.iter().any(|rule| matches!(rule, Rule::FirstRoot)) {
+            return Err(CommandError::usage("--keep first-root needs PATHs"));
+        }
+        rules.extend(Rule::usual());
+        let min_size = min_size.unwrap_or(0);
+        let protect = resolve_all(protect)?;
+        Ok(Wishes {
+            kind,
+            rules,
+            min_size,
+            protect,
+            roots,
+            system_dirs: false,
+            own: Own::default(),
+        })
+    }
+}
+
+/// Groups of files that are what they were when they were compared.
+pub(crate) struct Planner {
+    source: Source,
+    wishes: Wishes,
+    /// By file, what it is now; nothing for one that is not what it was.
+    now: Vec<Option<Attributes>>,
+    /// Files by group; those of a group are neighbours.
+    members: Vec<(u32, FileId)>,
+    /// Where the files of each group are.
+    groups: Vec<Range<usize>>,
+    protected: Protected,
+    /// Files of groups that are left to the programs that keep them.
+    left: u64,
+}
+
+impl Planner {
+    /// Puts groups of a source together with what is asked for; `now` tells what each file is.
+    pub(crate) fn new(source: Source, now: Vec<Option<Attributes>>, wishes: Wishes) -> Planner {
+        let mut members = source.members();
+        let is_wanted = |file: FileId| {
+            now[file.0 as usize].is_some() && source.tree().file(file).size >= wishes.min_size
+        };
+        members.retain(|&(_, file)| is_wanted(file));
+        leave_own(&source, &wishes.own, &mut members);
+        let left = leave_to_programs(&source, &wishes, &mut members);
+        members.sort_unstable();
+        let protected = Protected::new(source.tree(), &wishes.protect);
+        let mut groups = Vec::new();
+        for group in members.chunk_by(|a, b| a.0 == b.0) {
+            let start = groups.last().map_or(0, |last: &Range<usize>| last.end);
+            groups.push(start..start + group.len());
+        }
+        groups.retain(|group| group.len() > 1);
+        Planner { source, wishes, now, members, groups, protected, left }
+    }
+
+    /// Returns how many files have nothing done with them, as it is not known what they are.
+    pub(crate) fn unknown(&self) -> Unknown {
+        let Some(loaded) = self.loaded() else { return Unknown::default() };
+        let tree = self.source.tree();
+        let is_wanted = |file: FileId| {
+            tree.file(file).size >= self.wishes.min_size
+                && (self.wishes.roots.is_empty() || {
+                    let path = tree.absolute_path(file);
+                    self.wishes.roots.iter().any(|root| is_at_or_below(root, &path))
+                })
+        };
+        let members = self.source.members().into_iter().map(|(_, file)| file);
+        let stale = members.filter(|file| self.now[file.0 as usize].is_none() && is_wanted(*file));
+        let became = |file| if tree.is_offline(file) { State::Offline } else { State::Changed };
+        Unknown::of_catalog(stale.map(became), loaded.doubts())
+    }
+
+    /// Brings the groups into the order in which directories come, which suits disks.
+    pub(crate) fn in_order_of_the_tree(mut self) -> Planner {
+        let members = &self.members;
+        self.groups.sort_unstable_by_key(|group| members[group.start].1);
+        self
+    }
+
+    /// Brings the groups into the order that suits people: what takes most first, then by path.
+    pub(crate) fn in_order_of_size(mut self) -> Planner {
+        let (tree, members) = (self.source.tree(), &self.members);
+        self.groups.sort_by_cached_key(|group| {
+            let paths = members[group.clone()].iter().map(|&(_, file)| tree.absolute_path(file));
+            let size = tree.file(members[group.start].1).size;
+            (Reverse(size.saturating_mul(group.len() as u64 - 1)), paths.min())
+        });
+        self
+    }
+
+    /// Returns how many files of groups are left to the programs that keep them.
+    pub(crate) fn left_to_programs(&self) -> u64 {
+        self.left
+    }
+
+    /// Returns the rules that have a pattern which no file matched.
+    pub(crate) fn idle_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.wishes.rules.iter().filter(|rule| rule.matched_nothing())
+    }
+
+    /// Returns what is to be done with each redundant file.
+    pub(crate) fn kind(&self) -> Kind {
+        self.wishes.kind
+    }
+
+    /// Returns the devices that files are on.
+    pub(crate) fn devices(&self) -> &[walk::Device] {
+        self.source.tree().devices()
+    }
+
+    /// Returns the plans, one after the other.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Clone + Send + '_ {
+        self.groups.iter().flat_map(|group| {
+            let group = &self.members[group.clone()];
+            let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();
+            let digest = group.first().and_then(|&(_, file)| self.source.digest(file));
+            let plans = plan(members, self.wishes.kind, &self.wishes.rules).into_iter();
+            plans.map(move |plan| Plan { digest, ..plan })
+        })
+    }
+
+    fn member(&self, file: FileId) -> Option<Member> {
+        let stat = self.stat(file)?;
+        let tree = self.source.tree();
+        let path = tree.absolute_path(file);
+        let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_at_or_below(dir, &path));
+        let root = below(&self.wishes.roots);
+        let is_protected = || {
+            below(&self.wishes.protect).is_some()
+                || self.protected.contains(tree, tree.file(file).dir)
+        };
+        let protected = if is_protected() {
+            Some(Protection::Asked)
+        } else if root.is_none() && !self.wishes.roots.is_empty() {
+            Some(Protection::Outside)
+        } else {
+            None
+        };
+        let target = Target { path, version: Version::from(&stat), tag: file.0 };
+        let root = root.unwrap_or(usize::MAX);
+        let device = tree.device_of(tree.file(file).dir);
+        let is_local = device.volume.is_local(device.number);
+        Some(Member { is_local, protected, root, ..Member::new(target, stat) })
+    }
+
+    fn stat(&self, file: FileId) -> Option<Stat> {
+        self.now[file.0 as usize].map(|now| now.stat(self.source.tree(), file))
+    }
+
+    /// Returns the catalog that the groups come from.
+    pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
+        self.source.loaded()
+    }
+}
+
+/// Takes the files that programs keep for themselves from the groups of a catalog; returns how many. Other
+/// sources name each file.
+fn leave_to_programs(source: &Source, wishes: &Wishes, members: &mut Vec<(u32, FileId)>) -> u64 {
+    let Some(loaded) = source.loaded().filter(|_| !wishes.system_dirs) else { return 0 };
+    let kept = walk::kept_by_programs(&loaded.tree, &wishes.roots);
+    let before = members.len();
+    members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
+    (before - members.len()) as u64
+}
+
+/// Removes lop's own files from the groups of a catalog, which may have them from a scan with another catalog. Other
+/// sources removed and reported them before.
+fn leave_own(source: &Source, own: &Own, members: &mut Vec<(u32, FileId)>) {
+    let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
+    let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
+    members.retain(|&(_, file)| !is_own(file));
+}
+
+/// Directories below the protected ones: another path to one of them is no way around.
+#[derive(Default)]
+struct Protected {
+    dirs: HashSet<DirId>,
+    keys: HashSet<FileKey>,
+}
+
+impl Protected {
+    fn new(tree: &Tree, protect: &[Vec<u8>]) -> Protected {
+        let mut protected = Protected::default();
+        if protect.is_empty() {
+            return protected;
+        }
+        let mounts = Mounts::read();
+        let places: Vec<Place> = protect.iter().flat_map(|dir| mounts.places_below(dir)).collect();
+        for (id, dir) in (0u32..).zip(tree.dirs()) {
+            let id = DirId(id);
+            let path = tree.absolute_dir_path(id);
+            let place = mounts.place(&path);
+            let is_protected = protect.iter().any(|dir| is_at_or_below(dir, &path))
+                || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
+            if is_protected {
+                protected.dirs.insert(id);
+                if dir.inode != 0 {
+                    protected.keys.insert(dir_key(tree, id));
+                }
+            }
+        }
+        protected
+    }
+
+    fn contains(&self, tree: &Tree, dir: DirId) -> bool {
+        self.dirs.contains(&dir) || self.keys.contains(&dir_key(tree, dir))
+    }
+}
+
+fn dir_key(tree: &Tree, id: DirId) -> FileKey {
+    FileKey { device: tree.device_of(id).number, inode: tree.dir(id).inode }
+}

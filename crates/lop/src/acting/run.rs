@@ -1,0 +1,213 @@
+//! What commands have in common that carry plans out: groups by device, the run itself, what it did.
+
+use std::sync::Arc;
+
+use action::{Amount, Fault, Group, How, Kind, Lot, Outcome, Plan, Suspect, Version};
+use catalog::{Catalog, FileState, Mark, Marker};
+use device::Disk;
+use runtime::Progress;
+use serde::Serialize;
+
+use crate::acting::conclusion::{self, Conclusion};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::Monitor;
+use crate::quantity::{count, counted, size, space_change};
+use crate::questions::knowledge::Unknown;
+use crate::settings::{Resources, Settings};
+
+/// Totals of a plan.
+#[derive(Default, Serialize)]
+pub(crate) struct Planned {
+    groups: u64,
+    pub(crate) files: u64,
+    pub(crate) reclaimable_bytes: u64,
+    taken_bytes: u64,
+    /// How much there is to go through, for the line of progress.
+    #[serde(skip)]
+    pub(crate) amount: Amount,
+    /// Files that have no part in it, as it is not known what they are.
+    #[serde(flatten)]
+    unknown: Unknown,
+}
+
+impl Planned {
+    /// Returns the totals of nothing yet.
+    pub(crate) fn new(unknown: Unknown) -> Planned {
+        Planned { unknown, ..Planned::default() }
+    }
+
+    pub(crate) fn add(&mut self, plan: &Plan, kind: Kind) {
+        self.groups += 1;
+        self.files += plan.others.len() as u64;
+        self.reclaimable_bytes = self.reclaimable_bytes.saturating_add(plan.frees(kind));
+        self.taken_bytes = self.taken_bytes.saturating_add(plan.takes(kind));
+        self.amount = self.amount + plan.amount(kind);
+    }
+
+    pub(crate) fn text(&self, kind: Kind) -> String {
+        if self.files == 0 {
+            return "Nothing to do".into();
+        }
+        let files = counted(self.files, "file", "files");
+        format!(
+            "{files} to {}{}",
+            kind.word(),
+            space_change(self.reclaimable_bytes, self.taken_bytes)
+        )
+    }
+
+    /// Says what would be done, and how to have it done.
+    pub(crate) fn offer(&self, kind: Kind, apply: &str) -> String {
+        let mut text = self.text(kind);
+        if self.files > 0 {
+            text.push_str(&format!("; nothing was changed: {apply} does it"));
+        }
+        text
+    }
+}
+
+/// Sorts groups by the device of what is kept.
+pub(crate) fn by_disk<'g>(
+    groups: impl Iterator<Item = Group>,
+    resources: &Resources,
+) -> Vec<Lot<'g>> {
+    let mut by_disk: Vec<(Arc<Disk>, Vec<Group>)> = Vec::new();
+    for group in groups {
+        let disk = resources.disks.of(group.keep.version.device);
+        let known = by_disk.iter().position(|(other, _)| Arc::ptr_eq(other, &disk));
+        let at = known.unwrap_or_else(|| {
+            by_disk.push((disk, Vec::new()));
+            by_disk.len() - 1
+        });
+        by_disk[at].1.push(group);
+    }
+    let lot = |(disk, groups): (_, Vec<Group>)| Lot { disk, groups: Box::new(groups.into_iter()) };
+    by_disk.into_iter().map(lot).collect()
+}
+
+/// What is to be carried out.
+pub(crate) struct Work<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) lots: Vec<Lot<'a>>,
+    /// How much that is; nothing if nobody is to see how far it is.
+    pub(crate) amount: Amount,
+    /// Whether directories get their times back.
+    pub(crate) directory_times: bool,
+    /// Directories whose files are no other view of files that are acted on, as the user said.
+    pub(crate) distinct: Vec<Vec<u8>>,
+    /// How many of the files an undo cannot take back: names that were separated from files with names elsewhere.
+    pub(crate) one_way: u64,
+}
+
+/// Carries out groups as a run, says what was done, and then has `update` tell the catalog: the number of the run
+/// and what came of it come along. If that fails the run is done all the same, and said to be.
+pub(crate) fn carry_out(
+    work: Work<'_>,
+    resources: &Resources,
+    settings: &Settings,
+    update: impl FnOnce(u64, &Outcome) -> Result<(), CommandError>,
+) -> Result<Exit, CommandError> {
+    let Work { kind, lots, amount, directory_times, distinct, one_way } = work;
+    let how = How {
+        kind,
+        directory_times,
+        threads: resources.threads,
+        open_dirs: resources.open_dirs,
+        open_files: resources.acted_files(),
+        distinct,
+        own: settings.own(),
+    };
+    let progress = Arc::new(Progress::default());
+    amount.expect(&progress);
+    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    let runs = conclusion::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
+    let monitor = Monitor::begin(&progress, settings)?;
+    let (run, outcome, ended) = runs.apply(&how, lots, &progress)?;
+    let interrupted = monitor.finish();
+    // Who has the catalog may be waiting for these.
+    drop(runs);
+    let account = Account::new(kind, run, &outcome, one_way);
+    let ended = ended.and(interrupted.map_err(Into::into));
+    let conclusion =
+        Conclusion { summary: &account, text: account.text(), refused: &outcome.refused };
+    let tell = || mark_suspects(&outcome.suspects, settings).and_then(|()| update(run, &outcome));
+    conclusion.report(ended, tell, settings)
+}
+
+/// Marks files in the catalog, if there is one, whose bytes are not what it has them for.
+fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), CommandError> {
+    let path = settings.catalog()?;
+    if suspects.is_empty() || !path.exists() {
+        return Ok(());
+    }
+    let mark = |suspect: &Suspect| {
+        let Version { inode, size, mtime_ns, ctime_ns, .. } = suspect.version;
+        let state = match suspect.fault {
+            Fault::Differs => FileState::Damaged,
+            // The next scan reads both and tells.
+            Fault::Unclear => FileState::Pending,
+            Fault::Unreadable => FileState::Unreadable,
+        };
+        Mark { path: suspect.path.clone(), inode, size, mtime_ns, ctime_ns, state }
+    };
+    Marker::open(&path)?.mark(&suspects.iter().map(mark).collect::<Vec<_>>())?;
+    Ok(())
+}
+
+/// What a run did.
+#[derive(Serialize)]
+struct Account {
+    #[serde(skip)]
+    kind: Kind,
+    #[serde(skip)]
+    one_way: u64,
+    run: u64,
+    done: u64,
+    already: u64,
+    failed: u64,
+    freed_bytes: u64,
+}
+
+impl Account {
+    fn new(kind: Kind, run: u64, outcome: &Outcome, one_way: u64) -> Account {
+        let failed = outcome.refused.len() as u64;
+        let Outcome { done, already, freed, .. } = *outcome;
+        Account { kind, one_way, run, done, already, failed, freed_bytes: freed }
+    }
+
+    fn text(&self) -> String {
+        let files = match self.kind {
+            Kind::Separate => counted(self.done, "hard link", "hard links"),
+            _ => counted(self.done, "file", "files"),
+        };
+        let mut text = format!("{files} {}", past(self.kind));
+        if !matches!(self.kind, Kind::Quarantine | Kind::Separate) {
+            text.push_str(&format!(", {} freed", size(self.freed_bytes)));
+        }
+        for (number, what) in [(self.already, "already done"), (self.failed, "left alone")] {
+            if number > 0 {
+                text.push_str(&format!(", {} {what}", count(number)));
+            }
+        }
+        if self.done > self.one_way && self.kind != Kind::Reflink {
+            text.push_str(&format!("; 'lop undo {}' takes it back", self.run));
+            if self.one_way > 0 {
+                let them = count(self.one_way);
+                text.push_str(&format!(", but for {them} whose files have names elsewhere"));
+            }
+        }
+        text
+    }
+}
+
+fn past(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Delete => "deleted",
+        Kind::Hardlink => "hard linked",
+        Kind::Reflink => "reflinked",
+        Kind::Symlink => "replaced by symbolic links",
+        Kind::Quarantine => "moved to quarantine",
+        Kind::Separate => "replaced by copies",
+    }
+}

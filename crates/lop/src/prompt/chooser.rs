@@ -1,0 +1,213 @@
+//! Lets a person go through groups on a terminal and choose, with a line each, which files stay.
+//!
+//! Nothing is done here: choices are collected, looked at once more as a whole, and handed back. The end of
+//! the input is no choice, and gives all of them up.
+
+mod answer;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use action::{Kind, Member, Plan, Why};
+
+use self::answer::Answer;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::interrupt;
+use crate::output::stream::Stream;
+use crate::quantity::{counted, size, space_change};
+use crate::settings::Settings;
+
+/// No line is wider than 50 columns.
+const HELP: &str = "
+  1         keep file 1; the others go
+  1,3  2-4  keep several
+  Enter     keep what is marked to be kept
+  skip      leave this group alone (or: all)
+  back      go to the group before
+  rest      this group and all others as shown
+  done      end here, with what was chosen
+  quit      leave, and change nothing
+  ?         this help
+The first letter of a word will do.
+";
+
+/// Files that are listed before the last question, unless all are asked for.
+const LISTED: usize = 10;
+
+/// What was chosen of a group: nothing, if it is to be left alone.
+type Choice = Option<Plan>;
+
+/// Lets a person choose; returns what is to be done.
+///
+/// # Errors
+///
+/// There is no terminal, or the person left.
+pub(crate) fn choose(
+    plans: &[Plan],
+    kind: Kind,
+    settings: &Settings,
+) -> Result<Vec<Plan>, CommandError> {
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(CommandError::usage("--interactive needs a terminal"));
+    }
+    let mut choices: Vec<Choice> = Vec::new();
+    while choices.len() < plans.len() {
+        let plan = &plans[choices.len()];
+        show(settings.stdout, plan, kind, choices.len(), plans.len())?;
+        match answer(plan)? {
+            Answer::Keep(numbers) => choices.push(plan.clone().keep_chosen(&numbers)),
+            Answer::AsShown => choices.push(Some(plan.clone())),
+            Answer::Skip => choices.push(None),
+            Answer::Back => drop(choices.pop()),
+            Answer::Rest => choices.extend(plans[choices.len()..].iter().cloned().map(Some)),
+            Answer::Done => break,
+            Answer::Quit => return Err(left()),
+        }
+    }
+    Ok(choices.into_iter().flatten().collect())
+}
+
+/// Shows what was chosen and asks whether it is to be done.
+///
+/// # Errors
+///
+/// The answer was no.
+pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result<(), CommandError> {
+    let files: Vec<&Member> = plans.iter().flat_map(|plan| &plan.others).collect();
+    list(settings.stdout, &files[..files.len().min(LISTED)], kind)?;
+    let rest = files.len().saturating_sub(LISTED);
+    let more = if rest > 0 { "/list all" } else { "" };
+    if rest > 0 {
+        write(format!("  … and {rest} more\n").as_bytes())?;
+    }
+    let word = kind.word();
+    let (first, tail) = word.split_at(1);
+    let question = format!(
+        "{}{tail} {}{}? [y/N{more}] ",
+        first.to_uppercase(),
+        counted(files.len() as u64, "file", "files"),
+        space_change(plans.iter().fold(0, |sum, plan| plan.frees(kind).saturating_add(sum)), 0),
+    );
+    loop {
+        match ask(&question)?.trim().to_lowercase().as_str() {
+            "y" | "yes" => return Ok(()),
+            "l" | "list" => list(settings.stdout, &files, kind)?,
+            _ => return Err(left()),
+        }
+    }
+}
+
+/// Asks for a file to save a plan to, and makes it; nothing if it is not to be saved. A file that is there is never
+/// taken.
+pub(crate) fn ask_file() -> Result<Option<(PathBuf, File)>, CommandError> {
+    let mut question = "Save the plan to which file? [Enter: not at all] ".to_string();
+    loop {
+        let name = line(&question)?.unwrap_or_default();
+        let name = name.trim_ascii();
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let path = PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()));
+        match File::create_new(&path) {
+            Ok(file) => return Ok(Some((path, file))),
+            Err(e) => {
+                let why = crate::error::io_text(&e);
+                question = format!("Cannot create it: {why}. Another file? [Enter: not at all] ");
+            }
+        }
+    }
+}
+
+fn left() -> CommandError {
+    CommandError::new(Exit::Refused, "nothing was changed")
+}
+
+/// Shows a group with all of its files numbered.
+fn show(
+    stream: Stream,
+    plan: &Plan,
+    kind: Kind,
+    before: usize,
+    all: usize,
+) -> Result<(), CommandError> {
+    let (bold, end) = stream.bold();
+    let members = plan.members();
+    let each = size(plan.keep.stat.size);
+    let heading = format!("[{}/{all}] {} files of {each}", before + 1, members.len());
+    write(&[b"\n", bold, heading.as_bytes(), end, b"\n"].concat())?;
+    let kept = 1 + plan.stay.len();
+    let whys = std::iter::once(&plan.why).chain(plan.stay.iter().map(|(_, why)| why));
+    let width = members.len().to_string().len();
+    let words = kind.word().len();
+    let mut notes: Vec<String> = whys.map(Why::to_string).collect();
+    let warned = plan.warned(kind).map(|(_, warnings)| {
+        let words: Vec<_> = warnings.iter().map(|warning| warning.text()).collect();
+        words.join(", ")
+    });
+    notes.extend(warned);
+    // Where the first name of each file is.
+    let mut names = HashMap::new();
+    for (at, (member, note)) in members.iter().zip(notes).enumerate() {
+        let word = if at < kept { "keep" } else { kind.word() };
+        let first = *names.entry(member.stat.key()).or_insert(at);
+        let linked = (first < at).then(|| format!("hard link of {}", first + 1));
+        let notes: Vec<String> =
+            linked.into_iter().chain([note]).filter(|note| !note.is_empty()).collect();
+        let notes =
+            if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
+        let start = format!("{:>width$}  {word:<words$}  ", at + 1);
+        let path = stream.names.show_line(&member.target.path);
+        write(&[start.as_bytes(), &path, notes.as_bytes(), b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Asks which files stay until the answer is one.
+fn answer(plan: &Plan) -> Result<Answer, CommandError> {
+    loop {
+        let typed = ask("Keep which? [Enter: as shown, ?: help] ")?;
+        match Answer::read(&typed, plan.members().len()) {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => write(&HELP.as_bytes()[1..])?,
+            Err(wrong) => write(format!("{wrong}\n").as_bytes())?,
+        }
+    }
+}
+
+fn list(stream: Stream, files: &[&Member], kind: Kind) -> Result<(), CommandError> {
+    write(b"\n")?;
+    for file in files {
+        let path = stream.names.show_line(&file.target.path);
+        write(&[b"  ", kind.word().as_bytes(), b"  ", &path, b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Asks; the end of the input is no answer, and ends it all.
+fn ask(question: &str) -> Result<String, CommandError> {
+    let line = line(question)?.ok_or_else(left)?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+/// Returns a line that is typed after a question; nothing at the end of the input. Ctrl-C ends the program, as
+/// nothing is under way.
+fn line(question: &str) -> Result<Option<Vec<u8>>, CommandError> {
+    write(question.as_bytes())?;
+    let mut line = Vec::new();
+    let read = interrupt::default_during(|| io::stdin().lock().read_until(b'\n', &mut line));
+    let read = read.map_err(|e| CommandError::failed("cannot read the answer").because(e))?;
+    if read == 0 {
+        write(b"\n")?;
+    }
+    Ok((read > 0).then_some(line))
+}
+
+fn write(text: &[u8]) -> Result<(), CommandError> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text).and_then(|()| out.flush());
+    written.map_err(|e| CommandError::failed("cannot write to the terminal").because(e))
+}

@@ -1,0 +1,93 @@
+//! Counts the copies of single files, as far as the catalog can tell.
+
+use std::collections::{HashMap, HashSet};
+
+use catalog::{Catalog, Entry};
+use dupes::State;
+
+use crate::error::CommandError;
+use crate::questions::aliases::Distinct;
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::Knowledge;
+
+/// Sizes of which files wait to be compared: whether another file of such a size is a copy is not known.
+pub(crate) struct PendingSizes {
+    /// By size, whether there is one; nothing is looked up if none waits at all.
+    sizes: Option<HashMap<u64, bool>>,
+}
+
+impl PendingSizes {
+    pub(crate) fn new(catalog: &Catalog) -> Result<PendingSizes, CommandError> {
+        Ok(PendingSizes { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
+    }
+
+    /// Returns whether a file of this size that is there waits to be compared.
+    pub(crate) fn has(
+        &mut self,
+        size: u64,
+        catalog: &Catalog,
+        inspector: &mut Inspector,
+    ) -> Result<bool, CommandError> {
+        let Some(sizes) = &mut self.sizes else { return Ok(false) };
+        if let Some(&waits) = sizes.get(&size) {
+            return Ok(waits);
+        }
+        let pending = catalog.pending(size)?;
+        let waits = pending.iter().any(|file| inspector.state(file) == State::Pending);
+        sizes.insert(size, waits);
+        Ok(waits)
+    }
+}
+
+/// Who else has the content of a file.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Others {
+    /// Other inodes that have it: those that are there and unchanged.
+    pub(crate) duplicates: u64,
+    /// Why it is unknown whether there are any, if none is found.
+    pub(crate) doubt: Option<Knowledge>,
+}
+
+/// Who has each content.
+#[derive(Default)]
+pub(crate) struct CopyCounts {
+    pub(crate) inspector: Inspector,
+    distinct: Distinct,
+    /// By content, the number of files that have it, and why it is unknown whether there are more.
+    files: HashMap<i64, (u64, Option<Knowledge>)>,
+}
+
+impl CopyCounts {
+    /// Makes one that never takes files below `distinct` for views.
+    pub(crate) fn new(distinct: Distinct) -> CopyCounts {
+        CopyCounts { distinct, ..CopyCounts::default() }
+    }
+
+    /// Returns who else has the content of a file.
+    pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
+        let Some(content) = file.content.filter(|_| file.copies > 1) else {
+            return Ok(Others::default());
+        };
+        if !self.files.contains_key(&content) {
+            let (mut same, mut changed) = (Vec::new(), false);
+            let entries = catalog.files_with(content)?;
+            for entry in &entries {
+                let state = self.inspector.state(entry);
+                same.extend((state == State::Same).then_some(entry));
+                changed |= matches!(state, State::Changed | State::Unknown);
+            }
+            let are_views = self.inspector.views_among(&same, &self.distinct);
+            let counted = same.iter().zip(&are_views).filter(|(_, is_view)| !**is_view);
+            let inodes: HashSet<_> = counted.map(|(e, _)| (e.volume, e.inode)).collect();
+            let doubt = match (changed, are_views.contains(&true)) {
+                (true, _) => Some(Knowledge::CopiesChanged),
+                (false, true) => Some(Knowledge::CopiesAreViews),
+                (false, false) => None,
+            };
+            self.files.insert(content, (inodes.len() as u64, doubt));
+        }
+        // The file itself is one of them, or a view of one of them.
+        let (files, doubt) = self.files[&content];
+        Ok(Others { duplicates: files.saturating_sub(1), doubt })
+    }
+}

@@ -1,0 +1,192 @@
+//! Asks the catalog where the files of a directory have copies.
+
+use std::collections::{HashMap, HashSet};
+
+use catalog::{Catalog, Entry, Known, Record};
+use content::Digest;
+use dupes::State;
+use walk::{FileId, Tree};
+
+use super::Copies;
+use crate::error::CommandError;
+use crate::questions::aliases::Distinct;
+use crate::questions::copies::PendingSizes;
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::Knowledge;
+use crate::questions::location::Bounds;
+use crate::questions::location::Location;
+
+/// The files of one content.
+#[derive(Default)]
+struct Content {
+    /// Unchanged files.
+    inodes: HashSet<(i64, u64)>,
+    /// Unchanged files with a name outside.
+    outside: HashSet<(i64, u64)>,
+    /// Unchanged files with a name outside, in the trash or another system folder.
+    in_system_dirs: HashSet<(i64, u64)>,
+    /// Unchanged files that may be second paths to those in `inodes`, and are not in that set.
+    views: HashSet<(i64, u64)>,
+    /// Why it is unknown whether there is a copy outside, if none is found.
+    doubt: Option<Knowledge>,
+    /// Whether a file outside had this content and was found damaged or unreadable.
+    bad_outside: bool,
+    /// Whether one was on a disk that is not mounted.
+    offline: bool,
+    digest: Option<Digest>,
+}
+
+/// The questions about one directory, and what has been found out so far.
+pub(super) struct Asker<'a> {
+    catalog: &'a Catalog,
+    tree: &'a Tree,
+    distinct: &'a Distinct,
+    bounds: Bounds<'a>,
+    contents: HashMap<i64, Content>,
+    inspector: Inspector,
+    waiting: PendingSizes,
+}
+
+impl Content {
+    /// Records where an unchanged file is.
+    fn note_location(&mut self, entry: &Entry, bounds: &Bounds<'_>, inspector: &mut Inspector) {
+        let inode = (entry.volume, entry.inode);
+        match bounds.place(&entry.path, entry.disk, inspector) {
+            Location::Outside => drop(self.outside.insert(inode)),
+            Location::Alias => drop(self.doubt.get_or_insert(Knowledge::CopiesAreViews)),
+            Location::Elsewhere if bounds.is_in_system_dir(&entry.path) => {
+                self.in_system_dirs.insert(inode);
+            }
+            Location::Inside | Location::Elsewhere => {}
+        }
+    }
+}
+
+impl<'a> Asker<'a> {
+    /// Prepares questions about the files of `tree`.
+    pub(super) fn new(
+        catalog: &'a Catalog,
+        tree: &'a Tree,
+        distinct: &'a Distinct,
+    ) -> Result<Self, CommandError> {
+        let (contents, inspector) = (HashMap::new(), Inspector::default());
+        let (bounds, waiting) = (Bounds::new(tree, distinct), PendingSizes::new(catalog)?);
+        Ok(Asker { catalog, tree, distinct, bounds, contents, inspector, waiting })
+    }
+
+    /// Returns where else the content of each file is, in the order of the tree.
+    pub(super) fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
+        let records = self.catalog.known(self.tree)?;
+        let mut files = Vec::with_capacity(records.len());
+        for (file, record) in self.tree.files().iter().zip(&records) {
+            let knowledge = Knowledge::of(record);
+            files.push(match record.known().filter(|_| knowledge.is_known()) {
+                Some(known) => self.copies(&known, file.size)?,
+                None => Copies { knowledge, ..Copies::default() },
+            });
+        }
+        self.find_links(&records, &mut files)?;
+        Ok(files)
+    }
+
+    /// Returns where the copies of an unchanged file are.
+    fn copies(&mut self, known: &Known, size: u64) -> Result<Copies, CommandError> {
+        let alone = Copies { knowledge: Knowledge::Is(State::Same), ..Copies::default() };
+        let Some(number) = known.content else { return self.unless_waiting(alone, size) };
+        if !self.contents.contains_key(&number) {
+            let content = self.content(number)?;
+            self.contents.insert(number, content);
+        }
+        let content = &self.contents[&number];
+        let own = (known.volume, known.inode);
+        let is_view = content.views.contains(&own);
+        let is_there = is_view || content.inodes.contains(&own);
+        let doubt = content.doubt.or(is_view.then_some(Knowledge::CopiesAreViews));
+        let copies = Copies {
+            duplicates: content.inodes.len().saturating_sub(usize::from(is_there)) as u64,
+            outside: !content.outside.is_empty(),
+            in_system_dir: content.outside.is_empty()
+                && content.in_system_dirs.iter().any(|inode| *inode != own),
+            offline: content.offline,
+            doubt,
+            digest: content.digest,
+            content: (!content.outside.contains(&own)).then_some(number),
+            ..alone
+        };
+        if let Some(knowledge) = doubt.filter(|_| !copies.outside) {
+            return Ok(Copies { knowledge, ..copies });
+        }
+        let bad = !copies.outside && content.bad_outside;
+        let knowledge = if bad { Knowledge::CopiesBad } else { copies.knowledge };
+        self.unless_waiting(Copies { knowledge, ..copies }, size)
+    }
+
+    /// Returns `copies`. A file without a copy outside becomes unknown if a file of its size waits to be compared.
+    fn unless_waiting(&mut self, copies: Copies, size: u64) -> Result<Copies, CommandError> {
+        let waits = !copies.outside && self.waiting.has(size, self.catalog, &mut self.inspector)?;
+        let knowledge = if waits { Knowledge::Is(State::Pending) } else { copies.knowledge };
+        Ok(Copies { knowledge, ..copies })
+    }
+
+    /// Looks at the files of one content.
+    fn content(&mut self, number: i64) -> Result<Content, CommandError> {
+        let entries = self.catalog.files_with(number)?;
+        let digest = entries.first().and_then(|entry| entry.digest);
+        let mut content = Content { digest, ..Content::default() };
+        let mut same = Vec::new();
+        for entry in &entries {
+            let (bounds, inspector) = (&self.bounds, &mut self.inspector);
+            match inspector.state(entry) {
+                State::Same => {
+                    content.note_location(entry, bounds, inspector);
+                    same.push(entry);
+                }
+                // It may have this content all the same.
+                State::Changed | State::Unknown | State::View | State::Pending => {
+                    if bounds.is_outside(&entry.path, inspector) {
+                        content.doubt = Some(Knowledge::CopiesChanged);
+                    }
+                }
+                State::Offline => content.offline = true,
+                State::Damaged | State::Unreadable => {
+                    content.bad_outside |= bounds.is_outside(&entry.path, inspector);
+                }
+                State::Gone => {}
+            }
+        }
+        let are_views = self.inspector.views_among(&same, self.distinct);
+        for (entry, is_view) in same.iter().zip(are_views) {
+            let inodes = if is_view { &mut content.views } else { &mut content.inodes };
+            inodes.insert((entry.volume, entry.inode));
+        }
+        Ok(content)
+    }
+
+    /// Finds hard links outside of the directory to files that have no copy there.
+    fn find_links(&mut self, records: &[Record], files: &mut [Copies]) -> Result<(), CommandError> {
+        let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
+        for (at, record) in records.iter().enumerate() {
+            let Some(known) = record.known().filter(|_| !files[at].outside) else { continue };
+            let id = FileId(u32::try_from(at).unwrap_or(u32::MAX));
+            let path = self.tree.absolute_path(id);
+            if self.inspector.stat(&path).is_ok_and(|stat| stat.links > 1) {
+                linked.entry((known.volume, known.inode)).or_default().push(at);
+            }
+        }
+        if linked.is_empty() {
+            return Ok(());
+        }
+        for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
+            // A hard link is the same file, so its content does not matter.
+            let is_same = self.inspector.stat(&entry.path).is_ok_and(|now| entry.is(&now));
+            if is_same && self.bounds.is_outside(&entry.path, &mut self.inspector) {
+                let names = linked.get(&(entry.volume, entry.inode));
+                for &at in names.into_iter().flatten() {
+                    (files[at].outside, files[at].content) = (true, None);
+                    files[at].in_system_dir = false;
+                }
+            }
+        }
+        Ok(())
+    }
+}

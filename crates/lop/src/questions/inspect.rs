@@ -1,0 +1,83 @@
+//! Looks at remembered files where they were, following no link ([`Reach`]).
+
+use std::cell::OnceCell;
+use std::io;
+
+use catalog::Entry;
+use dupes::{Sight, Sights, State, views_among};
+use fsops::{FileKey, Stat, Volume, is_gone};
+use walk::{Reach, split};
+
+use crate::questions::aliases::{Distinct, may_show_others};
+use crate::questions::knowledge::state_of;
+
+/// Looks at paths, keeping the directory used last open.
+pub(crate) struct Inspector {
+    reach: Reach,
+    sights: OnceCell<Sights>,
+}
+
+impl Default for Inspector {
+    fn default() -> Self {
+        Inspector { reach: Reach::new(1), sights: OnceCell::new() }
+    }
+}
+
+impl Inspector {
+    /// Returns the metadata of what is at an absolute path.
+    pub(crate) fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
+        self.reach.stat(path)
+    }
+
+    /// Returns the identity of the directory that holds an absolute path.
+    pub(crate) fn dir_key(&mut self, path: &[u8]) -> io::Result<FileKey> {
+        Ok(self.reach.dir(split(path).0)?.stat()?.key())
+    }
+
+    /// Returns the metadata that a view of the file at an absolute path is recognised by.
+    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
+        let volume = self.reach.dir(split(path).0)?.volume()?;
+        let stat = self.stat(path)?;
+        Ok(self.sights.get_or_init(Sights::read).of_stat(&stat, &volume))
+    }
+
+    /// Returns what has become of a remembered file.
+    pub(crate) fn state(&mut self, entry: &Entry) -> State {
+        let state = match self.stat(&entry.path) {
+            Ok(now) if entry.is(&now) => return state_of(entry.state),
+            Ok(_) => State::Changed,
+            Err(e) if is_gone(&e) => State::Gone,
+            Err(_) => return State::Unknown,
+        };
+        if self.is_offline(entry) { State::Offline } else { state }
+    }
+
+    /// Returns for each of some unchanged files of one content whether it may be a second path to another one that counts.
+    /// Files below `distinct` are not.
+    pub(crate) fn views_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
+        if !entries.iter().any(|entry| may_show_others(entry.disk)) {
+            return vec![false; entries.len()];
+        }
+        let candidates = entries.iter().map(|entry| {
+            let sight = self.sight(&entry.path).ok();
+            sight.filter(|_| !distinct.has(&entry.path))
+        });
+        views_among(&candidates.collect::<Vec<_>>())
+    }
+
+    /// Returns whether another file system is where a remembered file was.
+    fn is_offline(&mut self, entry: &Entry) -> bool {
+        entry.disk.is_some_and(|disk| self.is_offline_at(&disk, split(&entry.path).0))
+    }
+
+    /// Returns whether another file system is where one had a directory, given by its absolute path.
+    pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
+        loop {
+            match self.reach.dir(dir).and_then(|dir| dir.volume()) {
+                Ok(here) => return disk.is_offline_at(&here),
+                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split(dir).0,
+                Err(_) => return false,
+            }
+        }
+    }
+}

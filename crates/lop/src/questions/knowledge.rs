@@ -1,0 +1,288 @@
+//! Files of which nobody knows the answer to a question: counted, named, and told from those whose answer is no.
+
+use catalog::{Doubts, FileState, Record};
+use dupes::State;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::quantity::count;
+
+/// What the catalog knows of a file that is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// It is not in the catalog.
+    #[default]
+    Missing,
+    /// It is in the catalog; all that there is to know is known of [`State::Same`] only.
+    Is(State),
+    /// It is known as it is, but what its only copies are now is not.
+    CopiesChanged,
+    /// It is known as it is, but its only copies may be the same file under other paths.
+    CopiesAreViews,
+    /// It is known as it is, and to have no copy: those that it had are damaged or unreadable.
+    CopiesBad,
+}
+
+impl Knowledge {
+    /// Returns what a record says of the file itself.
+    pub(crate) fn of(record: &Record) -> Knowledge {
+        match record {
+            Record::Missing => Knowledge::Missing,
+            Record::Changed => Knowledge::Is(State::Changed),
+            Record::Known(known) => Knowledge::Is(state_of(known.state)),
+        }
+    }
+
+    /// Returns whether all is known.
+    pub(crate) fn is_known(self) -> bool {
+        matches!(self, Knowledge::Is(State::Same) | Knowledge::CopiesBad)
+    }
+
+    /// Returns in a few words what is not as it was; nothing if all is.
+    pub(crate) fn mark(self) -> Option<&'static str> {
+        match self {
+            Knowledge::Missing => Some("not in the catalog"),
+            Knowledge::Is(state) => mark(state),
+            Knowledge::CopiesChanged => Some("its copies changed since the scan"),
+            Knowledge::CopiesAreViews => Some(SAME_FILE),
+            Knowledge::CopiesBad => Some("its copies elsewhere are damaged or unreadable"),
+        }
+    }
+}
+
+/// Returns a state in a word or two; nothing for a file that is as it was.
+pub(crate) fn mark(state: State) -> Option<&'static str> {
+    match state {
+        State::Same => None,
+        State::Changed => Some("changed since the scan"),
+        State::Gone => Some("gone"),
+        State::Offline => Some("offline"),
+        State::Unknown => Some("cannot be looked at"),
+        State::View => Some("may be the same file under another path"),
+        State::Pending => Some("not compared yet"),
+        State::Damaged => Some("damaged"),
+        State::Unreadable => Some("unreadable"),
+    }
+}
+
+/// Returns the state of a file that is what it was by its metadata.
+pub(crate) fn state_of(known: FileState) -> State {
+    match known {
+        FileState::Known => State::Same,
+        FileState::Pending => State::Pending,
+        FileState::Damaged => State::Damaged,
+        FileState::Unreadable => State::Unreadable,
+    }
+}
+
+/// The mark of a file whose only copies may be the file itself.
+const SAME_FILE: &str = "its copy elsewhere may be the same file under another path";
+
+/// How many files have no answer, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Unknown {
+    /// All of them.
+    #[serde(rename = "unknown")]
+    pub(crate) all: u64,
+    /// Of these, those that changed since the scan, are gone or cannot be looked at.
+    pub(crate) stale_files: u64,
+    /// Of these, those that were not compared yet.
+    pub(crate) pending: u64,
+    /// Of these, those that were found damaged or unreadable.
+    pub(crate) damaged: u64,
+    /// Of these, those that may be second paths to a file that counts.
+    #[serde(skip_serializing_if = "is_zero")]
+    views: u64,
+    /// Of these, those in quarantine.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) quarantined: u64,
+    /// Besides these, those on a disk that is not mounted.
+    #[serde(skip_serializing_if = "is_zero")]
+    offline: u64,
+    /// Of the stale ones, those that are gone.
+    #[serde(skip)]
+    gone: u64,
+    /// Those whose copies changed.
+    #[serde(skip)]
+    copies_changed: u64,
+}
+
+/// As `serde` asks it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Unknown {
+    /// Counts files of which this is known.
+    pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> Unknown {
+        let mut unknown = Unknown::default();
+        for knowledge in files {
+            unknown.add(knowledge);
+        }
+        unknown
+    }
+
+    /// Adds files in quarantine: nothing is known of their content.
+    pub(crate) fn with_quarantined(self, files: u64) -> Unknown {
+        Unknown { all: self.all + files, quarantined: self.quarantined + files, ..self }
+    }
+
+    fn add(&mut self, knowledge: Knowledge) {
+        let counter = match knowledge {
+            Knowledge::Is(State::Same) | Knowledge::CopiesBad => return,
+            // What is not mounted is known not to be there, and no copy.
+            Knowledge::Is(State::Offline) => {
+                self.offline += 1;
+                return;
+            }
+            Knowledge::Missing => None,
+            Knowledge::CopiesChanged => Some(&mut self.copies_changed),
+            Knowledge::Is(State::View) | Knowledge::CopiesAreViews => Some(&mut self.views),
+            Knowledge::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
+            Knowledge::Is(State::Gone) => {
+                self.gone += 1;
+                Some(&mut self.stale_files)
+            }
+            Knowledge::Is(State::Pending) => Some(&mut self.pending),
+            Knowledge::Is(State::Damaged | State::Unreadable) => Some(&mut self.damaged),
+        };
+        if let Some(counter) = counter {
+            *counter += 1;
+        }
+        self.all += 1;
+    }
+
+    /// Returns files that were in groups together with all those of a catalog of which nothing is known.
+    pub(crate) fn of_catalog(members: impl Iterator<Item = State>, doubts: &Doubts) -> Unknown {
+        // Those that are in doubt are counted wherever they are.
+        let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
+        let members = members.filter(|state| !is_doubt(*state));
+        let mut unknown = Unknown::of(members.map(Knowledge::Is));
+        unknown.pending = doubts.pending;
+        unknown.damaged = doubts.damaged + doubts.unreadable;
+        unknown.all += unknown.pending + unknown.damaged;
+        unknown
+    }
+
+    /// Returns those that are not in the catalog.
+    fn missing(&self) -> u64 {
+        let of_files = self.stale_files + self.pending + self.damaged + self.copies_changed;
+        self.all - of_files - self.views - self.quarantined
+    }
+
+    /// Returns a line for each reason that there is, with what to do about it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines_of(["file", "files"])
+    }
+
+    /// Returns the same where those that are not in the catalog are called otherwise, one and several.
+    pub(crate) fn lines_of(&self, missing: [&str; 2]) -> Vec<String> {
+        let again = "run 'lop scan' again";
+        let files = ["file", "files"];
+        [
+            (self.missing(), missing, ["is", "are"], "not in the catalog; run 'lop scan' there"),
+            (
+                self.stale_files - self.gone,
+                files,
+                ["", ""],
+                &format!("changed since the scan; {again}"),
+            ),
+            (self.gone, files, ["is", "are"], &format!("gone since the scan; {again}")),
+            (self.copies_changed, files, ["has", "have"], &format!("copies that changed; {again}")),
+            (self.pending, files, ["is", "are"], &format!("not compared yet; {again}")),
+            (
+                self.damaged,
+                files,
+                ["is", "are"],
+                "damaged or unreadable; 'lop validate' names what is",
+            ),
+            (
+                self.views,
+                files,
+                ["", ""],
+                "may be other files under a second path (network, FUSE, overlayfs); if not, pass \
+                 their directory with --distinct DIR",
+            ),
+            (
+                self.quarantined,
+                files,
+                ["is", "are"],
+                "in quarantine there; list them with 'lop quarantine list'",
+            ),
+            (self.offline, files, ["is", "are"], "on a disk that is not mounted"),
+        ]
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, nouns, verbs, text)| {
+            let form = usize::from(number > 1);
+            let (noun, verb) = (nouns[form], verbs[form]);
+            let verb = if verb.is_empty() { String::new() } else { format!("{verb} ") };
+            format!("{} {noun} {verb}{text}", count(number))
+        })
+        .collect()
+    }
+
+    /// Returns the same as further lines of a summary.
+    pub(crate) fn text(&self) -> String {
+        indented(&self.lines())
+    }
+
+    /// Returns how a question about `files` files ends whose answer is otherwise `answer`.
+    pub(crate) fn exit(&self, files: u64, answer: Exit) -> Exit {
+        if self.all == 0 || answer != Exit::Done {
+            answer
+        } else if self.missing() == files {
+            Exit::Catalog
+        } else {
+            Exit::Partial
+        }
+    }
+}
+
+/// Returns lines to come behind the first one of a summary.
+pub(crate) fn indented(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dupes::State;
+
+    use super::{Knowledge, Unknown};
+    use crate::exit::Exit;
+
+    #[test]
+    fn each_reason_has_a_line() {
+        let files = [
+            Knowledge::Missing,
+            Knowledge::Missing,
+            Knowledge::Is(State::Same),
+            Knowledge::Is(State::Changed),
+            Knowledge::Is(State::Damaged),
+            Knowledge::Is(State::Offline),
+        ];
+        let unknown = Unknown::of(files.into_iter());
+        let counted =
+            Unknown { all: 4, stale_files: 1, damaged: 1, offline: 1, ..Unknown::default() };
+        assert_eq!(unknown, counted);
+        let expected = [
+            "2 files are not in the catalog; run 'lop scan' there",
+            "1 file changed since the scan; run 'lop scan' again",
+            "1 file is damaged or unreadable; 'lop validate' names what is",
+            "1 file is on a disk that is not mounted",
+        ];
+        assert_eq!(unknown.lines(), expected);
+    }
+
+    #[test]
+    fn unknown_is_not_no_and_no_is_no_whatever_is_unknown() {
+        let none = Unknown::default();
+        assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
+        let some = Unknown::of([Knowledge::Missing, Knowledge::Is(State::Changed)].into_iter());
+        assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
+        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
+        let missing = Unknown::of([Knowledge::Missing; 2].into_iter());
+        assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
+    }
+}

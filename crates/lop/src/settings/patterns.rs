@@ -1,0 +1,72 @@
+//! `--include` and `--exclude`: patterns as they are typed, and what is said of those that match nothing.
+
+use walk::{FilterError, Globs, Top, Twofold, Use};
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::settings::environment::home;
+use crate::settings::{Settings, Verbosity};
+
+/// The patterns of a command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patterns {
+    pub(crate) include: Globs,
+    pub(crate) exclude: Globs,
+}
+
+impl Patterns {
+    /// Reads patterns. A shell expands no `~` behind an equals sign or in quotes, so that is done here.
+    pub(crate) fn new(
+        include: &[String],
+        exclude: &[String],
+        ignore_case: bool,
+    ) -> Result<Patterns, CommandError> {
+        let globs = |patterns: &[String]| {
+            let patterns: Vec<_> = patterns.iter().map(|p| at_home(p)).collect();
+            let bad = |e: FilterError| CommandError::usage(e.to_string());
+            Globs::with_case(&patterns, ignore_case).map_err(bad)
+        };
+        Ok(Patterns { include: globs(include)?, exclude: globs(exclude)? })
+    }
+
+    /// Returns the patterns for these directories, with paths that lead there understood as such.
+    pub(crate) fn below(&self, tops: &[Top]) -> Patterns {
+        Patterns {
+            include: self.include.below(tops, Use::Include),
+            exclude: self.exclude.below(tops, Use::Exclude),
+        }
+    }
+
+    /// Refuses an `--include` of which it is not clear what it is, where what it includes is lost.
+    pub(crate) fn refuse_twofold(&self, so: &str) -> Result<(), CommandError> {
+        let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
+        let text = format!("--include {typed} can mean {inside} or {path}; {so}");
+        Err(CommandError::new(Exit::Refused, text).hint("write the one that is meant"))
+    }
+
+    /// Returns the options, as typed, of which the pattern matched nothing.
+    pub(crate) fn unmatched(&self) -> Vec<String> {
+        let of = |option: &str, globs: &Globs| -> Vec<String> {
+            globs.unmatched().into_iter().map(|text| format!("{option} {text}")).collect()
+        };
+        [of("--include", &self.include), of("--exclude", &self.exclude)].concat()
+    }
+
+    /// Says which patterns matched nothing: one that was to spare something may be mistyped.
+    pub(crate) fn tell_unmatched(&self, settings: &Settings) {
+        if settings.verbosity == Verbosity::Quiet {
+            return;
+        }
+        for option in self.unmatched() {
+            settings.complain(format!("{option} matched nothing").as_bytes());
+        }
+    }
+}
+
+fn at_home(pattern: &str) -> String {
+    let home = || home().filter(|home| !home.contains(['*', '?', '[', '{', '\\']));
+    match pattern.strip_prefix("~/").and_then(|rest| Some((home()?, rest))) {
+        Some((home, rest)) => format!("{home}/{rest}"),
+        None => pattern.into(),
+    }
+}
