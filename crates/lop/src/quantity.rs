@@ -4,6 +4,9 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 /// The units of sizes; each is 1024 times the one before.
 const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -151,30 +154,28 @@ pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too old".into())
 }
 
-/// Returns a time, given in milliseconds since the epoch, as UTC to the minute.
+/// Returns a time, given in milliseconds since the epoch, to the minute in the local time zone: `2026-11-22 06:43`.
 ///
-/// The days are counted as Howard Hinnant does in "chrono-Compatible Low-Level Date Algorithms".
-pub(crate) fn utc(ms: i64) -> String {
-    let minutes = ms.div_euclid(60_000);
-    let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
+/// The time zone is that of `TZ`, or else of `/etc/localtime`; without either it is UTC.
+pub(crate) fn local_time(ms: i64) -> String {
+    time_in(ms, TimeZone::system())
+}
+
+fn time_in(ms: i64, zone: TimeZone) -> String {
+    match Timestamp::from_millisecond(ms) {
+        Ok(time) => time.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string(),
+        // Only a damaged journal or catalog has a time outside of the years -9999 to 9999.
+        Err(_) => "????-??-?? ??:??".into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{clock, count, duration, parse_size, size};
+    use jiff::tz::TimeZone;
+
+    use super::{clock, count, duration, parse_size, size, time_in};
 
     #[test]
     fn sizes_in_every_spelling() {
@@ -246,22 +247,28 @@ mod tests {
         assert_eq!(duration(Duration::from_secs(65)), "1 min 5 s");
         assert_eq!(duration(Duration::from_secs(7380)), "2 h 3 min");
         assert_eq!(clock(Duration::from_secs(7)), "0:07");
+        assert_eq!(clock(Duration::from_secs(3599)), "59:59");
         assert_eq!(clock(Duration::from_secs(7390)), "2:03:10");
+        assert_eq!(clock(Duration::from_secs(36_000)), "10:00:00");
+        assert_eq!(clock(Duration::from_secs(360_000)), "100:00:00");
     }
 
     #[test]
-    fn times_are_those_of_the_calendar() {
-        // As `date -u -d @…` prints them.
-        for (seconds, text) in [
-            (0, "1970-01-01 00:00"),
-            (951_782_399, "2000-02-28 23:59"),
-            (951_782_400, "2000-02-29 00:00"),
-            (1_795_329_815, "2026-11-22 06:43"),
-            (-1, "1969-12-31 23:59"),
-            (4_107_542_400, "2100-03-01 00:00"),
+    fn times_are_shown_in_a_time_zone() {
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a time zone");
+        // As `date -d @…` prints them, with TZ=UTC and with that of Berlin.
+        for (seconds, utc, local) in [
+            (0, "1970-01-01 00:00", "1970-01-01 01:00"),
+            (951_782_399, "2000-02-28 23:59", "2000-02-29 00:59"),
+            (1_782_108_000, "2026-06-22 06:00", "2026-06-22 08:00"),
+            (1_795_329_815, "2026-11-22 06:43", "2026-11-22 07:43"),
+            (-1, "1969-12-31 23:59", "1970-01-01 00:59"),
+            (4_107_542_400, "2100-03-01 00:00", "2100-03-01 01:00"),
         ] {
-            assert_eq!(super::utc(seconds * 1000), text);
+            assert_eq!(time_in(seconds * 1000, TimeZone::UTC), utc);
+            assert_eq!(time_in(seconds * 1000, berlin.clone()), local);
         }
+        assert_eq!(time_in(i64::MAX, TimeZone::UTC), "????-??-?? ??:??");
     }
 
     #[test]

@@ -48,22 +48,22 @@ where
         return Ok(());
     }
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
-    let looked_ns = settle();
+    let looked_ns = settled_now_ns();
     let mut reach = Reach::new(OPEN_DIRS);
-    let deeds = deeds.map(|deed| Ok::<_, CommandError>(told(deed?)));
+    let deeds = deeds.map(|deed| Ok::<_, CommandError>(catalog_deed(deed?)));
     writer.follow(deeds, |path| live(path, statuses, &mut reach), looked_ns)
 }
 
 /// Waits until the times of files that were just changed are old enough to be trusted; returns the time, nanoseconds
 /// since the epoch.
-pub(crate) fn settle() -> i64 {
+pub(crate) fn settled_now_ns() -> i64 {
     std::thread::sleep(SETTLED);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Returns what a journal tells as the catalog takes it.
-fn told(deed: Deed) -> catalog::Deed {
+fn catalog_deed(deed: Deed) -> catalog::Deed {
     let is_shared = deed.kind == Kind::Reflink && deed.state == State::Done;
     let Deed { path, was, allocated, kept, kept_was, digest, .. } = deed;
     let (was, kept_was) = (version(&was), version(&kept_was));

@@ -19,11 +19,11 @@ use walk::{DirId, FileId, Own, Tree};
 use crate::acting::sources::Source;
 use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
-use crate::questions::knowledge::Unknown;
+use crate::questions::knowledge::UnknownFiles;
 
 /// What is asked for.
 #[derive(Debug)]
-pub(crate) struct Wishes {
+pub(crate) struct PlanOptions {
     pub(crate) kind: Kind,
     rules: Vec<Rule>,
     min_size: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Wishes {
     pub(crate) own: Own,
 }
 
-impl Wishes {
+impl PlanOptions {
     /// Resolves paths and rules as they were typed.
     pub(crate) fn new(
         kind: Kind,
@@ -43,7 +43,7 @@ impl Wishes {
         min_size: Option<u64>,
         protect: &[PathBuf],
         roots: &[PathBuf],
-    ) -> Result<Wishes, CommandError> {
+    ) -> Result<PlanOptions, CommandError> {
         let roots = resolve_all(roots)?;
         let to_path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
         let tops: Vec<PathBuf> = roots.iter().map(to_path).collect();
@@ -57,7 +57,7 @@ impl Wishes {
         rules.extend(Rule::usual());
         let min_size = min_size.unwrap_or(0);
         let protect = resolve_all(protect)?;
-        Ok(Wishes {
+        Ok(PlanOptions {
             kind,
             rules,
             min_size,
@@ -72,7 +72,7 @@ impl Wishes {
 /// Groups of files that are what they were when they were compared.
 pub(crate) struct Planner {
     source: Source,
-    wishes: Wishes,
+    options: PlanOptions,
     /// By file, what it is now; nothing for one that is not what it was.
     now: Vec<Option<Attributes>>,
     /// Files by group; those of a group are neighbours.
@@ -86,40 +86,44 @@ pub(crate) struct Planner {
 
 impl Planner {
     /// Puts groups of a source together with what is asked for; `now` tells what each file is.
-    pub(crate) fn new(source: Source, now: Vec<Option<Attributes>>, wishes: Wishes) -> Planner {
+    pub(crate) fn new(
+        source: Source,
+        now: Vec<Option<Attributes>>,
+        options: PlanOptions,
+    ) -> Planner {
         let mut members = source.members();
         let is_wanted = |file: FileId| {
-            now[file.0 as usize].is_some() && source.tree().file(file).size >= wishes.min_size
+            now[file.0 as usize].is_some() && source.tree().file(file).size >= options.min_size
         };
         members.retain(|&(_, file)| is_wanted(file));
-        leave_own(&source, &wishes.own, &mut members);
-        let left = leave_to_programs(&source, &wishes, &mut members);
+        leave_own(&source, &options.own, &mut members);
+        let left = leave_to_programs(&source, &options, &mut members);
         members.sort_unstable();
-        let protected = Protected::new(source.tree(), &wishes.protect);
+        let protected = Protected::new(source.tree(), &options.protect);
         let mut groups = Vec::new();
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let start = groups.last().map_or(0, |last: &Range<usize>| last.end);
             groups.push(start..start + group.len());
         }
         groups.retain(|group| group.len() > 1);
-        Planner { source, wishes, now, members, groups, protected, left }
+        Planner { source, options, now, members, groups, protected, left }
     }
 
     /// Returns how many files have nothing done with them, as it is not known what they are.
-    pub(crate) fn unknown(&self) -> Unknown {
-        let Some(loaded) = self.loaded() else { return Unknown::default() };
+    pub(crate) fn unknown(&self) -> UnknownFiles {
+        let Some(loaded) = self.loaded() else { return UnknownFiles::default() };
         let tree = self.source.tree();
         let is_wanted = |file: FileId| {
-            tree.file(file).size >= self.wishes.min_size
-                && (self.wishes.roots.is_empty() || {
+            tree.file(file).size >= self.options.min_size
+                && (self.options.roots.is_empty() || {
                     let path = tree.absolute_path(file);
-                    self.wishes.roots.iter().any(|root| is_at_or_below(root, &path))
+                    self.options.roots.iter().any(|root| is_at_or_below(root, &path))
                 })
         };
         let members = self.source.members().into_iter().map(|(_, file)| file);
         let stale = members.filter(|file| self.now[file.0 as usize].is_none() && is_wanted(*file));
         let became = |file| if tree.is_offline(file) { State::Offline } else { State::Changed };
-        Unknown::of_catalog(stale.map(became), loaded.doubts())
+        UnknownFiles::of_catalog(stale.map(became), loaded.doubts())
     }
 
     /// Brings the groups into the order in which directories come, which suits disks.
@@ -147,12 +151,12 @@ impl Planner {
 
     /// Returns the rules that have a pattern which no file matched.
     pub(crate) fn idle_rules(&self) -> impl Iterator<Item = &Rule> {
-        self.wishes.rules.iter().filter(|rule| rule.matched_nothing())
+        self.options.rules.iter().filter(|rule| rule.matched_nothing())
     }
 
     /// Returns what is to be done with each redundant file.
     pub(crate) fn kind(&self) -> Kind {
-        self.wishes.kind
+        self.options.kind
     }
 
     /// Returns the devices that files are on.
@@ -166,7 +170,7 @@ impl Planner {
             let group = &self.members[group.clone()];
             let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();
             let digest = group.first().and_then(|&(_, file)| self.source.digest(file));
-            let plans = plan(members, self.wishes.kind, &self.wishes.rules).into_iter();
+            let plans = plan(members, self.options.kind, &self.options.rules).into_iter();
             plans.map(move |plan| Plan { digest, ..plan })
         })
     }
@@ -176,14 +180,14 @@ impl Planner {
         let tree = self.source.tree();
         let path = tree.absolute_path(file);
         let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_at_or_below(dir, &path));
-        let root = below(&self.wishes.roots);
+        let root = below(&self.options.roots);
         let is_protected = || {
-            below(&self.wishes.protect).is_some()
+            below(&self.options.protect).is_some()
                 || self.protected.contains(tree, tree.file(file).dir)
         };
         let protected = if is_protected() {
             Some(Protection::Asked)
-        } else if root.is_none() && !self.wishes.roots.is_empty() {
+        } else if root.is_none() && !self.options.roots.is_empty() {
             Some(Protection::Outside)
         } else {
             None
@@ -207,9 +211,13 @@ impl Planner {
 
 /// Takes the files that programs keep for themselves from the groups of a catalog; returns how many. Other
 /// sources name each file.
-fn leave_to_programs(source: &Source, wishes: &Wishes, members: &mut Vec<(u32, FileId)>) -> u64 {
-    let Some(loaded) = source.loaded().filter(|_| !wishes.system_dirs) else { return 0 };
-    let kept = walk::kept_by_programs(&loaded.tree, &wishes.roots);
+fn leave_to_programs(
+    source: &Source,
+    options: &PlanOptions,
+    members: &mut Vec<(u32, FileId)>,
+) -> u64 {
+    let Some(loaded) = source.loaded().filter(|_| !options.system_dirs) else { return 0 };
+    let kept = walk::kept_by_programs(&loaded.tree, &options.roots);
     let before = members.len();
     members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
     (before - members.len()) as u64

@@ -13,12 +13,12 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::quantity::{count, counted, size, space_change};
-use crate::questions::knowledge::Unknown;
+use crate::questions::knowledge::UnknownFiles;
 use crate::settings::{Resources, Settings};
 
 /// Totals of a plan.
 #[derive(Default, Serialize)]
-pub(crate) struct Planned {
+pub(crate) struct PlanTotals {
     groups: u64,
     pub(crate) files: u64,
     pub(crate) reclaimable_bytes: u64,
@@ -28,13 +28,13 @@ pub(crate) struct Planned {
     pub(crate) amount: Amount,
     /// Files that have no part in it, as it is not known what they are.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
 }
 
-impl Planned {
+impl PlanTotals {
     /// Returns the totals of nothing yet.
-    pub(crate) fn new(unknown: Unknown) -> Planned {
-        Planned { unknown, ..Planned::default() }
+    pub(crate) fn new(unknown: UnknownFiles) -> PlanTotals {
+        PlanTotals { unknown, ..PlanTotals::default() }
     }
 
     pub(crate) fn add(&mut self, plan: &Plan, kind: Kind) {
@@ -127,10 +127,10 @@ pub(crate) fn carry_out(
     let interrupted = monitor.finish();
     // Who has the catalog may be waiting for these.
     drop(runs);
-    let account = Account::new(kind, run, &outcome, one_way);
+    let totals = Totals::new(kind, run, &outcome, one_way);
     let ended = ended.and(interrupted.map_err(Into::into));
     let conclusion =
-        Conclusion { summary: &account, text: account.text(), refused: &outcome.refused };
+        Conclusion { summary: &totals, text: totals.text(), refused: &outcome.refused };
     let tell = || mark_suspects(&outcome.suspects, settings).and_then(|()| update(run, &outcome));
     conclusion.report(ended, tell, settings)
 }
@@ -157,7 +157,7 @@ fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), Comman
 
 /// What a run did.
 #[derive(Serialize)]
-struct Account {
+struct Totals {
     #[serde(skip)]
     kind: Kind,
     #[serde(skip)]
@@ -169,11 +169,11 @@ struct Account {
     freed_bytes: u64,
 }
 
-impl Account {
-    fn new(kind: Kind, run: u64, outcome: &Outcome, one_way: u64) -> Account {
+impl Totals {
+    fn new(kind: Kind, run: u64, outcome: &Outcome, one_way: u64) -> Totals {
         let failed = outcome.refused.len() as u64;
         let Outcome { done, already, freed, .. } = *outcome;
-        Account { kind, one_way, run, done, already, failed, freed_bytes: freed }
+        Totals { kind, one_way, run, done, already, failed, freed_bytes: freed }
     }
 
     fn text(&self) -> String {

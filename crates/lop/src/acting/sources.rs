@@ -78,7 +78,7 @@ impl Source {
     }
 
     /// Looks at each file; returns nothing for one that is not what it was.
-    pub(crate) fn look(
+    pub(crate) fn inspect(
         &self,
         settings: &Settings,
     ) -> Result<Vec<Option<Attributes>>, CommandError> {

@@ -21,7 +21,7 @@ use crate::questions::aliases::{Distinct, TreeAliases};
 use crate::questions::catalog::open;
 use crate::questions::folder::{SystemDirs, walk_dir};
 use crate::questions::inspect::Inspector;
-use crate::questions::knowledge::{Knowledge, Unknown};
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::questions::location::Location;
 use crate::questions::quarantine::count_quarantined;
 use crate::questions::verify::{Counting, Tally, Verified};
@@ -31,14 +31,11 @@ use crate::settings::Settings;
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
     let mut tree = walk_dir(&args.one, SystemDirs::Entered, settings)?;
-    let stored = count_quarantined(&mut tree, settings)?;
-    let mut one = Side { stored, ..Side::look(Content::Unknown, tree, &catalog)? };
+    let quarantined = count_quarantined(&mut tree, settings)?;
+    let mut one = Side { quarantined, ..Side::new(Content::Unknown, tree, &catalog)? };
     // A damaged file there does not count as a copy.
-    let mut other = Side::look(
-        Content::Alone,
-        walk_dir(&args.other, SystemDirs::LeftOut, settings)?,
-        &catalog,
-    )?;
+    let mut other =
+        Side::new(Content::Alone, walk_dir(&args.other, SystemDirs::LeftOut, settings)?, &catalog)?;
     if is_inside(&one.tree, &other.tree) {
         let message = "the second directory is the first, or in it: nothing there would be left";
         return Err(CommandError::usage(message));
@@ -61,7 +58,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
 struct Side {
     tree: Tree,
     /// Number of files in quarantine; counted in the first directory only.
-    stored: u64,
+    quarantined: u64,
     records: Vec<Record>,
     knowledge: Vec<Knowledge>,
     contents: Vec<Content>,
@@ -70,7 +67,7 @@ struct Side {
 impl Side {
     /// Asks the catalog about a directory, in which `bad` stands for the content of files that were
     /// found damaged or unreadable.
-    fn look(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
+    fn new(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
         let records = catalog.known(&tree)?;
         let content = |record: &Record| match record.known() {
             Some(Known { state: FileState::Known, content, .. }) => {
@@ -81,7 +78,7 @@ impl Side {
         };
         let contents = records.iter().map(content).collect();
         let knowledge = records.iter().map(Knowledge::of).collect();
-        Ok(Side { tree, stored: 0, records, knowledge, contents })
+        Ok(Side { tree, quarantined: 0, records, knowledge, contents })
     }
 
     fn walked(&self) -> Walked<'_> {
@@ -216,7 +213,7 @@ struct Summary {
     bytes: u64,
     /// Of the first directory, files that the catalog does not know as they are now.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
     /// What was read, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
@@ -251,14 +248,14 @@ impl Summary {
         let views = with(Whereabouts::View).map(|_| Knowledge::CopiesAreViews);
         let skipped = &one.tree.skipped;
         Summary {
-            files: found.len() as u64 + one.stored,
+            files: found.len() as u64 + one.quarantined,
             missing: number(Whereabouts::Missing),
             bytes: sizes.fold(0, u64::saturating_add),
             tally: None,
-            unknown: Unknown::of(unknown.chain(views)).with_quarantined(one.stored),
+            unknown: UnknownFiles::of(unknown.chain(views)).with_quarantined(one.quarantined),
             unsettled: number(Whereabouts::Unsettled),
             hard_links: number(Whereabouts::Linked),
-            unknown_there: Unknown::of(there.iter().map(|file| other.knowledge(*file))).all,
+            unknown_there: UnknownFiles::of(there.iter().map(|file| other.knowledge(*file))).all,
             nothing_there: there.iter().all(|file| other.knowledge(*file) == Knowledge::Missing),
             empty: skipped.empty,
             symlinks: skipped.symlinks,

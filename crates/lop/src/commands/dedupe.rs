@@ -7,8 +7,8 @@ use catalog::{Rows, Writer};
 
 use self::saved::{of_saved, save, save_to};
 use crate::acting::catalog_update;
-use crate::acting::planner::{Planner, Wishes};
-use crate::acting::run::{Planned, Work, by_disk, carry_out};
+use crate::acting::planner::{PlanOptions, Planner};
+use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
 use crate::acting::sources::Source;
 use crate::args::{By, DedupeArgs};
 use crate::error::CommandError;
@@ -44,17 +44,18 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         );
         return Err(CommandError::usage(text));
     }
-    let mut wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
-    (wishes.system_dirs, wishes.own) = (args.system_dirs, settings.own());
+    let mut options =
+        PlanOptions::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
+    (options.system_dirs, options.own) = (args.system_dirs, settings.own());
     let Given { source, writer, scope } = given(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(problems.iter().copied(), settings);
     problems::print(source.refused(), settings);
     let unexamined = !(problems.is_empty() && source.refused().is_empty());
-    let now = source.look(settings)?;
-    let planner = Planner::new(source, now, wishes);
+    let now = source.inspect(settings)?;
+    let planner = Planner::new(source, now, options);
     let unknown = planner.unknown();
-    tell_left(planner.left_to_programs(), settings);
+    note_left_out(planner.left_to_programs(), settings);
     let planner = if args.apply && !args.interactive {
         planner.in_order_of_the_tree()
     } else {
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         let mut refused = Vec::new();
         let distinct = resolve_all(&args.distinct)?;
         let looks = Looks::new(OPEN_DIRS, distinct, settings.own());
-        let plans = looked_at(planner.plans(), planner.kind(), looks, &mut refused);
+        let plans = inspected(planner.plans(), planner.kind(), looks, &mut refused);
         let plans: Vec<Plan> = plans.collect();
         problems::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
 }
 
 /// Says how many files are not acted on although they have duplicates.
-fn tell_left(files: u64, settings: &Settings) {
+fn note_left_out(files: u64, settings: &Settings) {
     if files > 0 && settings.verbosity != Verbosity::Quiet {
         let files = counted(files, "file", "files");
         settings.note(&format!(
@@ -187,8 +188,8 @@ fn carry_on(
     }
     let mut refused = Vec::new();
     let looks = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
-    let plans = looked_at(plans, kind, looks, &mut refused);
-    let totals = Planned::new(planner.unknown());
+    let plans = inspected(plans, kind, looks, &mut refused);
+    let totals = PlanTotals::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
         save(plans, totals, kind, file, settings)?
     } else {
@@ -221,14 +222,14 @@ fn chose(
             settings.note("nothing was changed, and the choices are not saved");
             return Ok(Exit::Done);
         };
-        let totals = Planned::new(planner.unknown());
+        let totals = PlanTotals::new(planner.unknown());
         return save_to(file, chosen.into_iter(), totals, kind, &path, settings);
     }
     carry_on(chosen.into_iter(), planner, by, args, writer, settings)
 }
 
 /// Has what is shown of plans found out. Files that nothing can be done with go to `refused`.
-fn looked_at(
+fn inspected(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
     mut looks: Looks,
@@ -240,7 +241,7 @@ fn looked_at(
 /// Shows plans; `apply` is what has them carried out.
 fn show(
     plans: impl Iterator<Item = Plan>,
-    mut summary: Planned,
+    mut summary: PlanTotals,
     kind: Kind,
     apply: &str,
     settings: &Settings,
@@ -278,7 +279,7 @@ fn apply(
     let resources = Resources::automatic();
     let kind = planner.kind();
     let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
-    let mut totals = Planned::default();
+    let mut totals = PlanTotals::default();
     if asks || settings.progress {
         plans.clone().for_each(|plan| totals.add(&plan, kind));
     }

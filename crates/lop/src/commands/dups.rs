@@ -11,13 +11,13 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::folder::{Copies, Folder, SystemDirs};
-use crate::questions::knowledge::Unknown;
+use crate::questions::knowledge::UnknownFiles;
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let distinct = Distinct::new(&args.distinct.dirs)?;
-    let folder = Folder::look(&args.dir, SystemDirs::LeftOut, distinct, settings)?;
+    let folder = Folder::load(&args.dir, SystemDirs::LeftOut, distinct, settings)?;
     let is_copy = |copies: &Copies| copies.duplicates > 0;
     let listing = Listing::new(&folder, is_copy, |_| None);
     let number = |wanted: &dyn Fn(&Copies) -> bool| {
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
         bytes: folder.bytes(is_copy),
         only_inside: number(&Copies::is_only_inside),
         only_system_dirs: number(&|copies| is_copy(copies) && copies.in_system_dir),
-        unknown: Unknown::of(unknown),
+        unknown: UnknownFiles::of(unknown),
         problems: folder.tree.problems.len() as u64,
     };
     let answer = Answer {
@@ -53,7 +53,7 @@ struct Summary {
     only_system_dirs: u64,
     /// Files of which it is not known.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
     problems: u64,
 }
 

@@ -22,7 +22,7 @@ use crate::questions::copies::PendingSizes;
 use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::mark;
 use crate::questions::knowledge::state_of;
-use crate::questions::knowledge::{Knowledge, Unknown};
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::settings::Settings;
 
 /// What is known of one file.
@@ -67,7 +67,7 @@ impl Unanswered {
 /// Runs the command.
 pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let mut asker = Asker {
+    let mut query = FileQuery {
         catalog: &catalog,
         inspector: Inspector::default(),
         waiting: PendingSizes::new(&catalog)?,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     };
     let (mut answers, mut unknown, mut failed) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
-        match asker.answer(path)? {
+        match query.answer(path)? {
             Ok(answer) => {
                 unknown.extend(answer.doubt);
                 answers.push(answer);
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
         }
         answers.iter().try_for_each(|answer| write_text(out, answer, settings))
     })?;
-    let unknown = Unknown::of(unknown.into_iter());
+    let unknown = UnknownFiles::of(unknown.into_iter());
     let exit = match unknown.exit(args.paths.len() as u64, Exit::Done) {
         Exit::Done if failed > 0 => Exit::Partial,
         exit => exit,
@@ -109,14 +109,14 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     Ok(exit)
 }
 
-struct Asker<'a> {
+struct FileQuery<'a> {
     catalog: &'a Catalog,
     inspector: Inspector,
     waiting: PendingSizes,
     distinct: Distinct,
 }
 
-impl Asker<'_> {
+impl FileQuery<'_> {
     /// Returns what the catalog knows of a file, or why there is no answer.
     fn answer(&mut self, path: &Path) -> Result<Result<Answer, Unanswered>, CommandError> {
         let now = match Stat::of_path(path) {
@@ -169,7 +169,7 @@ impl Asker<'_> {
     /// Looks at the other names of a file that has this many links, and at the files with its content.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
-        let Asker { inspector, distinct, .. } = self;
+        let FileQuery { inspector, distinct, .. } = self;
         let mut inodes: Vec<Vec<(Entry, State)>> = Vec::new();
         let mut at_of: HashMap<(i64, u64), usize> = HashMap::new();
         let mut counted = Counted::new(inspector, entry, &entries, distinct);

@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::document;
 use crate::output::stdout;
-use crate::quantity::{count, counted, size, utc};
+use crate::quantity::{count, counted, local_time, size};
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -79,7 +79,7 @@ impl Run {
 }
 
 fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Result<()> {
-    write!(out, "{:>4}  {}  {:<10}  ", run.number(), utc(run.started_ms()), run.word())?;
+    write!(out, "{:>4}  {}  {:<10}  ", run.number(), local_time(run.started_ms()), run.word())?;
     match run {
         Run::Files(run) => writeln!(out, "{}", of_files(run)),
         Run::Trees(run) => {

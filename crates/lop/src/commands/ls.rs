@@ -23,7 +23,7 @@ use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
 use crate::questions::copies::{CopyCounts, PendingSizes};
 use crate::questions::knowledge::state_of;
-use crate::questions::knowledge::{Knowledge, Unknown};
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -270,7 +270,7 @@ impl Lister<'_> {
 
     /// Says of how many files nothing is known, and returns how the run ends.
     fn conclude(&self, settings: &Settings) -> Exit {
-        let unknown = Unknown::of(self.knowledge.iter().copied());
+        let unknown = UnknownFiles::of(self.knowledge.iter().copied());
         let unlisted = (self.failed > 0).then(|| {
             format!("{} could not be listed", counted(self.failed, "directory", "directories"))
         });

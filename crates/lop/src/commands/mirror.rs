@@ -1,13 +1,13 @@
 //! `lop mirror`: makes one tree like another.
 
-mod account;
+mod catalog_hints;
 mod change;
 mod listing;
-mod memory;
 mod problems;
 mod remote;
 mod server;
 mod summary;
+mod totals;
 
 use std::cell::Cell;
 use std::io;
@@ -21,10 +21,10 @@ use mirror::{Options, Refusal, Removal, Roots, Source};
 use runtime::Progress;
 use runtime::Throttle;
 
-use self::account::{Account, Figures};
 use self::listing::{Consents, Work, listed, listed_as_json};
 use self::remote::{Host, Place};
 use self::summary::conclude;
+use self::totals::{Figures, Totals};
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
     let patterns = patterns.below(&[source.top(), destination.top()]);
     if args.delete {
-        patterns.refuse_twofold("nothing was changed")?;
+        patterns.refuse_ambiguous("nothing was changed")?;
     }
     let run = Run {
         args,
@@ -160,7 +160,7 @@ impl Run<'_> {
         let mut options = self.options.clone();
         // Nothing is looked for where nothing is made.
         if self.args.reuse && !self.args.dry_run {
-            options.memory = Some(memory::remembered(self.settings, source, destination));
+            options.memory = Some(catalog_hints::remembered(self.settings, source, destination));
         }
         options
     }
@@ -240,14 +240,14 @@ impl Run<'_> {
         // That a connection is lost on Ctrl-C is what Ctrl-C is for.
         let ended = seen.map_err(CommandError::from).and(ended);
         let ended = ended.and(asked.into_inner());
-        let account = Account::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
+        let totals = Totals::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
         if args.stats {
-            settings.note(&document(&Figures::new(&account, options)));
+            settings.note(&document(&Figures::new(&totals, options)));
         }
         if ended.is_ok() {
-            patterns.tell_unmatched(settings);
+            patterns.report_unmatched(settings);
         }
-        conclude(&account, &outcome, args, ended, settings)
+        conclude(&totals, &outcome, args, ended, settings)
     }
 }
 

@@ -1,9 +1,9 @@
 //! `lop purge`: removes trees for good.
 
-mod account;
-mod ahead;
 mod background;
+mod estimate;
 mod listing;
+mod totals;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use runtime::Throttle;
 use runtime::{Interrupted, Progress};
 use walk::Top;
 
-use self::account::{Account, Figures, conclude};
-use self::ahead::Ahead;
+use self::estimate::Estimate;
 use self::listing::listed;
+use self::totals::{Figures, Totals, conclude};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -53,16 +53,16 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     let (targets, guard, missing) = targets(&paths, settings)?;
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
     for path in paths.iter().filter(|_| !patterns.include.is_empty()) {
-        patterns.below(&[Top::new(path)]).refuse_twofold("nothing was removed")?;
+        patterns.below(&[Top::new(path)]).refuse_ambiguous("nothing was removed")?;
     }
     let options = options(args, &patterns, &guard);
     let progress = Arc::new(Progress::default());
     let asks = !args.dry_run && can_ask(args.yes);
     let counts = settings.progress && !args.instant;
     if !args.dry_run && (asks || counts) {
-        let ahead = Ahead::count(&targets, &options, settings)?;
-        progress.removed_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
-        if asks && !ahead.may_go(&paths, &patterns, settings)? {
+        let estimate = Estimate::count(&targets, &options, settings)?;
+        progress.removed_total.store(if estimate.whole { estimate.entries } else { 0 }, Relaxed);
+        if asks && !estimate.may_go(&paths, &patterns, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
     }
@@ -103,27 +103,27 @@ impl Removal {
             outcome.problems.extend(missing);
             (outcome, ended)
         };
-        let account = |(outcome, ended): &Ended| {
+        let totals = |(outcome, ended): &Ended| {
             let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
-            Account::new(outcome, args.dry_run, unmatched, start.elapsed())
+            Totals::new(outcome, args.dry_run, unmatched, start.elapsed())
         };
-        let ((outcome, ended), account) = if lists {
-            listed(&progress, settings, |tell| work(Some(tell)), account)?
+        let ((outcome, ended), totals) = if lists {
+            listed(&progress, settings, |tell| work(Some(tell)), totals)?
         } else {
             let ended = work(None);
-            let account = account(&ended);
-            account.print_document(settings)?;
-            (ended, account)
+            let totals = totals(&ended);
+            totals.print_document(settings)?;
+            (ended, totals)
         };
         // Whoever stopped to read has seen enough, and nothing was to be done.
         let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
         if args.stats {
-            settings.note(&document(&Figures::new(&account, &outcome, &options)));
+            settings.note(&document(&Figures::new(&totals, &outcome, &options)));
         }
         if ended.is_ok() {
-            patterns.tell_unmatched(settings);
+            patterns.report_unmatched(settings);
         }
-        conclude(&account, &outcome, ended, settings)
+        conclude(&totals, &outcome, ended, settings)
     }
 }
 

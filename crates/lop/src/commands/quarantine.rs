@@ -21,7 +21,7 @@ use crate::monitor::Monitor;
 use crate::output::formats::{JsonPath, document};
 use crate::output::stdout;
 use crate::paths::journal::journal_paths;
-use crate::quantity::{count, counted, size, utc};
+use crate::quantity::{count, counted, local_time, size};
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
@@ -61,7 +61,13 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
             return writeln!(out, "{}", document(&Document { files }));
         }
         for file in &files {
-            write!(out, "{:>4}  {}  {:>10}  ", file.run, utc(file.since_ms), size(file.size))?;
+            write!(
+                out,
+                "{:>4}  {}  {:>10}  ",
+                file.run,
+                local_time(file.since_ms),
+                size(file.size)
+            )?;
             out.write_all(&settings.stdout.names.show_line(&file.path))?;
             writeln!(out)?;
         }

@@ -18,7 +18,7 @@ use crate::output::stdout;
 use crate::quantity::{counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
-use crate::questions::knowledge::Unknown;
+use crate::questions::knowledge::UnknownFiles;
 use crate::questions::knowledge::mark;
 use crate::questions::live::{Groups, Live, LiveGroup};
 use crate::questions::scope::Scope;
@@ -67,7 +67,7 @@ fn groups(
     })?;
     if heard {
         stdout::print_summary_aside(format, settings, &summary, &summary.text());
-        tell_of_more(more, ["group", "groups"], args, settings);
+        note_more(more, ["group", "groups"], args, settings);
     }
     let exit = summary.unknown.exit(u64::MAX, Exit::Done);
     settings.print_exit_record(exit, &summary.unknown.lines().join("; "));
@@ -86,7 +86,7 @@ fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
 }
 
 /// Says how many were left out where nobody asked for that.
-fn tell_of_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
+fn note_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
     if more > 0 && args.limit.is_none() && settings.verbosity != Verbosity::Quiet && !settings.json
     {
         let more =
@@ -141,7 +141,7 @@ struct Summary {
     reclaimable_bytes: u64,
     /// Files of groups that are not what they were, and all of which nothing is known.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
 }
 
 impl Summary {
@@ -151,7 +151,7 @@ impl Summary {
             groups: groups.len() as u64,
             redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
             reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),
-            unknown: Unknown::of_catalog(stale.map(|(_, state)| *state), doubts),
+            unknown: UnknownFiles::of_catalog(stale.map(|(_, state)| *state), doubts),
         }
     }
 

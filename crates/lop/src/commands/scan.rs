@@ -1,6 +1,6 @@
 //! `lop scan`: finds duplicates and remembers them.
 
-mod saving;
+mod checkpoint;
 mod search;
 
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ use crate::output::stdout;
 use crate::paths::path_list;
 use crate::questions::catalog::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
-use saving::Saver;
+use checkpoint::Checkpointer;
 use search::{Searched, damaged, search};
 
 /// Runs the command.
@@ -69,8 +69,8 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
             settings.note(&Device::from(device).text());
         }
     }
-    scan.patterns.tell_unmatched(settings);
-    memory::tell(scan.memory, settings);
+    scan.patterns.report_unmatched(settings);
+    memory::report_excess(scan.memory, settings);
     if scan.stats {
         let stats = Stats::new(&progress, summary.files, found, &clock, &scan.compare);
         settings.note(&document(&stats));
@@ -156,12 +156,13 @@ fn look_for(
     let facts = &*facts;
     let search = || search(scan, tree, facts, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
-    let mut saver = Saver::new((writer, memory), (tree, facts), record, scan.save_every, progress);
-    saver.rereads = scan.reread;
-    saver.beside(settings, search).map_err(|_interrupted| {
+    let mut checkpointer =
+        Checkpointer::new((writer, memory), (tree, facts), record, scan.save_every, progress);
+    checkpointer.rereads = scan.reread;
+    checkpointer.beside(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
         problems::print(&problems, settings);
-        saver.give_up()
+        checkpointer.give_up()
     })
 }
 

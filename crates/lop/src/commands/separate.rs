@@ -10,7 +10,7 @@ use runtime::Progress;
 use walk::{Problem, Tree};
 
 use crate::acting::catalog_update;
-use crate::acting::run::{Planned, Work, by_disk, carry_out};
+use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
 use crate::acting::sources::files;
 use crate::args::SeparateArgs;
 use crate::error::CommandError;
@@ -82,7 +82,7 @@ fn plans(
 }
 
 fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
-    let mut summary = Planned::default();
+    let mut summary = PlanTotals::default();
     let heard = stdout::print(|out| {
         let mut writer = PlanWriter::new(out, Kind::Separate, settings.stdout, settings.json);
         for plan in plans {

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::output::formats::{JsonPath, document};
 use crate::output::names::Names;
 use crate::output::stdout;
-use crate::quantity::{count, counted, size, utc};
+use crate::quantity::{count, counted, local_time, size};
 use crate::questions::catalog::open;
 use crate::questions::inspect::Inspector;
 use crate::settings::Settings;
@@ -28,7 +28,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         disk.volume.is_some_and(|volume| inspector.is_offline_at(&volume, &disk.path))
     };
     let offline: Vec<bool> = overview.disks.iter().map(offline).collect();
-    let done = Done::look(&Catalog::runs(&path), settings)?;
+    let done = Done::read(&Catalog::runs(&path), settings)?;
     let status = Status { path: &path, size, overview: &overview, offline: &offline, done: &done };
     stdout::print(|out| {
         if settings.json {
@@ -58,7 +58,7 @@ struct Done {
 
 impl Done {
     /// Reads the journals in a folder, telling of those that cannot be read.
-    fn look(folder: &Path, settings: &Settings) -> Result<Done, CommandError> {
+    fn read(folder: &Path, settings: &Settings) -> Result<Done, CommandError> {
         let mut done = Done::default();
         for run in Runs::list(folder)? {
             match run {
@@ -130,7 +130,7 @@ impl Status<'_> {
         let mut titles = std::iter::once("Scanned").chain(std::iter::repeat(""));
         let texts = aligned(roots.iter().map(|root| tally(root.remembered)));
         for (root, text) in roots.iter().zip(texts) {
-            let text = format!("{}  {text}  ", utc(root.finished_ms));
+            let text = format!("{}  {text}  ", local_time(root.finished_ms));
             let options = &root.options;
             let mut notes =
                 if options.is_empty() { String::new() } else { format!("  ({options})") };

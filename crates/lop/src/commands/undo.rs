@@ -16,7 +16,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::paths::journal::journal_paths;
-use crate::quantity::{count, counted, utc};
+use crate::quantity::{count, counted, local_time};
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
 fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft) -> String {
     let mut text = format!("Run {run}: nothing is left to restore");
     if undone > 0 {
-        let when = undone_ms.map(|ms| format!(" at {} UTC", utc(ms)));
+        let when = undone_ms.map(|ms| format!(" at {}", local_time(ms)));
         text.push_str(&format!("; it was undone{}", when.unwrap_or_default()));
     }
     if purged > 0 {

@@ -13,14 +13,14 @@ use crate::output::stdout;
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::folder::{Copies, Folder, SystemDirs};
-use crate::questions::knowledge::{Knowledge, Unknown};
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::questions::verify::{Counting, Tally};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let distinct = Distinct::new(&args.distinct.dirs)?;
-    let mut folder = Folder::look(&args.dir, SystemDirs::Entered, distinct, settings)?;
+    let mut folder = Folder::load(&args.dir, SystemDirs::Entered, distinct, settings)?;
     let counting = if args.anywhere { Counting::Anywhere } else { Counting::Outside };
     let verified = args.verify.then(|| folder.verify(counting, settings)).transpose()?;
     let has_copy = |copies: &Copies| copies.has_copy(counting);
@@ -46,12 +46,12 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     let uniques = || folder.files.iter().filter(|copies| !has_copy(copies) && copies.known());
     let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.knowledge);
     let summary = Summary {
-        files: folder.files.len() as u64 + folder.stored,
+        files: folder.files.len() as u64 + folder.quarantined,
         uniques: uniques().count() as u64,
         bytes: folder.bytes(|copies| !has_copy(copies) && copies.known()),
         only_inside: uniques().filter(|copies| copies.is_only_inside()).count() as u64,
         only_system_dirs: uniques().filter(|copies| copies.in_system_dir).count() as u64,
-        unknown: Unknown::of(unknown).with_quarantined(folder.stored),
+        unknown: UnknownFiles::of(unknown).with_quarantined(folder.quarantined),
         tally: verified.as_ref().map(|(_, tally)| *tally),
         empty: folder.tree.skipped.empty,
         symlinks: folder.tree.skipped.symlinks,
@@ -156,7 +156,7 @@ struct Summary {
     only_system_dirs: u64,
     /// Files of which it is not known.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
     /// What was read, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,

@@ -34,7 +34,7 @@ fn folder() -> PathBuf {
 }
 
 /// Says if more memory was taken than asked for.
-pub(crate) fn tell(asked: Option<u64>, settings: &Settings) {
+pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
     if let Some(error) = memory::spilled().failed {
         let error = std::io::Error::from_raw_os_error(error);
         let folder = folder();

@@ -1,6 +1,6 @@
 //! A directory as it is now, and where the catalog knows copies of the files in it.
 
-mod asker;
+mod copy_finder;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use dupes::{State, Verdict};
 use runtime::Progress;
 use walk::{FileId, Tree};
 
-use self::asker::Asker;
+use self::copy_finder::CopyFinder;
 use crate::questions::location::Bounds;
 
 use crate::acting::sources::files;
@@ -31,7 +31,7 @@ pub(crate) struct Folder {
     /// What is there now.
     pub(crate) tree: Tree,
     /// Number of files in quarantine there.
-    pub(crate) stored: u64,
+    pub(crate) quarantined: u64,
     /// One per file of the tree.
     pub(crate) files: Vec<Copies>,
     distinct: Distinct,
@@ -78,7 +78,7 @@ impl Copies {
 
 impl Folder {
     /// Walks `dir` and asks the catalog about each file.
-    pub(crate) fn look(
+    pub(crate) fn load(
         dir: &Path,
         system_dirs: SystemDirs,
         distinct: Distinct,
@@ -86,9 +86,9 @@ impl Folder {
     ) -> Result<Folder, CommandError> {
         let catalog = open(settings)?;
         let mut tree = walk_dir(dir, system_dirs, settings)?;
-        let stored = count_quarantined(&mut tree, settings)?;
-        let files = Asker::new(&catalog, &tree, &distinct)?.ask()?;
-        Ok(Folder { tree, stored, files, distinct })
+        let quarantined = count_quarantined(&mut tree, settings)?;
+        let files = CopyFinder::new(&catalog, &tree, &distinct)?.ask()?;
+        Ok(Folder { tree, quarantined, files, distinct })
     }
 
     /// Reads each file that the catalog says has a copy, together with one of its copies, and updates `files` with the

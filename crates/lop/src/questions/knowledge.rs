@@ -80,7 +80,7 @@ const SAME_FILE: &str = "its copy elsewhere may be the same file under another p
 
 /// How many files have no answer, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Unknown {
+pub(crate) struct UnknownFiles {
     /// All of them.
     #[serde(rename = "unknown")]
     pub(crate) all: u64,
@@ -113,10 +113,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Unknown {
+impl UnknownFiles {
     /// Counts files of which this is known.
-    pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> Unknown {
-        let mut unknown = Unknown::default();
+    pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> UnknownFiles {
+        let mut unknown = UnknownFiles::default();
         for knowledge in files {
             unknown.add(knowledge);
         }
@@ -124,8 +124,8 @@ impl Unknown {
     }
 
     /// Adds files in quarantine: nothing is known of their content.
-    pub(crate) fn with_quarantined(self, files: u64) -> Unknown {
-        Unknown { all: self.all + files, quarantined: self.quarantined + files, ..self }
+    pub(crate) fn with_quarantined(self, files: u64) -> UnknownFiles {
+        UnknownFiles { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }
 
     fn add(&mut self, knowledge: Knowledge) {
@@ -154,11 +154,14 @@ impl Unknown {
     }
 
     /// Returns files that were in groups together with all those of a catalog of which nothing is known.
-    pub(crate) fn of_catalog(members: impl Iterator<Item = State>, doubts: &Doubts) -> Unknown {
+    pub(crate) fn of_catalog(
+        members: impl Iterator<Item = State>,
+        doubts: &Doubts,
+    ) -> UnknownFiles {
         // Those that are in doubt are counted wherever they are.
         let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
         let members = members.filter(|state| !is_doubt(*state));
-        let mut unknown = Unknown::of(members.map(Knowledge::Is));
+        let mut unknown = UnknownFiles::of(members.map(Knowledge::Is));
         unknown.pending = doubts.pending;
         unknown.damaged = doubts.damaged + doubts.unreadable;
         unknown.all += unknown.pending + unknown.damaged;
@@ -249,7 +252,7 @@ pub(crate) fn indented(lines: &[String]) -> String {
 mod tests {
     use dupes::State;
 
-    use super::{Knowledge, Unknown};
+    use super::{Knowledge, UnknownFiles};
     use crate::exit::Exit;
 
     #[test]
@@ -262,9 +265,14 @@ mod tests {
             Knowledge::Is(State::Damaged),
             Knowledge::Is(State::Offline),
         ];
-        let unknown = Unknown::of(files.into_iter());
-        let counted =
-            Unknown { all: 4, stale_files: 1, damaged: 1, offline: 1, ..Unknown::default() };
+        let unknown = UnknownFiles::of(files.into_iter());
+        let counted = UnknownFiles {
+            all: 4,
+            stale_files: 1,
+            damaged: 1,
+            offline: 1,
+            ..UnknownFiles::default()
+        };
         assert_eq!(unknown, counted);
         let expected = [
             "2 files are not in the catalog; run 'lop scan' there",
@@ -277,12 +285,13 @@ mod tests {
 
     #[test]
     fn unknown_is_not_no_and_no_is_no_whatever_is_unknown() {
-        let none = Unknown::default();
+        let none = UnknownFiles::default();
         assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
-        let some = Unknown::of([Knowledge::Missing, Knowledge::Is(State::Changed)].into_iter());
+        let some =
+            UnknownFiles::of([Knowledge::Missing, Knowledge::Is(State::Changed)].into_iter());
         assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
         assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
-        let missing = Unknown::of([Knowledge::Missing; 2].into_iter());
+        let missing = UnknownFiles::of([Knowledge::Missing; 2].into_iter());
         assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
     }
 }

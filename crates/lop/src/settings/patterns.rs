@@ -38,7 +38,7 @@ impl Patterns {
     }
 
     /// Refuses an `--include` of which it is not clear what it is, where what it includes is lost.
-    pub(crate) fn refuse_twofold(&self, so: &str) -> Result<(), CommandError> {
+    pub(crate) fn refuse_ambiguous(&self, so: &str) -> Result<(), CommandError> {
         let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
         let text = format!("--include {typed} can mean {inside} or {path}; {so}");
         Err(CommandError::new(Exit::Refused, text).hint("write the one that is meant"))
@@ -53,7 +53,7 @@ impl Patterns {
     }
 
     /// Says which patterns matched nothing: one that was to spare something may be mistyped.
-    pub(crate) fn tell_unmatched(&self, settings: &Settings) {
+    pub(crate) fn report_unmatched(&self, settings: &Settings) {
         if settings.verbosity == Verbosity::Quiet {
             return;
         }

@@ -23,7 +23,7 @@ impl Planner {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
         let (mut inspector, mut known) = (Inspector::default(), Known::default());
-        let looked_ns = catalog_update::settle();
+        let looked_ns = catalog_update::settled_now_ns();
         names.filter_map(move |(file, changed)| {
             let unshared = changed.map_or(0, |changed| changed.unshared);
             if changed.is_some_and(|changed| !changed.is_there) {

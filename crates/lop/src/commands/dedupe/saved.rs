@@ -8,7 +8,7 @@ use action::{Kind, Looks, Plan, Saved, SavedError};
 
 use super::{OPEN_DIRS, may_act, show, work};
 use crate::acting::catalog_update;
-use crate::acting::run::{Planned, by_disk, carry_out};
+use crate::acting::run::{PlanTotals, by_disk, carry_out};
 use crate::args::DedupeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ use crate::settings::{Resources, Settings, Verbosity};
 /// Saves plans to a file.
 pub(super) fn save(
     plans: impl Iterator<Item = Plan>,
-    planned: Planned,
+    planned: PlanTotals,
     kind: Kind,
     file: &Path,
     settings: &Settings,
@@ -52,7 +52,7 @@ fn spare_other(file: &Path) -> Result<(), CommandError> {
 pub(super) fn save_to(
     to: File,
     plans: impl Iterator<Item = Plan>,
-    mut summary: Planned,
+    mut summary: PlanTotals,
     kind: Kind,
     file: &Path,
     settings: &Settings,
@@ -114,7 +114,7 @@ pub(super) fn of_saved(
 /// Says that all lines were taken out of a plan.
 fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
     if settings.json {
-        let none = Planned::default();
+        let none = PlanTotals::default();
         stdout::print_summary(&none)?;
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note("Nothing to do: there is no action in the plan");
@@ -132,6 +132,6 @@ fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Ex
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
     problems::print(&refused, settings);
-    let exit = show(plans.into_iter(), Planned::default(), kind, "--apply", settings)?;
+    let exit = show(plans.into_iter(), PlanTotals::default(), kind, "--apply", settings)?;
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use mirror::{Change, Consent, Outcome, Removal, Tell, User};
 
-use super::account::Account;
 use super::change::{Line, line};
+use super::totals::Totals;
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::output::formats::{JsonList, summary_document, to_json};
@@ -66,11 +66,11 @@ pub(super) fn listed_as_json(
         let tell = lists.then_some(&tell as Tell<'_>);
         let (outcome, end) = work(User { tell, consent: consents.map(|_| consent) });
         let complete = end.is_ok();
-        let account = Account::new((&outcome, complete), args, patterns, start.elapsed());
+        let totals = Totals::new((&outcome, complete), args, patterns, start.elapsed());
         let _kept_by_lines = if lists {
-            list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&account))
+            list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&totals))
         } else {
-            writeln!(&lines, "{}", summary_document(&account))
+            writeln!(&lines, "{}", summary_document(&totals))
         };
         ended = Some((outcome, end));
         lines.end()

@@ -14,7 +14,7 @@ use runtime::Throttle;
 use walk::Globs;
 use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
 
-use super::memory::remembered;
+use super::catalog_hints::remembered;
 use super::problems::reason_text;
 use super::{NEEDS_DIRECTORY, path_of};
 use crate::error::{CommandError, io_text};

@@ -18,7 +18,7 @@ use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
 use runtime::{Interrupted, Progress};
 use serde::Serialize;
 
-use super::account::{Account, Figures, conclude};
+use super::totals::{Figures, Totals, conclude};
 use super::{guard, options};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
@@ -201,14 +201,14 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     if !any && unknown == 0 && settings.verbosity != Verbosity::Quiet {
         settings.note("nothing to resume");
     }
-    let mut account = Account::new(&outcome, false, Vec::new(), start.elapsed());
-    account.failed += unknown + to_user;
-    account.to_user = to_user;
+    let mut totals = Totals::new(&outcome, false, Vec::new(), start.elapsed());
+    totals.failed += unknown + to_user;
+    totals.to_user = to_user;
     if args.stats {
-        settings.note(&document(&Figures::new(&account, &outcome, &options)));
+        settings.note(&document(&Figures::new(&totals, &outcome, &options)));
     }
-    account.print_document(settings)?;
-    conclude(&account, &outcome, ended, settings)
+    totals.print_document(settings)?;
+    conclude(&totals, &outcome, ended, settings)
 }
 
 fn removal(args: &PurgeArgs, settings: &Settings) -> Options {

@@ -7,7 +7,7 @@ use runtime::Progress;
 use serde::Serialize;
 
 use super::Ended;
-use super::account::Account;
+use super::totals::Totals;
 use crate::error::CommandError;
 use crate::output::formats::{JsonList, JsonPath, to_json};
 use crate::output::stdout::{self, Lines};
@@ -27,8 +27,8 @@ pub(super) fn listed(
     progress: &Progress,
     settings: &Settings,
     work: impl FnOnce(Tell<'_>) -> Ended,
-    account: impl FnOnce(&Ended) -> Account,
-) -> Result<(Ended, Account), CommandError> {
+    totals: impl FnOnce(&Ended) -> Totals,
+) -> Result<(Ended, Totals), CommandError> {
     let mut done = None;
     stdout::print(|out| {
         let lines = Lines::new(out);
@@ -47,12 +47,12 @@ pub(super) fn listed(
             }
         };
         let ended = work(&tell);
-        let account = account(&ended);
+        let totals = totals(&ended);
         if settings.json {
             let mut list = list.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let _kept_by_lines = list.finish(&to_json(&account));
+            let _kept_by_lines = list.finish(&to_json(&totals));
         }
-        done = Some((ended, account));
+        done = Some((ended, totals));
         lines.end()
     })?;
     done.ok_or_else(|| CommandError::failed("nothing was done"))

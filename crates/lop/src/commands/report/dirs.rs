@@ -7,7 +7,7 @@ use dupes::{Folders, Related, Relation, Remembered, State, newcomers};
 use serde::Serialize;
 use walk::{Problem, Tree};
 
-use super::{shown, tell_of_more};
+use super::{note_more, shown};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ use crate::output::problems;
 use crate::output::stdout;
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
-use crate::questions::knowledge::{Unknown, indented};
+use crate::questions::knowledge::{UnknownFiles, indented};
 use crate::questions::live::{Live, work_on};
 use crate::questions::scope::Scope;
 use crate::settings::Settings;
@@ -51,7 +51,7 @@ pub(super) fn run(
         let together = folders.reclaimable(related.iter());
         let states = live.states().iter().copied();
         let states = states.filter(|state| *state != State::Gone);
-        let mut unknown = Unknown::of_catalog(states, loaded.doubts());
+        let mut unknown = UnknownFiles::of_catalog(states, loaded.doubts());
         unknown.all += new.found;
         let summary = Summary::new(&related, together, unknown, new.problems.len());
         Ok((related, summary, new.problems))
@@ -65,7 +65,7 @@ pub(super) fn run(
     problems::print(all.iter().copied(), settings);
     if heard {
         stdout::print_summary_aside(format, settings, &summary, &summary.text());
-        tell_of_more(more, ["set or pair", "sets and pairs"], args, settings);
+        note_more(more, ["set or pair", "sets and pairs"], args, settings);
     }
     let unknown = &summary.unknown;
     let unexamined = (!all.is_empty()).then(|| problems::unexamined(all.len() as u64));
@@ -133,7 +133,7 @@ struct Summary {
     reclaimable_bytes: u64,
     /// Files and directories that are not compared, as they are not known.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
     problems: u64,
 }
 
@@ -141,7 +141,7 @@ impl Summary {
     fn new(
         related: &[Related],
         reclaimable_bytes: u64,
-        unknown: Unknown,
+        unknown: UnknownFiles,
         problems: usize,
     ) -> Summary {
         let all = |relation| related.iter().filter(move |r| r.relation == relation);

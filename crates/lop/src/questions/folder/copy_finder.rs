@@ -37,7 +37,7 @@ struct Content {
 }
 
 /// The questions about one directory, and what has been found out so far.
-pub(super) struct Asker<'a> {
+pub(super) struct CopyFinder<'a> {
     catalog: &'a Catalog,
     tree: &'a Tree,
     distinct: &'a Distinct,
@@ -62,7 +62,7 @@ impl Content {
     }
 }
 
-impl<'a> Asker<'a> {
+impl<'a> CopyFinder<'a> {
     /// Prepares questions about the files of `tree`.
     pub(super) fn new(
         catalog: &'a Catalog,
@@ -71,7 +71,7 @@ impl<'a> Asker<'a> {
     ) -> Result<Self, CommandError> {
         let (contents, inspector) = (HashMap::new(), Inspector::default());
         let (bounds, waiting) = (Bounds::new(tree, distinct), PendingSizes::new(catalog)?);
-        Ok(Asker { catalog, tree, distinct, bounds, contents, inspector, waiting })
+        Ok(CopyFinder { catalog, tree, distinct, bounds, contents, inspector, waiting })
     }
 
     /// Returns where else the content of each file is, in the order of the tree.

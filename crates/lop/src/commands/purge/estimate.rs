@@ -19,19 +19,19 @@ use crate::settings::Settings;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What was counted before anything is removed.
-pub(super) struct Ahead {
+pub(super) struct Estimate {
     pub(super) entries: u64,
     /// There was time enough for all of it.
     pub(super) whole: bool,
 }
 
-impl Ahead {
+impl Estimate {
     /// Counts what `options` select of `targets`, for as long as that is bearable.
     pub(super) fn count(
         targets: &[Target],
         options: &Options,
         settings: &Settings,
-    ) -> Result<Ahead, CommandError> {
+    ) -> Result<Estimate, CommandError> {
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
         let bell = Arc::clone(&progress);
@@ -44,7 +44,7 @@ impl Ahead {
         let options = Options { deed: Deed::Count, throttle, ..options.clone() };
         let (outcome, ended) = purge::purge(targets, &options, &progress, None);
         monitor.finish()?;
-        Ok(Ahead { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
+        Ok(Estimate { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
     }
 
     /// Returns whether it may go: little does without a question, unless a pattern matched nothing, which may

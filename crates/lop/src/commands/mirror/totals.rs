@@ -14,7 +14,7 @@ use crate::settings::Patterns;
 
 /// What a run did, or would do.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Account {
+pub(super) struct Totals {
     pub(super) dry_run: bool,
     /// It went to its end.
     pub(super) complete: bool,
@@ -76,14 +76,14 @@ pub(super) struct Left {
     pub(super) reason: LeftOut,
 }
 
-impl Account {
+impl Totals {
     pub(super) fn new(
         (outcome, complete): (&Outcome, bool),
         args: &MirrorArgs,
         patterns: &Patterns,
         took: Duration,
-    ) -> Account {
-        Account {
+    ) -> Totals {
+        Totals {
             dry_run: args.dry_run,
             complete,
             entries: outcome.names,
@@ -150,16 +150,16 @@ impl Left {
 #[derive(Serialize)]
 pub(super) struct Figures<'a> {
     #[serde(flatten)]
-    account: &'a Account,
+    totals: &'a Totals,
     peak_memory_bytes: u64,
     spilled_bytes: u64,
     devices: Vec<Device>,
 }
 
 impl<'a> Figures<'a> {
-    pub(super) fn new(account: &'a Account, options: &Options) -> Figures<'a> {
+    pub(super) fn new(totals: &'a Totals, options: &Options) -> Figures<'a> {
         Figures {
-            account,
+            totals,
             peak_memory_bytes: peak_memory_bytes(),
             spilled_bytes: runtime::memory::spilled().most,
             devices: options.disks.profiles().into_iter().map(Device::from).collect(),
@@ -185,22 +185,22 @@ fn year(seconds: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Account;
+    use super::Totals;
     use crate::exit::Exit;
 
     #[test]
     fn only_a_run_that_nothing_came_of_has_failed() {
-        let account = Account { entries: 5, ..Account::default() };
-        assert_eq!(account.exit(), Exit::Done);
+        let totals = Totals { entries: 5, ..Totals::default() };
+        assert_eq!(totals.exit(), Exit::Done);
         let failed = |entries, failed, unremoved, changes| {
-            Account { entries, failed, changes, unremoved, ..Account::default() }.exit()
+            Totals { entries, failed, changes, unremoved, ..Totals::default() }.exit()
         };
         // The top directory could not be read, or nothing of it.
         assert_eq!((failed(0, 1, 0, 0), failed(5, 5, 0, 0)), (Exit::Failed, Exit::Failed));
         assert_eq!((failed(5, 4, 0, 0), failed(5, 5, 0, 1)), (Exit::Partial, Exit::Partial));
         // All that was to be done was to remove things.
         assert_eq!((failed(0, 3, 3, 0), failed(2, 3, 3, 0)), (Exit::Partial, Exit::Partial));
-        let missing = Account { entries: 9, failed: 1, missing: 8, ..Account::default() };
+        let missing = Totals { entries: 9, failed: 1, missing: 8, ..Totals::default() };
         assert_eq!(missing.exit(), Exit::Failed);
     }
 }

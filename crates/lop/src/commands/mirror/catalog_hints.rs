@@ -57,7 +57,7 @@ fn read(
 }
 
 impl OfSource {
-    fn look(
+    fn hint(
         &mut self,
         dir: &[u8],
         name: &[u8],
@@ -79,7 +79,7 @@ impl OfSource {
 impl Memory for Remembered {
     fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<Hint> {
         let mut source = self.source.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        source.look(dir, name, stat).ok().flatten()
+        source.hint(dir, name, stat).ok().flatten()
     }
 
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {

@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const RARELY: u32 = 20;
 
 /// Where to keep what is found out of a tree.
-pub(super) struct Saver<'a> {
+pub(super) struct Checkpointer<'a> {
     pub(super) writer: &'a mut Writer,
     pub(super) memory: &'a mut Memory,
     pub(super) tree: &'a Tree,
@@ -45,15 +45,15 @@ pub(super) struct Saver<'a> {
     has_told: bool,
 }
 
-impl<'a> Saver<'a> {
+impl<'a> Checkpointer<'a> {
     pub(super) fn new(
         (writer, memory): (&'a mut Writer, &'a mut Memory),
         (tree, facts): (&'a Tree, &'a Facts),
         record: ScanRecord,
         every: Duration,
         progress: &'a Progress,
-    ) -> Saver<'a> {
-        Saver {
+    ) -> Checkpointer<'a> {
+        Checkpointer {
             writer,
             memory,
             tree,

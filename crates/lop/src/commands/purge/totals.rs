@@ -16,7 +16,7 @@ use crate::settings::Settings;
 
 /// What a run did, or would do.
 #[derive(Serialize)]
-pub(super) struct Account {
+pub(super) struct Totals {
     dry_run: bool,
     files: u64,
     dirs: u64,
@@ -34,18 +34,18 @@ pub(super) struct Account {
     seconds: f64,
 }
 
-impl Account {
+impl Totals {
     pub(super) fn new(
         outcome: &Outcome,
         dry_run: bool,
         unmatched_patterns: Vec<String>,
         took: Duration,
-    ) -> Account {
+    ) -> Totals {
         let Outcome { files, dirs, unselected, failed, freed, linked, .. } = *outcome;
         let weighed = |amount: u64| dry_run.then_some(amount);
         let seconds = (took.as_secs_f64() * 1e3).round() / 1e3;
         let (reclaimable_bytes, linked_elsewhere) = (weighed(freed), weighed(linked));
-        Account {
+        Totals {
             dry_run,
             files,
             dirs,
@@ -101,7 +101,7 @@ impl Account {
 #[derive(Serialize)]
 pub(super) struct Figures<'a> {
     #[serde(flatten)]
-    account: &'a Account,
+    totals: &'a Totals,
     subvolumes: u64,
     sweeps: u64,
     threads: usize,
@@ -111,9 +111,9 @@ pub(super) struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    pub(super) fn new(account: &'a Account, outcome: &Outcome, options: &Options) -> Figures<'a> {
+    pub(super) fn new(totals: &'a Totals, outcome: &Outcome, options: &Options) -> Figures<'a> {
         Figures {
-            account,
+            totals,
             subvolumes: outcome.subvolumes,
             sweeps: outcome.sweeps,
             threads: outcome.threads,
@@ -126,16 +126,16 @@ impl<'a> Figures<'a> {
 
 /// Says what came of it, and returns how the program ends.
 pub(super) fn conclude(
-    account: &Account,
+    totals: &Totals,
     outcome: &Outcome,
     ended: Result<(), Interrupted>,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     problems::print_some(&outcome.problems, outcome.failed, settings);
-    let text = account.text();
+    let text = totals.text();
     settings.summarize(text.as_bytes());
-    let removed_none = outcome.files + outcome.dirs + account.to_user == 0;
-    let exit = match account.failed {
+    let removed_none = outcome.files + outcome.dirs + totals.to_user == 0;
+    let exit = match totals.failed {
         0 => Exit::Done,
         _ if removed_none => Exit::Failed,
         _ => Exit::Partial,
