@@ -1,8 +1,23 @@
-//! `lop` finds duplicate files and remembers them in a catalog.
+//! `lop` finds duplicate files and remembers them in a catalog; it also mirrors and removes directory trees.
 //!
-//! The binary is glue: it resolves what was typed ([`args`], [`settings`]), runs one of the
-//! [`commands`] on the libraries, and turns the outcome into output and an exit code ([`exit`]).
-//! It holds no algorithm.
+//! The binary only connects the libraries. It resolves the arguments, runs one of the commands, and turns the outcome
+//! into output and an exit code. It holds no algorithm: an algorithm belongs in a library, where it can be tested
+//! without a process.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`args`] | Defines the arguments; the help, man pages and completions come from there. |
+//! | [`settings`] | Resolves the arguments and the environment, once per run. |
+//! | [`commands`] | Runs the commands, one file each. |
+//! | [`questions`] | Asks the catalog about files as they are now. |
+//! | [`acting`] | Turns groups of equal files into plans, and carries plans out. |
+//! | [`paths`] | Makes typed paths absolute and compares paths. |
+//! | [`prompt`] | Asks the user. |
+//! | [`monitor`] | Shows progress and handles signals while the libraries work. |
+//! | [`output`] | Prints results, problems and summaries. |
+//! | [`quantity`] | Reads and prints sizes, counts, durations and times. |
+//! | [`pages`] | Generates man pages, completions and the command reference. |
+//! | [`error`], [`exit`] | The error type of the commands, and the exit codes. |
 
 mod acting;
 mod args;
@@ -60,11 +75,11 @@ fn run(cli: Cli) -> Exit {
     exit
 }
 
-/// Prints help, version or what is wrong with the arguments.
+/// Prints the help, the version, or the error in the arguments.
 fn refuse(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nobody is left to hear that this cannot be written.
+            // If this cannot be written, there is nobody left to report it to.
             let _unheard = error.print();
             Exit::Done
         }

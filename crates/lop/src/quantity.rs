@@ -1,4 +1,4 @@
-//! Sizes, counts and durations, as people type and read them.
+//! Sizes, counts, durations and times: parsed as users type them, and formatted for people.
 
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -7,13 +7,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The units of sizes; each is 1024 times the one before.
+/// The units of sizes; each is 1024 times the previous one.
 const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/// Reads a size: a number, with a fraction or not, and a unit.
+/// Parses a size: a number, with or without a fraction, and a unit.
 ///
-/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`; all
-/// are powers of 1024. Without a unit the number counts bytes.
+/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`; all are powers of 1024.
+/// Without a unit the number counts bytes.
+///
+/// # Errors
+///
+/// Returns the text for the user if this is not a size, or is larger than `u64::MAX` bytes.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -35,19 +39,19 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| too_large())
 }
 
-/// Reads a rate: a size, of every second.
+/// Parses a rate in bytes per second, which must not be zero.
 pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(parse_size(text)?).ok_or_else(|| "nothing would ever be done".to_string())
 }
 
-/// Reads a number that is not zero.
+/// Parses a whole number that is not zero.
 pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
     let is_zero = !text.is_empty() && text.bytes().all(|b| b == b'0');
     let wrong = if is_zero { "must be 1 or more" } else { "not a whole number, such as 4" };
     text.parse().map_err(|_| wrong.to_string())
 }
 
-/// Returns the power of two that a unit stands for.
+/// Returns the power of two of a unit.
 fn shift_of(unit: &str) -> Option<u32> {
     let lower = unit.to_ascii_lowercase();
     let prefix = match lower.strip_suffix("ib") {
@@ -60,7 +64,7 @@ fn shift_of(unit: &str) -> Option<u32> {
     u32::try_from(index * 10).ok()
 }
 
-/// Reads how many results to print; 0 stands for all.
+/// Parses the number of results to print; 0 stands for all.
 pub(crate) fn parse_limit(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "a limit is a whole number".to_string())?;
     Ok(if number == 0 { usize::MAX } else { number })
@@ -72,7 +76,7 @@ pub(crate) fn size(bytes: u64) -> String {
         return format!("{bytes} B");
     }
     let mut unit = 1;
-    // In tenths, in integers: 999.96 KiB must not become "1000.0 KiB" by rounding of floats.
+    // Counted in integer tenths, because rounding floats would turn 999.96 KiB into "1000.0 KiB".
     while unit < UNITS.len() - 1 && tenths(bytes, unit) >= 10_240 {
         unit += 1;
     }
@@ -116,7 +120,7 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Returns a duration to read: `0.42 s`, `1 min 5 s`, `2 h 3 min`.
+/// Returns a duration in words: `0.42 s`, `1 min 5 s`, `2 h 3 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -136,7 +140,7 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
-/// Reads an age: a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
+/// Parses an age: a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
 pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -164,7 +168,7 @@ pub(crate) fn local_time(ms: i64) -> String {
 fn time_in(ms: i64, zone: TimeZone) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => time.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string(),
-        // Only a damaged journal or catalog has a time outside of the years -9999 to 9999.
+        // Only a damaged journal or catalog holds a time outside the years -9999 to 9999.
         Err(_) => "????-??-?? ??:??".into(),
     }
 }

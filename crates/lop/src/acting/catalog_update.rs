@@ -1,5 +1,6 @@
-//! Tells the catalog what a run or an undo did with files, as their journal has it, so that it need not be found out by a
-//! scan.
+//! Records in the catalog what a run or an undo did to files.
+//!
+//! The journal of the run says what was done, so the next scan need not find it out by reading the files again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,17 +13,18 @@ use crate::error::CommandError;
 use crate::questions::catalog::waiting;
 use crate::settings::Settings;
 
-/// Directories kept open.
+/// How many directories are kept open.
 const OPEN_DIRS: usize = 64;
 
-/// After this long the times of files tell every further change (see `catalog`): what was done in the last moment would
-/// have to be read again by the next scan.
+/// How long to wait until the times of a changed file reveal every further change (see `catalog`). The next scan would
+/// have to read again what was recorded earlier than that.
 const SETTLED: Duration = Duration::from_millis(15);
 
-/// No file of this size or more is inside its inode: btrfs has no larger blocks than 64 KiB, and takes less than one.
+/// A file of this size or more is never stored in its inode: btrfs has no blocks larger than 64 KiB, and inlines less
+/// than one block.
 const SMALL: u64 = 64 * 1024;
 
-/// Tells the catalog what a run did with files that the run did not take from it, and which status the run gave them.
+/// Records what a run did to files that it did not take from the catalog, and the status changes that it caused.
 pub(crate) fn follow_run(
     run: u64,
     statuses: &Statuses,
@@ -33,8 +35,10 @@ pub(crate) fn follow_run(
     follow(deeds.filter(is_done), statuses, settings)
 }
 
-/// Tells the catalog of files, if there is one. The folder with the journals must not be locked: whoever has the
-/// catalog may be waiting for it.
+/// Records changes of files in the catalog, if there is one.
+///
+/// The caller must not hold the lock of the journals: another process may have locked the catalog while it waits for
+/// that.
 pub(crate) fn follow<D>(
     deeds: D,
     statuses: &Statuses,
@@ -54,15 +58,15 @@ where
     writer.follow(deeds, |path| live(path, statuses, &mut reach), looked_ns)
 }
 
-/// Waits until the times of files that were just changed are old enough to be trusted; returns the time, nanoseconds
-/// since the epoch.
+/// Waits until the times of files that were just changed can be trusted. Returns the current time in nanoseconds since
+/// the epoch.
 pub(crate) fn settled_now_ns() -> i64 {
     std::thread::sleep(SETTLED);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Returns what a journal tells as the catalog takes it.
+/// Converts an entry of a journal into the form that the catalog takes.
 fn catalog_deed(deed: Deed) -> catalog::Deed {
     let is_shared = deed.kind == Kind::Reflink && deed.state == State::Done;
     let Deed { path, was, allocated, kept, kept_was, digest, .. } = deed;
@@ -90,7 +94,7 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
     Some(Live { device, version, allocated, status: status(&stat, statuses) })
 }
 
-/// Returns who changed the status of a file.
+/// Returns what changed the status of a file.
 fn status(stat: &Stat, statuses: &Statuses) -> Status {
     match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
         Some(action::Status { before_ns: Some(before_ns), .. }) => Status::Changed { before_ns },

@@ -1,5 +1,4 @@
-//! From groups of equal files to plans: what is known of each file now, what may be changed, which
-//! stays.
+//! Turns groups of equal files into plans: the state of each file now, what may be changed, and which file is kept.
 
 mod changes;
 
@@ -21,7 +20,7 @@ use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
 use crate::questions::knowledge::UnknownFiles;
 
-/// What is asked for.
+/// What the user wants to do with redundant files.
 #[derive(Debug)]
 pub(crate) struct PlanOptions {
     pub(crate) kind: Kind,
@@ -29,14 +28,18 @@ pub(crate) struct PlanOptions {
     min_size: u64,
     protect: Vec<Vec<u8>>,
     roots: Vec<Vec<u8>>,
-    /// Whether files are acted on that programs keep for themselves.
+    /// Whether to act on files that programs keep for themselves.
     pub(crate) system_dirs: bool,
-    /// Lop's own files, which are never acted on.
+    /// Lop's own files, which are never touched.
     pub(crate) own: Own,
 }
 
 impl PlanOptions {
     /// Resolves paths and rules as they were typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a path does not exist or a rule is not valid.
     pub(crate) fn new(
         kind: Kind,
         rules: &[String],
@@ -69,23 +72,23 @@ impl PlanOptions {
     }
 }
 
-/// Groups of files that are what they were when they were compared.
+/// Groups of files that are unchanged since they were compared.
 pub(crate) struct Planner {
     source: Source,
     options: PlanOptions,
-    /// By file, what it is now; nothing for one that is not what it was.
+    /// The current attributes of each file; `None` if the file has changed.
     now: Vec<Option<Attributes>>,
-    /// Files by group; those of a group are neighbours.
+    /// Files with the number of their group, sorted, so that the files of a group are adjacent.
     members: Vec<(u32, FileId)>,
-    /// Where the files of each group are.
+    /// The range of each group in `members`.
     groups: Vec<Range<usize>>,
     protected: Protected,
-    /// Files of groups that are left to the programs that keep them.
+    /// The number of files that are left to the programs that keep them.
     left: u64,
 }
 
 impl Planner {
-    /// Puts groups of a source together with what is asked for; `now` tells what each file is.
+    /// Prepares plans for the groups of a source. `now` has the current attributes of each file.
     pub(crate) fn new(
         source: Source,
         now: Vec<Option<Attributes>>,
@@ -109,7 +112,7 @@ impl Planner {
         Planner { source, options, now, members, groups, protected, left }
     }
 
-    /// Returns how many files have nothing done with them, as it is not known what they are.
+    /// Returns the files that are left out because it is unknown what they contain now.
     pub(crate) fn unknown(&self) -> UnknownFiles {
         let Some(loaded) = self.loaded() else { return UnknownFiles::default() };
         let tree = self.source.tree();
@@ -126,14 +129,14 @@ impl Planner {
         UnknownFiles::of_catalog(stale.map(became), loaded.doubts())
     }
 
-    /// Brings the groups into the order in which directories come, which suits disks.
+    /// Sorts the groups in the order of directories, which suits disks.
     pub(crate) fn in_order_of_the_tree(mut self) -> Planner {
         let members = &self.members;
         self.groups.sort_unstable_by_key(|group| members[group.start].1);
         self
     }
 
-    /// Brings the groups into the order that suits people: what takes most first, then by path.
+    /// Sorts the groups in the order that suits people: the largest total size first, then by path.
     pub(crate) fn in_order_of_size(mut self) -> Planner {
         let (tree, members) = (self.source.tree(), &self.members);
         self.groups.sort_by_cached_key(|group| {
@@ -144,27 +147,27 @@ impl Planner {
         self
     }
 
-    /// Returns how many files of groups are left to the programs that keep them.
+    /// Returns the number of files that are left to the programs that keep them.
     pub(crate) fn left_to_programs(&self) -> u64 {
         self.left
     }
 
-    /// Returns the rules that have a pattern which no file matched.
+    /// Returns the rules whose pattern matched no file.
     pub(crate) fn idle_rules(&self) -> impl Iterator<Item = &Rule> {
         self.options.rules.iter().filter(|rule| rule.matched_nothing())
     }
 
-    /// Returns what is to be done with each redundant file.
+    /// Returns the action for each redundant file.
     pub(crate) fn kind(&self) -> Kind {
         self.options.kind
     }
 
-    /// Returns the devices that files are on.
+    /// Returns the devices of the files.
     pub(crate) fn devices(&self) -> &[walk::Device] {
         self.source.tree().devices()
     }
 
-    /// Returns the plans, one after the other.
+    /// Returns the plans one by one.
     pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Clone + Send + '_ {
         self.groups.iter().flat_map(|group| {
             let group = &self.members[group.clone()];
@@ -203,14 +206,14 @@ impl Planner {
         self.now[file.0 as usize].map(|now| now.stat(self.source.tree(), file))
     }
 
-    /// Returns the catalog that the groups come from.
+    /// Returns the catalog that the groups come from, if they come from one.
     pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
         self.source.loaded()
     }
 }
 
-/// Takes the files that programs keep for themselves from the groups of a catalog; returns how many. Other
-/// sources name each file.
+/// Removes files that programs keep for themselves from the groups of a catalog, and returns their number. Other
+/// sources name each file, so their files are meant.
 fn leave_to_programs(
     source: &Source,
     options: &PlanOptions,
@@ -224,14 +227,15 @@ fn leave_to_programs(
 }
 
 /// Removes lop's own files from the groups of a catalog, which may have them from a scan with another catalog. Other
-/// sources removed and reported them before.
+/// sources have already refused and reported them.
 fn leave_own(source: &Source, own: &Own, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
     members.retain(|&(_, file)| !is_own(file));
 }
 
-/// Directories below the protected ones: another path to one of them is no way around.
+/// The protected directories and those below them. They are recognised by their identity too, so that another path to
+/// one of them does not get around the protection.
 #[derive(Default)]
 struct Protected {
     dirs: HashSet<DirId>,

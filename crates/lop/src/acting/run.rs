@@ -1,4 +1,4 @@
-//! What commands have in common that carry plans out: groups by device, the run itself, what it did.
+//! Carries out plans as a run: groups by disk, the run itself, and the report of what it did.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::quantity::{count, counted, size, space_change};
 use crate::questions::knowledge::UnknownFiles;
 use crate::settings::{Resources, Settings};
 
-/// Totals of a plan.
+/// The totals of some plans.
 #[derive(Default, Serialize)]
 pub(crate) struct PlanTotals {
     groups: u64,
     pub(crate) files: u64,
     pub(crate) reclaimable_bytes: u64,
     taken_bytes: u64,
-    /// How much there is to go through, for the line of progress.
+    /// The amount of work, for the progress line.
     #[serde(skip)]
     pub(crate) amount: Amount,
-    /// Files that have no part in it, as it is not known what they are.
+    /// Files that are left out because it is unknown what they contain now.
     #[serde(flatten)]
     unknown: UnknownFiles,
 }
 
 impl PlanTotals {
-    /// Returns the totals of nothing yet.
+    /// Returns totals of zero.
     pub(crate) fn new(unknown: UnknownFiles) -> PlanTotals {
         PlanTotals { unknown, ..PlanTotals::default() }
     }
@@ -57,7 +57,7 @@ impl PlanTotals {
         )
     }
 
-    /// Says what would be done, and how to have it done.
+    /// Returns what would be done, and which option does it.
     pub(crate) fn offer(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
@@ -86,22 +86,27 @@ pub(crate) fn by_disk<'g>(
     by_disk.into_iter().map(lot).collect()
 }
 
-/// What is to be carried out.
+/// The work of a run.
 pub(crate) struct Work<'a> {
     pub(crate) kind: Kind,
     pub(crate) lots: Vec<Lot<'a>>,
-    /// How much that is; nothing if nobody is to see how far it is.
+    /// The amount of work, for the progress line; zero if no progress is shown.
     pub(crate) amount: Amount,
-    /// Whether directories get their times back.
+    /// Whether to restore the times of directories.
     pub(crate) directory_times: bool,
-    /// Directories whose files are no other view of files that are acted on, as the user said.
+    /// Directories that the user gave with `--distinct`: their files are not second paths to files that are acted on.
     pub(crate) distinct: Vec<Vec<u8>>,
-    /// How many of the files an undo cannot take back: names that were separated from files with names elsewhere.
+    /// How many of the changes an undo cannot revert: names separated from files that have names elsewhere.
     pub(crate) one_way: u64,
 }
 
-/// Carries out groups as a run, says what was done, and then has `update` tell the catalog: the number of the run
-/// and what came of it come along. If that fails the run is done all the same, and said to be.
+/// Carries out groups as a run and reports what it did. `update` then records it in the catalog, given the number of
+/// the run and its outcome.
+///
+/// # Errors
+///
+/// Fails if the run cannot start, or was interrupted; the files that it changed by then stay changed and are in the
+/// journal. A failure of `update` is only reported, because the run is done.
 pub(crate) fn carry_out(
     work: Work<'_>,
     resources: &Resources,
@@ -120,12 +125,12 @@ pub(crate) fn carry_out(
     };
     let progress = Arc::new(Progress::default());
     amount.expect(&progress);
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
     let runs = conclusion::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
     let monitor = Monitor::begin(&progress, settings)?;
     let (run, outcome, ended) = runs.apply(&how, lots, &progress)?;
     let interrupted = monitor.finish();
-    // Who has the catalog may be waiting for these.
+    // A process that has locked the catalog may be waiting for the journals.
     drop(runs);
     let totals = Totals::new(kind, run, &outcome, one_way);
     let ended = ended.and(interrupted.map_err(Into::into));
@@ -135,7 +140,7 @@ pub(crate) fn carry_out(
     conclusion.report(ended, tell, settings)
 }
 
-/// Marks files in the catalog, if there is one, whose bytes are not what it has them for.
+/// Marks files in the catalog, if there is one, whose content is not what the catalog has.
 fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), CommandError> {
     let path = settings.catalog()?;
     if suspects.is_empty() || !path.exists() {
@@ -145,7 +150,7 @@ fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), Comman
         let Version { inode, size, mtime_ns, ctime_ns, .. } = suspect.version;
         let state = match suspect.fault {
             Fault::Differs => FileState::Damaged,
-            // The next scan reads both and tells.
+            // The next scan reads both files and decides.
             Fault::Unclear => FileState::Pending,
             Fault::Unreadable => FileState::Unreadable,
         };
@@ -155,7 +160,7 @@ fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), Comman
     Ok(())
 }
 
-/// What a run did.
+/// The totals of a run.
 #[derive(Serialize)]
 struct Totals {
     #[serde(skip)]

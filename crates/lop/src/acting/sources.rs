@@ -1,5 +1,6 @@
-//! Where groups of equal files come from: the catalog, a report, or a list of files that are compared
-//! now.
+//! The sources of groups of equal files: the catalog, a report, or a list of files that are compared now.
+//!
+//! Nothing that a source says is trusted beyond "these files are worth comparing"; the run compares them again.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -25,16 +26,16 @@ use crate::paths::path_list;
 use crate::quantity::counted;
 use crate::settings::{Resources, Settings};
 
-/// How many directories a lookup keeps open.
+/// How many directories are kept open to look up files.
 const OPEN_DIRS: usize = 64;
 
-/// Groups of files, of which nothing more is believed than that they are worth comparing.
+/// Groups of files that are worth comparing.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// What a catalog knows.
+    /// The files of a catalog.
     Catalog(Box<Loaded>),
-    /// Files that were named, each with the number of its group, and files that were refused, because they have changed
-    /// or must not be acted on.
+    /// Files from a report or a list with the number of their group, and files that were refused because they have
+    /// changed or must not be touched.
     Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, refused: Vec<Refusal> },
 }
 
@@ -47,7 +48,7 @@ impl Source {
         }
     }
 
-    /// Returns the catalog, if they come from one.
+    /// Returns the catalog that the groups come from, if they come from one.
     pub(crate) fn loaded(&self) -> Option<&Loaded> {
         match self {
             Source::Catalog(loaded) => Some(loaded),
@@ -55,7 +56,7 @@ impl Source {
         }
     }
 
-    /// Returns the group of a file.
+    /// Returns the number of a file's group.
     pub(crate) fn group_of(&self, file: FileId) -> Option<u32> {
         match self {
             Source::Catalog(loaded) => number(&loaded.facts, file),
@@ -69,7 +70,7 @@ impl Source {
         loaded.facts.content(file.0).and_then(|content| loaded.content(content).0)
     }
 
-    /// Returns the files that are in a group, with its number, in no order.
+    /// Returns the files that are in a group, with the number of the group, in no particular order.
     pub(crate) fn members(&self) -> Vec<(u32, FileId)> {
         files(self.tree())
             .into_iter()
@@ -77,7 +78,7 @@ impl Source {
             .collect()
     }
 
-    /// Looks at each file; returns nothing for one that is not what it was.
+    /// Returns the current attributes of each file, or `None` for a file that has changed.
     pub(crate) fn inspect(
         &self,
         settings: &Settings,
@@ -93,7 +94,7 @@ impl Source {
         Ok(stats)
     }
 
-    /// Returns the files that were named but are refused.
+    /// Returns the named files that were refused.
     pub(crate) fn refused(&self) -> &[Refusal] {
         match self {
             Source::Catalog(_) => &[],
@@ -101,12 +102,16 @@ impl Source {
         }
     }
 
-    /// Returns what could not be looked at.
+    /// Returns the files that could not be examined.
     pub(crate) fn problems(&self) -> &[Problem] {
         &self.tree().problems
     }
 
     /// Compares the files of a list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list cannot be read, or on an interrupt.
     pub(crate) fn from_list(
         list: &Path,
         end: u8,
@@ -133,8 +138,12 @@ impl Source {
         Ok(Source::Named { tree: Box::new(tree), groups, refused })
     }
 
-    /// Takes the groups of a report in JSON. Files that have another size than the report says are no
-    /// longer what it compared.
+    /// Reads the groups of a report in JSON. A file whose size differs from the report has changed since it was
+    /// compared.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the report cannot be read, is of another version, or has a file in two groups.
     pub(crate) fn from_report(report: &Path, settings: &Settings) -> Result<Source, CommandError> {
         let unreadable = |e: io::Error| {
             CommandError::failed(format!("cannot read the report {}", report.display())).because(e)
@@ -186,7 +195,7 @@ impl Source {
     }
 }
 
-/// A report, as far as it is needed. Sizes tell what has changed; digests are not believed.
+/// The part of a report that is needed. The sizes show which files have changed; the digests are ignored.
 #[derive(Deserialize)]
 struct Report {
     format_version: u32,
@@ -219,12 +228,12 @@ pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
     (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 
-/// Removes lop's own files from their groups, and returns why each was refused.
+/// Removes lop's own files from their groups, and returns them with the reason.
 fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Settings) -> Vec<Refusal> {
     let (own, mut reach, mut refused) = (settings.own(), Reach::new(OPEN_DIRS), Vec::new());
     groups.retain(|&file, _| {
         let path = tree.absolute_path(file);
-        // A file that cannot be reached is reported later, by the run.
+        // The run reports a file that cannot be reached.
         let Ok((dir, _)) = reach.site(&path) else { return true };
         let reason = action::check_not_own(&own, &dir, &path).err();
         let is_own = reason.is_some();

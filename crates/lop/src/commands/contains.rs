@@ -187,7 +187,7 @@ fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
             let bad = Some(one.knowledge(file)).filter(|known| *known == Knowledge::CopiesBad);
             Some((file, bad.and_then(Knowledge::mark)))
         }
-        Whereabouts::View => Some((file, Knowledge::CopiesAreViews.mark())),
+        Whereabouts::View => Some((file, Knowledge::CopiesAreAliases.mark())),
         Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
         Whereabouts::Unknown => Some((file, one.knowledge(file).mark())),
     });
@@ -245,7 +245,7 @@ impl Summary {
         let there = outside(&one.tree, &other.tree);
         let sizes = with(Whereabouts::Missing).map(|file| one.tree.file(file).size);
         let unknown = with(Whereabouts::Unknown).map(|file| one.knowledge(file));
-        let views = with(Whereabouts::View).map(|_| Knowledge::CopiesAreViews);
+        let views = with(Whereabouts::View).map(|_| Knowledge::CopiesAreAliases);
         let skipped = &one.tree.skipped;
         Summary {
             files: found.len() as u64 + one.quarantined,
@@ -256,7 +256,9 @@ impl Summary {
             unsettled: number(Whereabouts::Unsettled),
             hard_links: number(Whereabouts::Linked),
             unknown_there: UnknownFiles::of(there.iter().map(|file| other.knowledge(*file))).all,
-            nothing_there: there.iter().all(|file| other.knowledge(*file) == Knowledge::Missing),
+            nothing_there: there
+                .iter()
+                .all(|file| other.knowledge(*file) == Knowledge::NotInCatalog),
             empty: skipped.empty,
             symlinks: skipped.symlinks,
             special_files: skipped.special(),

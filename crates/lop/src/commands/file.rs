@@ -48,7 +48,7 @@ impl Unanswered {
     fn text(&self) -> String {
         let text = match self {
             Unanswered::Failed(text) => return text.clone(),
-            Unanswered::Unknown(Knowledge::Missing) => "not in the catalog; scan it first",
+            Unanswered::Unknown(Knowledge::NotInCatalog) => "not in the catalog; scan it first",
             Unanswered::Unknown(Knowledge::Is(State::Pending)) => {
                 "not compared with all others yet; run 'lop scan' again"
             }
@@ -131,7 +131,7 @@ impl FileQuery<'_> {
             Err(e) => return Ok(Err(Unanswered::Failed(io_text(&e)))),
         };
         let Some(entry) = self.catalog.file(&dir, name.as_bytes())? else {
-            return Ok(Err(Unanswered::Unknown(Knowledge::Missing)));
+            return Ok(Err(Unanswered::Unknown(Knowledge::NotInCatalog)));
         };
         let state = if entry.is(&now) { state_of(entry.state) } else { State::Changed };
         if state != State::Same {
@@ -228,7 +228,7 @@ impl Others {
             if is_changed {
                 self.doubt = Some(Knowledge::CopiesChanged);
             } else if state == State::View {
-                self.doubt.get_or_insert(Knowledge::CopiesAreViews);
+                self.doubt.get_or_insert(Knowledge::CopiesAreAliases);
             }
             let state = match at {
                 _ if is_own => Some("hard link"),

@@ -239,7 +239,7 @@ impl Lister<'_> {
         now: &Stat,
         entry: Option<&Entry>,
     ) -> Result<Listed, CommandError> {
-        let mut knowledge = entry.map_or(Knowledge::Missing, |entry| {
+        let mut knowledge = entry.map_or(Knowledge::NotInCatalog, |entry| {
             Knowledge::Is(if entry.is(now) { state_of(entry.state) } else { State::Changed })
         });
         let same = entry.filter(|_| knowledge.is_known());
@@ -255,7 +255,7 @@ impl Lister<'_> {
         let duplicates =
             copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
         // Empty files are left out of a scan unless asked for.
-        let is_left_out = knowledge == Knowledge::Missing && now.size == 0;
+        let is_left_out = knowledge == Knowledge::NotInCatalog && now.size == 0;
         if !is_left_out {
             self.knowledge.push(knowledge);
         }

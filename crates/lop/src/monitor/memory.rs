@@ -1,4 +1,4 @@
-//! How much memory a run may take, and what is said if that was not enough.
+//! The memory bound of a run, and the report if the run exceeded it.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,12 @@ use crate::output::stats::peak_memory_bytes;
 use crate::quantity::size;
 use crate::settings::Settings;
 
-/// Bounds the memory of the run to what was asked for, or to what is usual, or to a quarter of what there is.
+/// Bounds the memory of the run to what the user asked for, to what the command usually needs, or else to a quarter of
+/// the memory that is available.
 ///
 /// # Errors
 ///
-/// That what was asked for is not enough to work with.
+/// Fails if the user asked for less than lop can work with.
 pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
     if let Some(bytes) = asked.filter(|&bytes| bytes < memory::LEAST) {
         let least = size(memory::LEAST);
@@ -26,14 +27,14 @@ pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), Comman
     Ok(())
 }
 
-/// Returns the folder for what exceeds the bound. `/tmp` is in memory on many systems, so that
-/// nothing would be won by it.
+/// Returns the directory for memory that exceeds the bound. `/tmp` is not the default because many systems keep it in
+/// memory.
 fn folder() -> PathBuf {
     let set = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute());
     set.unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
-/// Says if more memory was taken than asked for.
+/// Reports a failure to move memory to disk, and a peak above what the user asked for.
 pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
     if let Some(error) = memory::spilled().failed {
         let error = std::io::Error::from_raw_os_error(error);

@@ -1,9 +1,9 @@
-//! The line line: what is being done, how far it is, how long it will take, and how fast.
+//! The text of the progress line: what the program is doing, how far it is, how long it will take, and how fast.
 //!
-//! A line begins with what people look for, the percentage and the time left, and goes on with counts.
-//! On a narrow terminal the last counts are left out, so that nothing is ever cut in the middle.
+//! A line begins with what people look for, the percentage and the time left, and continues with counts. On a narrow
+//! terminal the last counts are left out, so that nothing is cut in the middle.
 //!
-//! Counts may come from another host: they may be anything, and may go down.
+//! Counts may come from another host, so they can have any value and can decrease.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -12,26 +12,26 @@ use runtime::{Progress, Stage};
 
 use crate::quantity::{clock, count, size};
 
-/// Columns used if the terminal does not say how many it has.
+/// The width to assume if the terminal does not report one.
 const COLUMNS: usize = 80;
 
-/// The period over which a rate is averaged; long enough to be steady, short enough to follow the disk.
+/// The period over which a rate is averaged: long enough to be steady, short enough to follow the disk.
 const WINDOW: Duration = Duration::from_secs(3);
 
-/// A step shorter than this says nothing of the time it will take.
+/// A stage that is younger than this gives no estimate of its duration.
 const SETTLED: Duration = Duration::from_millis(500);
 
-/// Makes the text of the line, remembering what the counters were a while ago.
+/// Builds the line from the current counters and from older samples of them.
 pub(crate) struct ProgressLine {
     stage: Option<Stage>,
-    /// When the stage began.
+    /// The counters at the beginning of the stage.
     since: Sample,
-    /// Between one and two halves of a window ago, and up to one.
+    /// Samples for the rates: `older` is one to two half windows old, `newer` at most one.
     older: Sample,
     newer: Sample,
 }
 
-/// The counters at one moment.
+/// The counters at one point in time.
 #[derive(Clone, Copy)]
 struct Sample {
     at: Instant,
@@ -58,15 +58,15 @@ impl Sample {
     }
 }
 
-/// A count of a sample that grows while a step goes on.
+/// A counter that grows during a stage.
 type Counter = fn(&Sample) -> u64;
 
-/// What one step shows.
+/// What the line shows in one stage.
 struct Line {
     doing: &'static str,
-    /// What tells how far the step is, and what that counts to; nothing if it is not known.
+    /// The counter that measures the stage, and its final value; `None` if that is unknown.
     goal: Option<(Counter, u64)>,
-    /// Counts and rates, the most telling first.
+    /// Counts and rates, the most informative first.
     parts: Vec<String>,
 }
 
@@ -76,12 +76,12 @@ impl ProgressLine {
         ProgressLine { stage: None, since: start, older: start, newer: start }
     }
 
-    /// Returns the line for this moment, no wider than the terminal.
+    /// Returns the current line, no wider than the terminal.
     pub(crate) fn text(&mut self, progress: &Progress, at: Instant) -> String {
         self.text_within(progress, at, columns().saturating_sub(1))
     }
 
-    /// Returns the line for this moment, however long.
+    /// Returns the current line without a limit on its width.
     pub(crate) fn log_text(&mut self, progress: &Progress, at: Instant) -> String {
         self.text_within(progress, at, usize::MAX)
     }
@@ -89,7 +89,7 @@ impl ProgressLine {
     fn text_within(&mut self, progress: &Progress, at: Instant, columns: usize) -> String {
         let (now, stage) = (Sample::of(progress, at), progress.stage());
         if self.stage != Some(stage) {
-            // The first step is timed from the start of the program, later ones from their first look.
+            // The first stage is timed from the start of the program, a later one from when it is first seen.
             self.since = if self.stage.is_some() { now } else { self.since };
             (self.older, self.newer) = (self.since, self.since);
             self.stage = Some(stage);
@@ -164,7 +164,7 @@ impl ProgressLine {
         }
     }
 
-    /// Returns how fast a count grows, averaged over the last few seconds.
+    /// Returns the rate of a counter, averaged over the last few seconds.
     fn per_second(&self, now: &Sample, counter: Counter, text: fn(u64) -> String) -> String {
         let grown = counter(now).saturating_sub(counter(&self.older));
         let millis = (now.at - self.older.at).as_millis().max(1);
@@ -172,7 +172,7 @@ impl ProgressLine {
         text(rate) + "/s"
     }
 
-    /// Returns the time that is left at the meter kept since the step began, once there is one.
+    /// Returns the time left at the average rate since the stage began, if there is enough to tell.
     fn left(&self, now: &Sample, counter: Counter, all: u64) -> Option<Duration> {
         let done = counter(now).checked_sub(counter(&self.since)).filter(|&done| done > 0)?;
         let elapsed = now.at - self.since.at;
@@ -206,7 +206,7 @@ impl Line {
     }
 }
 
-/// Returns the line of a step that goes through files and their bytes.
+/// Returns the line of a stage that works through files and their bytes.
 fn contents(
     (doing, noun): (&'static str, &str),
     progress: &Progress,
@@ -215,7 +215,7 @@ fn contents(
 ) -> Line {
     let (files, bytes) = (progress.files_total.load(Relaxed), progress.bytes_total.load(Relaxed));
     let grows = progress.totals_grow.load(Relaxed);
-    // Some may have been added since they were counted.
+    // Files may have been added since the total was counted.
     let all = weight(files.max(now.files), bytes.max(now.bytes));
     let goal: (Counter, u64) = (|sample| weight(sample.files, sample.bytes), all);
     let found = if grows { " found so far" } else { "" };
@@ -223,20 +223,20 @@ fn contents(
     if bytes > 0 || now.bytes > 0 {
         parts.push(of(now.bytes, bytes, size));
     }
-    // Bytes that are read but not dealt with are no line yet.
+    // Bytes that were read but not yet processed do not count as progress.
     parts.extend(Some(rate).filter(|_| now.bytes > 0));
     Line { doing, goal: Some(goal).filter(|_| files > 0 && !grows), parts }
 }
 
-/// Returns a count of a total, or the count alone where no total is known.
+/// Returns "done of all", or only the first number if the total is unknown.
 fn of(done: u64, all: u64, text: fn(u64) -> String) -> String {
-    // Some may have been added since they were counted.
+    // Files may have been added since the total was counted.
     if all == 0 { text(done) } else { format!("{} of {}", text(done), text(all.max(done))) }
 }
 
-/// Returns how much work files and bytes are, in bytes.
+/// Returns the work that files and bytes amount to, in bytes.
 fn weight(files: u64, bytes: u64) -> u64 {
-    // To open a file takes about as long as to read so many bytes.
+    // Opening a file takes about as long as reading this many bytes.
     const FILE: u64 = 64 << 10;
     files.saturating_mul(FILE).saturating_add(bytes)
 }

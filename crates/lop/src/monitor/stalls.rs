@@ -1,24 +1,24 @@
-//! Notices files and directories that do not answer: a dead mount, a disk that tries again and again.
+//! Notices files and directories that do not answer: a dead mount, or a disk that retries a sector again and again.
 //!
-//! A thread that sleeps in the same system call, with the same arguments, at all looks for a while,
-//! is waiting for one. The threads themselves take no part in it.
+//! A thread counts as blocked if it sleeps in the same system call with the same arguments at every check for some
+//! time. The threads themselves do nothing for this.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use runtime::BlockedThread;
 
-/// A disk that has trouble reading a sector tries for some seconds; a server that does not answer
-/// for longer is down.
+/// How long a call may block before it is reported. A disk that has trouble with a sector retries for some seconds; a
+/// server that does not answer for longer is down.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Between two looks.
+/// The time between two checks.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// What threads were found waiting for.
+/// The calls in which threads are blocked.
 pub(crate) struct Stalls {
     last: Instant,
-    /// Since when each call has been waited for, and whether that was told.
+    /// For each blocked call, since when it blocks and whether it was reported.
     known: HashMap<(u32, String), Stall>,
 }
 
@@ -29,14 +29,12 @@ struct Stall {
 }
 
 impl Stalls {
-    /// Returns one that has not looked yet, and does so first after a while: a scan that is over
-    /// until then needs no look.
+    /// Starts to watch. The first check follows after one period, so that a short run makes none.
     pub(crate) fn since(now: Instant) -> Stalls {
         Stalls { last: now, known: HashMap::new() }
     }
 
-    /// Looks, if it is time to; returns a message about what has not answered for long, each only
-    /// once.
+    /// Checks if a check is due. Returns a message about calls that have blocked for long; each is reported once.
     pub(crate) fn look(&mut self, now: Instant) -> Option<Vec<u8>> {
         if now - self.last < PERIOD {
             return None;
@@ -46,12 +44,12 @@ impl Stalls {
         Some([&b"still waiting for "[..], &long].concat())
     }
 
-    /// Returns in words what is waited for now, if anything is.
+    /// Returns the paths that threads are waiting for, in words, or nothing if there are none.
     pub(crate) fn now(&self) -> Option<Vec<u8>> {
         in_words(self.known.values().map(|stall| stall.path.clone()).collect())
     }
 
-    /// Takes what threads wait for now; returns what has to be told.
+    /// Takes the currently blocked threads, and returns the paths to report.
     fn update(&mut self, waiting: &[BlockedThread], now: Instant) -> Vec<Vec<u8>> {
         let mut known = HashMap::with_capacity(waiting.len());
         let mut long = Vec::new();
@@ -71,7 +69,7 @@ impl Stalls {
     }
 }
 
-/// Returns the first of some paths and how many others there are.
+/// Returns the first of the paths and the number of the others.
 fn in_words(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
     paths.sort_unstable();
     paths.dedup();
@@ -105,7 +103,7 @@ mod tests {
         let (a, b) = (waiting(1, "a"), waiting(2, "b"));
         assert!(stalls.update(&[a.clone(), b.clone()], at(0)).is_empty());
         assert!(stalls.update(&[a.clone(), b.clone()], at(9)).is_empty());
-        // The second thread has got on meanwhile.
+        // The second thread has continued with another call.
         let other = waiting(2, "c");
         assert_eq!(stalls.update(&[a.clone(), other.clone()], at(11)), [b"/mnt/a"]);
         assert!(stalls.update(&[a.clone(), other.clone()], at(12)).is_empty());

@@ -1,24 +1,24 @@
-//! What was concluded about the devices below a scan, for programs and for people.
+//! What was measured of the storage devices, for programs and for people.
 
 use std::time::Duration;
 
 use device::DiskProfile;
 use serde::Serialize;
 
-/// What was concluded about a device.
+/// What was measured of a device, and how it was therefore used.
 #[derive(Debug, Serialize)]
 pub(crate) struct Device {
     pub(crate) name: String,
-    /// What the kernel says.
+    /// Whether the device rotates, according to the kernel.
     pub(crate) rotational: Option<bool>,
-    /// Whether anything had to be fetched from it.
+    /// Whether anything had to be read from the device; otherwise all was in the page cache.
     pub(crate) cold: bool,
-    /// Whether it was read in the order of places.
+    /// Whether the device was read in the order of positions on the disk.
     pub(crate) seek_bound: bool,
-    /// Microseconds for a read at a random place, one at a time and several at once.
+    /// Microseconds for a random read: alone, and with several in flight.
     pub(crate) read_single_us: Option<u64>,
     pub(crate) read_parallel_us: Option<u64>,
-    /// Seconds that threads waited for it, added up.
+    /// The total time that threads waited for the device, in seconds.
     pub(crate) waited_seconds: f64,
 }
 
@@ -37,13 +37,13 @@ impl From<DiskProfile> for Device {
     }
 }
 
-/// Returns seconds to the microsecond: what is below is noise.
+/// Returns seconds rounded to microseconds; smaller differences are noise.
 fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e6
 }
 
 impl Device {
-    /// Returns a line about the device: what it was taken for, and why.
+    /// Returns a line about the device: how it was read, and why.
     pub(crate) fn text(&self) -> String {
         if !self.cold {
             return format!("{}: cached", self.name);

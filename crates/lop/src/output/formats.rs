@@ -1,12 +1,12 @@
-//! Groups of duplicates on their way out, in five formats, one group at a time.
+//! Writes groups of duplicates in five formats, one group at a time.
 //!
-//! The commands push what they have into a [`GroupWriter`], file by file, so nothing is gathered
-//! for printing. `docs/formats.md` describes the formats for those who read them.
+//! Commands push their results into a [`GroupWriter`], file by file, so that nothing is collected for printing.
+//! `docs/formats.md` documents the formats for users.
 //!
 //! # Names
 //!
-//! Every format carries any name; the ones with a path a line escape a newline in it as GNU
-//! `sha256sum` does ([`Names::show_line`]). On a terminal names are escaped ([`Names`]).
+//! Every format can carry any name. The formats with one path per line escape a newline in it as GNU `sha256sum` does
+//! ([`Names::show_line`]). On a terminal, names are escaped ([`Names`]).
 
 mod delimited;
 mod document;
@@ -32,18 +32,18 @@ pub(crate) use folders::write_related;
 pub(crate) use list::{JsonListed, Listed, write_list};
 pub(crate) use plan::PlanWriter;
 
-/// What is known of a group but for its files.
+/// What is known of a group, without its files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupHead {
-    /// Size of each file, in bytes.
+    /// The size of each file, in bytes.
     pub(crate) size: u64,
-    /// BLAKE3 of the content, if known.
+    /// The BLAKE3 digest of the content, if known.
     pub(crate) digest: Option<Digest>,
-    /// How many files follow.
+    /// The number of files that follow.
     pub(crate) files: u64,
-    /// How many inodes they are.
+    /// The number of inodes that these files are.
     pub(crate) inodes: u64,
-    /// Bytes that keeping a single copy would free.
+    /// The number of bytes that keeping a single copy would free.
     pub(crate) reclaimable_bytes: u64,
 }
 
@@ -54,11 +54,11 @@ pub(crate) struct GroupHead {
 pub(crate) trait GroupWriter {
     /// Starts a group.
     fn begin(&mut self, group: &GroupHead) -> io::Result<()>;
-    /// Writes one file of the group; `mark` says in a word what is odd about it.
+    /// Writes one file of the group; `mark` is a short remark about it.
     fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()>;
     /// Ends the group.
     fn end(&mut self) -> io::Result<()>;
-    /// Ends the output; `summary` is JSON, for formats that have a place for it.
+    /// Ends the output. `summary` is JSON, for formats that include a summary.
     fn finish(&mut self, summary: &str) -> io::Result<()>;
 }
 

@@ -1,18 +1,18 @@
-//! File names on their way to a person: what could disturb a terminal, or forge a line of a log, is escaped.
+//! Escapes file names that are printed for people, so that they cannot disturb a terminal or forge a line of a log.
 //!
-//! Names are bytes. Results go to a pipe or file as they are. On a terminal a control character could move the
-//! cursor or worse, and a bidirectional override could make one name look like another; so they are escaped there, and
-//! in messages always. The escapes are for the eye: a backslash in a name stays a single backslash.
+//! Names are bytes. Results go to a pipe or a file unchanged. On a terminal a control character could move the cursor
+//! or worse, and a bidirectional override could make one name look like another, so names are escaped there, and in
+//! messages always. The escapes are for reading only: a backslash in a name stays a single backslash.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// How a stream takes names.
+/// How a stream shows names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Byte for byte.
+    /// Unchanged.
     Raw,
-    /// Escaped for the eye, on one line.
+    /// Escaped, on one line.
     Escaped,
 }
 
@@ -27,10 +27,9 @@ impl Names {
 }
 
 impl Names {
-    /// Returns the bytes to write for a name that has a line of its own, so that the line can be
-    /// read back: a name with a newline in it, or one that starts with a backslash, is written
-    /// after a backslash, with each newline as `\\n` and each backslash as `\\\\`. This is how GNU
-    /// `sha256sum` writes such names. Any other name is written as it is.
+    /// Returns the bytes to write for a name on a line of its own, so that the line can be parsed. A name that contains
+    /// a newline or starts with a backslash is written after a backslash, with each newline as `\\n` and each backslash
+    /// as `\\\\`, as GNU `sha256sum` does. Any other name is written unchanged.
     pub(crate) fn show_line(self, name: &[u8]) -> Cow<'_, [u8]> {
         if self == Names::Escaped || !(name.contains(&b'\n') || name.starts_with(b"\\")) {
             return self.show(name);
@@ -78,8 +77,8 @@ fn push(c: char, shown: &mut String) {
     }
 }
 
-/// Control characters (C0, DEL, C1), line separators, and what changes the direction of writing
-/// (Unicode Standard Annex 9, section 2).
+/// Returns whether a character is a control character (C0, DEL, C1) or a line separator, or changes the direction of
+/// writing (Unicode Standard Annex 9, section 2).
 pub(crate) fn is_disturbing(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}')

@@ -1,4 +1,4 @@
-//! What a scan came to, for a person in a few lines and for programs as JSON.
+//! The summary of a scan: a few lines for people, JSON for programs.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use crate::quantity::{count, counted, duration, size};
 /// The figures of a scan.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
-    /// Files that were taken.
+    /// The number of scanned files.
     pub(crate) files: u64,
-    /// Their sizes together.
+    /// Their total size.
     pub(crate) bytes: u64,
     pub(crate) groups: u64,
-    /// Files in groups beyond the first of each.
+    /// Files in groups, without the first of each group.
     pub(crate) redundant_files: u64,
-    /// Bytes that keeping one copy of each would free.
+    /// The number of bytes that keeping one copy of each would free.
     pub(crate) reclaimable_bytes: u64,
-    /// Files whose only equals are outside of what was scanned.
+    /// Files that have copies only outside of what was scanned.
     pub(crate) elsewhere: u64,
-    /// Remembered files that were to be here and are on a disk that is not mounted.
+    /// Remembered files in the scanned directories that are on a disk that is not mounted.
     pub(crate) offline: u64,
-    /// Entries that were left out on purpose, by reason; reasons without entries are absent.
+    /// Entries that were skipped on purpose, by reason; reasons without entries are absent.
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
     /// Entries that could not be examined.
     pub(crate) problems: u64,
-    /// Files whose bytes are not those of an earlier scan although nothing else tells.
+    /// Files whose content differs from an earlier scan although their metadata is the same.
     pub(crate) damaged: u64,
-    /// Files that `--hash-all` gave no digest because they have too many holes.
+    /// Files that got no digest from `--hash-all` because they have too many holes.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) hollow: u64,
     /// Patterns that matched nothing.
@@ -41,7 +41,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Adds up a scan.
+    /// Sums up a scan.
     pub(crate) fn new(tree: &Tree, found: &dupes::Found, time: Duration) -> Summary {
         let walked = (0u32..).zip(tree.files());
         let walked = walked.filter(|&(id, _)| !tree.is_remembered(walk::FileId(id)));
@@ -70,7 +70,7 @@ impl Summary {
         }
     }
 
-    /// Returns the lines to print for a person; none is wider than 80 columns.
+    /// Returns the lines for people; none is wider than 80 columns.
     pub(crate) fn text(&self) -> String {
         let row = |number, [one, many]: [&str; 2], rest: &str| match number {
             0 => String::new(),
@@ -93,7 +93,7 @@ impl Summary {
         lines.collect()
     }
 
-    /// Returns what was not as it should be.
+    /// Returns what went wrong.
     pub(crate) fn failures(&self) -> Vec<String> {
         let damaged = counted(self.damaged, "file differs", "files differ");
         let damaged = (self.damaged > 0).then(|| format!("{damaged} from what was scanned before"));
@@ -125,7 +125,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A reason to leave entries out, with how many it was.
+/// A reason to skip entries, and their number.
 struct Reason {
     key: &'static str,
     number: u64,
@@ -182,12 +182,12 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
     all.into_iter().filter(|reason| reason.number > 0).collect()
 }
 
-/// Reasons to leave out whole trees.
+/// Reasons to skip whole trees.
 const TREES: [&str; 5] =
     ["dirs", "other_file_systems", "pseudo_file_systems", "quarantine", "system_dirs"];
 
-/// Returns the reasons on one line of at most 70 columns, those to leave out trees first and then the most
-/// frequent ones; those that do not fit are added up.
+/// Returns the reasons on one line of at most 70 columns: first the reasons to skip trees, then the most frequent ones.
+/// Reasons that do not fit are added up.
 fn skipped_text(reasons: &[Reason]) -> String {
     const COLUMNS: usize = 70;
     let mut order: Vec<&Reason> = reasons.iter().collect();

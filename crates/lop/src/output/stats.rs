@@ -1,4 +1,4 @@
-//! The figures of a run for `--stats`: what it looked at, what it read, where the time went.
+//! The figures of a run for `--stats`: what was examined and read, and how long each stage took.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) struct Seconds {
     pub(crate) print: f64,
 }
 
-/// Times the stages of a run, one after the other.
+/// Measures the stages of a run, one after the other.
 #[derive(Debug)]
 pub(crate) struct Clock {
     start: Instant,
@@ -33,11 +33,11 @@ impl Clock {
         Clock { start: now, last: now, seconds: Seconds::default() }
     }
 
-    /// Ends a stage: its time is what passed since the stage before it ended.
+    /// Ends a stage. Its time is what has passed since the previous stage ended.
     pub(crate) fn end(&mut self, stage: impl FnOnce(&mut Seconds) -> &mut f64) {
         let now = Instant::now();
         let seconds = stage(&mut self.seconds);
-        // To the microsecond: what is below is noise.
+        // Rounded to microseconds; smaller differences are noise.
         *seconds = ((*seconds + (now - self.last).as_secs_f64()) * 1e6).round() / 1e6;
         self.last = now;
     }
@@ -67,7 +67,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// Gathers the figures at the end of a run.
+    /// Collects the figures at the end of a run.
     pub(crate) fn new(
         progress: &Progress,
         files: u64,
@@ -93,7 +93,7 @@ impl Stats {
     }
 }
 
-/// Returns the most memory the process ever had resident, 0 if `/proc` is not there.
+/// Returns the peak resident memory of the process, or 0 if `/proc` is not mounted.
 pub(crate) fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

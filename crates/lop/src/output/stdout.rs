@@ -1,4 +1,4 @@
-//! Standard output, and what it means when it cannot be written.
+//! Writes to standard output, and decides what a failed write means.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,20 +12,24 @@ use crate::error::CommandError;
 use crate::output::formats::summary_document;
 use crate::settings::{Settings, Verbosity};
 
-/// Bytes gathered before a write: what a pipe takes at once.
+/// The size of the output buffer: what a pipe takes at once.
 const BUFFER: usize = 64 * 1024;
 
-/// Writes to standard output, which is buffered as a whole and not line by line.
+/// Runs `write` with a buffer in front of standard output.
 ///
-/// Returns whether everything was written; if not, the reader has closed the pipe, which is no
-/// failure: there is nobody left to write for.
+/// Returns whether everything was written. If not, the reader has closed the pipe, which is not an error, because
+/// nobody wants the rest.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written for another reason.
 pub(crate) fn print(
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<bool, CommandError> {
     let outcome = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| {
         let mut out = BufWriter::with_capacity(BUFFER, File::from(stdout));
         let written = write(&mut out).and_then(|()| io::Write::flush(&mut out));
-        // What is still in the buffer after an error is not tried again.
+        // Dropping the buffer would try to write its content again after an error.
         let (_file, _unwritten) = out.into_parts();
         written
     });
@@ -36,13 +40,13 @@ pub(crate) fn print(
     }
 }
 
-/// Prints the document of a summary that stands alone.
+/// Prints a summary as a JSON document of its own.
 pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandError> {
     print(|out| writeln!(out, "{}", summary_document(summary)))
 }
 
-/// What several threads print to. If it cannot be written, as nobody reads it any more, the work
-/// goes on: half a mirror is worth less than an unread list.
+/// An output that several threads share. If it cannot be written because nobody reads it any more, the work continues:
+/// an unread list is better than half a mirror.
 pub(crate) struct Lines<'o> {
     out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
 }
@@ -52,18 +56,18 @@ impl<'o> Lines<'o> {
         Lines { out: Mutex::new((out, Ok(()))) }
     }
 
-    /// Writes a line, or part of one, in one piece; returns whether anybody still reads.
+    /// Writes a line, or part of one, in one piece. Returns whether the output is still open.
     pub(crate) fn write(&self, bytes: &[u8]) -> bool {
         self.with(|out| out.write_all(bytes)).is_ok()
     }
 
-    /// Has all that was written seen.
+    /// Flushes everything that was written.
     pub(crate) fn flush(&self) {
         let _kept_for_end = self.with(|out| out.flush());
     }
 
-    /// Does something with the output, unless that failed before. The first failure is kept for [`Lines::end`];
-    /// what is returned has its kind.
+    /// Uses the output, unless an earlier use failed. The first failure is kept for [`Lines::end`]; this returns its
+    /// kind.
     fn with(
         &self,
         act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -75,7 +79,7 @@ impl<'o> Lines<'o> {
         out.1.as_ref().map_err(io::Error::kind).copied()
     }
 
-    /// Returns whether all could be written.
+    /// Returns the first failure, if there was one.
     pub(crate) fn end(self) -> io::Result<()> {
         self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }
@@ -92,8 +96,8 @@ impl Write for &Lines<'_> {
     }
 }
 
-/// Prints a summary to standard error, where the results have taken standard output: `text`, or
-/// with `--json` one document. A result in JSON has it already.
+/// Prints a summary to standard error when the results are on standard output: `text`, or with `--json` a document.
+/// JSON results already include the summary.
 pub(crate) fn print_summary_aside(
     format: Format,
     settings: &Settings,

@@ -1,12 +1,13 @@
-//! What is wrong with the arguments, error as every other error is: `lop: …`, then hints.
+//! Prints errors in the arguments like every other error: `lop: …`, then hints.
 //!
-//! The parser's own text has another form ("error: …", "tip: …") and paragraphs that a script's log has no use for.
+//! The argument parser formats them differently ("error: …", "tip: …") and in paragraphs, which are of no use in the
+//! log of a script.
 
 use crate::output::stream::Stream;
 
-/// Prints an error of the parser, given as its text, to standard error; returns the message.
+/// Prints an error of the parser, given as its text, to standard error. Returns the message.
 pub(crate) fn print(text: &str, stderr: Stream) -> String {
-    let error = UsageError::of(text);
+    let error = UsageError::parse(text);
     stderr.complain(error.message.as_bytes());
     error.hints.iter().for_each(|line| stderr.note(line.as_bytes()));
     error.message
@@ -19,11 +20,11 @@ struct UsageError {
 }
 
 impl UsageError {
-    fn of(text: &str) -> UsageError {
+    fn parse(text: &str) -> UsageError {
         let mut paragraphs = text.split("\n\n").map(|part| part.trim_matches('\n'));
         let message = paragraphs.next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message);
-        // What is missing, or possible, is indented below.
+        // The arguments in question are on indented lines below.
         let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let hints = paragraphs.flat_map(str::lines).map(|line| {
             let hint = line.trim_start().strip_prefix("tip: ");
@@ -55,11 +56,11 @@ mod tests {
         ];
         let message = "unexpected argument '--nothing' found".to_string();
         assert_eq!(
-            UsageError::of(text),
+            UsageError::parse(text),
             UsageError { message, hints: hints.map(String::from).to_vec() }
         );
         let text = "error: the following required arguments were not provided:\n  <SRC>\n  <DST>\n\nUsage: lop\n";
-        let error = UsageError::of(text);
+        let error = UsageError::parse(text);
         assert_eq!(
             error.message,
             "the following required arguments were not provided: <SRC> <DST>"

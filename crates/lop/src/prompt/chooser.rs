@@ -1,7 +1,7 @@
-//! Lets a person go through groups on a terminal and choose, with a line each, which files stay.
+//! Lets the user go through groups of equal files on the terminal and choose, with one line each, which files to keep.
 //!
-//! Nothing is done here: choices are collected, looked at once more as a whole, and handed back. The end of
-//! the input is no choice, and gives all of them up.
+//! The chooser changes no file: it collects the choices, shows them once more, and returns them. The end of the input
+//! discards all choices.
 
 mod answer;
 
@@ -35,17 +35,17 @@ const HELP: &str = "
 The first letter of a word will do.
 ";
 
-/// Files that are listed before the last question, unless all are asked for.
+/// How many files are listed before the last question, unless the user asks for all.
 const LISTED: usize = 10;
 
-/// What was chosen of a group: nothing, if it is to be left alone.
+/// The choice for a group; `None` leaves the group alone.
 type Choice = Option<Plan>;
 
-/// Lets a person choose; returns what is to be done.
+/// Lets the user choose, and returns the chosen plans.
 ///
 /// # Errors
 ///
-/// There is no terminal, or the person left.
+/// Fails if there is no terminal, or if the user quit.
 pub(crate) fn choose(
     plans: &[Plan],
     kind: Kind,
@@ -71,11 +71,11 @@ pub(crate) fn choose(
     Ok(choices.into_iter().flatten().collect())
 }
 
-/// Shows what was chosen and asks whether it is to be done.
+/// Lists the chosen actions and asks whether to carry them out.
 ///
 /// # Errors
 ///
-/// The answer was no.
+/// Fails if the answer was no.
 pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result<(), CommandError> {
     let files: Vec<&Member> = plans.iter().flat_map(|plan| &plan.others).collect();
     list(settings.stdout, &files[..files.len().min(LISTED)], kind)?;
@@ -101,8 +101,12 @@ pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result
     }
 }
 
-/// Asks for a file to save a plan to, and makes it; nothing if it is not to be saved. A file that is there is never
-/// taken.
+/// Asks for a file to save a plan to, and creates it; returns `None` if the user wants none. An existing file is never
+/// overwritten.
+///
+/// # Errors
+///
+/// Fails if the terminal cannot be read or written.
 pub(crate) fn ask_file() -> Result<Option<(PathBuf, File)>, CommandError> {
     let mut question = "Save the plan to which file? [Enter: not at all] ".to_string();
     loop {
@@ -126,7 +130,7 @@ fn left() -> CommandError {
     CommandError::new(Exit::Refused, "nothing was changed")
 }
 
-/// Shows a group with all of its files numbered.
+/// Prints a group with its files numbered.
 fn show(
     stream: Stream,
     plan: &Plan,
@@ -149,7 +153,7 @@ fn show(
         words.join(", ")
     });
     notes.extend(warned);
-    // Where the first name of each file is.
+    // The position of the first name of each file.
     let mut names = HashMap::new();
     for (at, (member, note)) in members.iter().zip(notes).enumerate() {
         let word = if at < kept { "keep" } else { kind.word() };
@@ -166,7 +170,7 @@ fn show(
     Ok(())
 }
 
-/// Asks which files stay until the answer is one.
+/// Asks which files to keep until the answer is valid.
 fn answer(plan: &Plan) -> Result<Answer, CommandError> {
     loop {
         let typed = ask("Keep which? [Enter: as shown, ?: help] ")?;
@@ -187,14 +191,14 @@ fn list(stream: Stream, files: &[&Member], kind: Kind) -> Result<(), CommandErro
     Ok(())
 }
 
-/// Asks; the end of the input is no answer, and ends it all.
+/// Asks a question; the end of the input counts as quitting.
 fn ask(question: &str) -> Result<String, CommandError> {
     let line = line(question)?.ok_or_else(left)?;
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Returns a line that is typed after a question; nothing at the end of the input. Ctrl-C ends the program, as
-/// nothing is under way.
+/// Returns the line that is typed after a question, or `None` at the end of the input. Ctrl-C ends the program at once,
+/// because nothing is being changed.
 fn line(question: &str) -> Result<Option<Vec<u8>>, CommandError> {
     write(question.as_bytes())?;
     let mut line = Vec::new();

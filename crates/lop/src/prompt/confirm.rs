@@ -1,4 +1,4 @@
-//! One policy for what cannot be taken back: on a terminal the user is asked, once, before much goes.
+//! The confirmation before a command removes much that cannot be restored: on a terminal it asks once.
 //!
 //! A script is never asked, so that it cannot hang.
 
@@ -9,25 +9,25 @@ use crate::monitor::interrupt;
 use crate::quantity::count;
 use crate::settings::Settings;
 
-/// More than this does not go without a question.
+/// More files or entries than this are not removed without a question.
 pub(crate) const MANY: u64 = 1000;
 
-/// As little as this goes without a question, whatever part of the whole it is.
+/// This few entries are removed without a question, however large a part of the whole they are.
 pub(crate) const FEW: u64 = 10;
 
-/// Paths that a question names.
+/// How many paths a question lists.
 const NAMED: usize = 5;
 
-/// Returns whether somebody is there who can be asked, and did not say `--yes`.
+/// Returns whether there is a user who can be asked and who did not give `--yes`.
 pub(crate) fn can_ask(yes: bool) -> bool {
     !yes && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// What somebody is asked about.
+/// A question to the user.
 pub(crate) struct Question<'q> {
-    /// What it is about, as a sentence that ends in a colon if paths follow.
+    /// What the question is about: a sentence, with a colon at the end if paths follow.
     pub(crate) about: String,
-    /// Some paths, of so many.
+    /// Some of the paths, out of `of`.
     pub(crate) paths: Vec<&'q [u8]>,
     pub(crate) of: u64,
     /// The question itself: "Remove them?"
@@ -35,11 +35,11 @@ pub(crate) struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// Asks, and returns whether the answer was yes. The end of the input is a no.
+    /// Asks, and returns whether the answer was yes. The end of the input counts as no.
     ///
     /// # Errors
     ///
-    /// The answer could not be read.
+    /// Fails if the answer could not be read.
     pub(crate) fn put(&self, settings: &Settings) -> Result<bool, CommandError> {
         let shown = &self.paths[..self.paths.len().min(NAMED)];
         settings.complain(self.about.as_bytes());
@@ -54,7 +54,7 @@ impl Question<'_> {
         let mut stderr = io::stderr().lock();
         let _unseen = write!(stderr, "{} [y/N] ", self.ask).and_then(|()| stderr.flush());
         let mut answer = String::new();
-        // Ctrl-C ends the program here, as nothing is under way.
+        // Ctrl-C ends the program here, because nothing is being changed.
         let read = interrupt::default_during(|| io::stdin().read_line(&mut answer));
         read.map_err(|e| CommandError::failed("cannot read the answer").because(e))?;
         Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))

@@ -54,12 +54,16 @@ impl From<catalog::Error> for CommandError {
     }
 }
 
-/// Opens the catalog for questions.
+/// Opens the catalog for reading.
+///
+/// # Errors
+///
+/// Fails if the catalog is missing, damaged, of another version, or cannot be read.
 pub(crate) fn open(settings: &Settings) -> Result<Catalog, CommandError> {
     Ok(Catalog::open(&settings.catalog()?)?)
 }
 
-/// Returns what to say while another process has the catalog.
+/// Returns the message while another process has locked the catalog.
 pub(crate) fn waiting(holder: Option<u32>) -> String {
     match holder {
         Some(process) => format!("waiting for process {process}, which is changing the catalog"),

@@ -10,9 +10,9 @@ use crate::questions::aliases::Distinct;
 use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
 
-/// Sizes of which files wait to be compared: whether another file of such a size is a copy is not known.
+/// The sizes of files that were not compared yet. Whether another file of such a size is a copy is unknown.
 pub(crate) struct PendingSizes {
-    /// By size, whether there is one; nothing is looked up if none waits at all.
+    /// For each size, whether such a file exists; `None` if the catalog has no file that was not compared.
     sizes: Option<HashMap<u64, bool>>,
 }
 
@@ -21,7 +21,7 @@ impl PendingSizes {
         Ok(PendingSizes { sizes: (catalog.doubts()?.pending > 0).then(HashMap::new) })
     }
 
-    /// Returns whether a file of this size that is there waits to be compared.
+    /// Returns whether a file of this size exists that was not compared yet.
     pub(crate) fn has(
         &mut self,
         size: u64,
@@ -39,31 +39,31 @@ impl PendingSizes {
     }
 }
 
-/// Who else has the content of a file.
+/// The other files with the content of a file.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Others {
-    /// Other inodes that have it: those that are there and unchanged.
+    /// The number of other inodes that exist, are unchanged and have the same content.
     pub(crate) duplicates: u64,
-    /// Why it is unknown whether there are any, if none is found.
+    /// Why it is unknown whether there are more, if none is found.
     pub(crate) doubt: Option<Knowledge>,
 }
 
-/// Who has each content.
+/// Counts the files of each content, and remembers the counts.
 #[derive(Default)]
 pub(crate) struct CopyCounts {
     pub(crate) inspector: Inspector,
     distinct: Distinct,
-    /// By content, the number of files that have it, and why it is unknown whether there are more.
+    /// For each content, the number of its files, and why it is unknown whether there are more.
     files: HashMap<i64, (u64, Option<Knowledge>)>,
 }
 
 impl CopyCounts {
-    /// Makes one that never takes files below `distinct` for views.
+    /// Prepares to count. Files below `distinct` are never aliases.
     pub(crate) fn new(distinct: Distinct) -> CopyCounts {
         CopyCounts { distinct, ..CopyCounts::default() }
     }
 
-    /// Returns who else has the content of a file.
+    /// Returns the other files with the content of a file.
     pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
         let Some(content) = file.content.filter(|_| file.copies > 1) else {
             return Ok(Others::default());
@@ -81,12 +81,12 @@ impl CopyCounts {
             let inodes: HashSet<_> = counted.map(|(e, _)| (e.volume, e.inode)).collect();
             let doubt = match (changed, are_views.contains(&true)) {
                 (true, _) => Some(Knowledge::CopiesChanged),
-                (false, true) => Some(Knowledge::CopiesAreViews),
+                (false, true) => Some(Knowledge::CopiesAreAliases),
                 (false, false) => None,
             };
             self.files.insert(content, (inodes.len() as u64, doubt));
         }
-        // The file itself is one of them, or a view of one of them.
+        // The file itself is one of them, or an alias of one of them.
         let (files, doubt) = self.files[&content];
         Ok(Others { duplicates: files.saturating_sub(1), doubt })
     }

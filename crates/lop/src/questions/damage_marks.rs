@@ -1,4 +1,4 @@
-//! Notes in the catalog what is found wrong with files, while the work that finds it goes on.
+//! Marks damaged and unreadable files in the catalog while the work that finds them continues.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,29 +10,33 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::settings::Settings;
 
-/// Works on another thread, and marks the files that it sends here, each within a moment. Returns what
-/// came of the work, and whether everything is marked.
+/// Runs `work` on another thread, and writes the marks that it sends to the catalog without delay. Returns the result
+/// of the work, and whether all marks were written.
 ///
-/// The database is used by the calling thread only: `SQLite`'s locks belong to a descriptor table, and
-/// threads at work have one of their own.
+/// Only the calling thread uses the database: `SQLite`'s locks belong to a descriptor table, and working threads have
+/// their own.
+///
+/// # Errors
+///
+/// Fails if there is no place for a catalog.
 pub(crate) fn with_marker<T: Send>(
     settings: &Settings,
     work: impl FnOnce(Sender<Mark>) -> T + Send,
 ) -> Result<(T, bool), CommandError> {
-    let mut book = Book { path: settings.catalog()?, marker: None, kept: Vec::new() };
+    let mut writer = MarkWriter { path: settings.catalog()?, marker: None, unwritten: Vec::new() };
     let (sender, marks) = channel();
     let done = std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
             runtime::own_descriptor_table();
             work(sender)
         });
-        book.note_all(&marks);
+        writer.write_all(&marks);
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    Ok((done, book.close(settings)))
+    Ok((done, writer.close(settings)))
 }
 
-/// Returns the state that a finding gives a file, or `None` if the state stays the same.
+/// Returns the new state of a file after a finding, or `None` if the state stays the same.
 pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileState> {
     let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
     let now = match finding {
@@ -44,42 +48,42 @@ pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileSta
     (now != before).then_some(now)
 }
 
-/// The marks to write, and the catalog that they go into.
-struct Book {
+/// Writes marks to the catalog.
+struct MarkWriter {
     path: PathBuf,
     marker: Option<Marker>,
-    /// What could not be noted yet.
-    kept: Vec<Mark>,
+    /// Marks that could not be written yet.
+    unwritten: Vec<Mark>,
 }
 
-impl Book {
-    /// Notes what comes until nobody sends any more.
-    fn note_all(&mut self, marks: &Receiver<Mark>) {
+impl MarkWriter {
+    /// Writes marks until all senders are gone.
+    fn write_all(&mut self, marks: &Receiver<Mark>) {
         while let Ok(mark) = marks.recv() {
-            self.kept.push(mark);
-            self.kept.extend(marks.try_iter());
-            // If it fails now it is tried with what comes next, and at the end.
-            let _later = self.note();
+            self.unwritten.push(mark);
+            self.unwritten.extend(marks.try_iter());
+            // If this fails, the marks are written with the next ones, or at the end.
+            let _later = self.write();
         }
     }
 
-    fn note(&mut self) -> Result<(), Error> {
-        if self.kept.is_empty() {
+    fn write(&mut self) -> Result<(), Error> {
+        if self.unwritten.is_empty() {
             return Ok(());
         }
         let marker = match self.marker.take() {
             Some(marker) => marker,
             None => Marker::open(&self.path)?,
         };
-        marker.mark(&self.kept)?;
+        marker.mark(&self.unwritten)?;
         self.marker = Some(marker);
-        self.kept.clear();
+        self.unwritten.clear();
         Ok(())
     }
 
-    /// Tries once more what could not be noted; says so if it still cannot be.
+    /// Tries once more to write the remaining marks, and reports a failure.
     fn close(mut self, settings: &Settings) -> bool {
-        match self.note() {
+        match self.write() {
             Ok(()) => true,
             Err(error) => {
                 let text = "the catalog does not learn what was found, so other commands do not know of it";

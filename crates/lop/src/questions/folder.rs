@@ -1,4 +1,4 @@
-//! A directory as it is now, and where the catalog knows copies of the files in it.
+//! The files of a directory as they are now, and where the catalog knows copies of them.
 
 mod copy_finder;
 
@@ -28,38 +28,38 @@ use crate::settings::{Resources, Settings};
 
 /// The files of a directory and their copies.
 pub(crate) struct Folder {
-    /// What is there now.
+    /// The files that exist now.
     pub(crate) tree: Tree,
-    /// Number of files in quarantine there.
+    /// The number of files in quarantine below the directory.
     pub(crate) quarantined: u64,
-    /// One per file of the tree.
+    /// The copies of each file of the tree.
     pub(crate) files: Vec<Copies>,
     distinct: Distinct,
 }
 
-/// Where a file's content is besides under its own name. Only files that are there, unchanged
-/// since their scan, count.
+/// Where the content of a file exists, apart from the file itself. Only files count that exist and are unchanged since
+/// their scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
-    /// What is known of the file and its copies.
+    /// What is known about the file and its copies.
     pub(crate) knowledge: Knowledge,
-    /// Other inodes with the same content.
+    /// The number of other inodes with the same content.
     pub(crate) duplicates: u64,
-    /// Whether the content, as a copy or as a hard link, is outside of the directory.
+    /// Whether a copy or a hard link is outside the directory.
     pub(crate) outside: bool,
-    /// Whether all copies outside are in the trash or other system folders, and so do not count.
+    /// Whether all copies outside are in the trash or other system folders, so that they do not count.
     pub(crate) in_system_dir: bool,
-    /// Whether there was a copy on a disk that is not mounted.
+    /// Whether a copy is on a disk that is not mounted.
     pub(crate) offline: bool,
     /// Why it is unknown whether there is a copy outside, if none is found.
     doubt: Option<Knowledge>,
     pub(crate) digest: Option<Digest>,
-    /// Number of the content in the catalog, if the file was compared and has itself no name outside.
+    /// The number of the content in the catalog, if the file was compared and has no name outside itself.
     content: Option<i64>,
 }
 
 impl Copies {
-    /// Returns whether it is known where else the content is.
+    /// Returns whether everything about the copies is known.
     pub(crate) fn known(&self) -> bool {
         self.knowledge.is_known()
     }
@@ -77,7 +77,11 @@ impl Copies {
 }
 
 impl Folder {
-    /// Walks `dir` and asks the catalog about each file.
+    /// Walks `dir` and looks up each file in the catalog.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be walked or the catalog cannot be read, or on an interrupt.
     pub(crate) fn load(
         dir: &Path,
         system_dirs: SystemDirs,
@@ -91,8 +95,12 @@ impl Folder {
         Ok(Folder { tree, quarantined, files, distinct })
     }
 
-    /// Reads each file that the catalog says has a copy, together with one of its copies, and updates `files` with the
-    /// result.
+    /// Reads each file that has a copy according to the catalog, together with one of its copies, and updates `files`
+    /// with the result.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, or on an interrupt.
     pub(crate) fn verify(
         &mut self,
         counting: Counting,
@@ -127,7 +135,7 @@ impl Folder {
             };
             copies.outside = false;
             if counting == Counting::Anywhere {
-                // Those inside were tried as well.
+                // The copies inside were compared as well.
                 copies.duplicates = 0;
             }
         }
@@ -135,14 +143,14 @@ impl Folder {
         Ok((verified, tally))
     }
 
-    /// Returns the sizes together of the files for which `wanted` says so.
+    /// Returns the total size of the files that are `wanted`.
     pub(crate) fn bytes(&self, wanted: impl Fn(&Copies) -> bool) -> u64 {
         let files = self.tree.files().iter().zip(&self.files);
         let sizes = files.filter(|(_, copies)| wanted(copies)).map(|(file, _)| file.size);
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// Returns the files for which `wanted` says so, sorted by path.
+    /// Returns the files that are `wanted`, sorted by path.
     pub(crate) fn files(&self, wanted: impl Fn(&Copies) -> bool) -> Vec<(Vec<u8>, FileId)> {
         let mut files: Vec<_> = (0u32..)
             .zip(&self.files)
@@ -154,16 +162,20 @@ impl Folder {
     }
 }
 
-/// What is done with folders that belong to systems.
+/// How a walk treats the folders of systems, such as trash and snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SystemDirs {
-    /// They are entered: what is in them goes with the directory.
+    /// Enters them, because they are lost with the directory.
     Entered,
-    /// They are left out, as by a scan: nobody should count on a copy there.
+    /// Leaves them out like a scan, because nobody should rely on a copy there.
     LeftOut,
 }
 
-/// Walks a directory as it is now.
+/// Walks a directory.
+///
+/// # Errors
+///
+/// Fails if this is not a directory, or on an interrupt.
 pub(crate) fn walk_dir(
     dir: &Path,
     system_dirs: SystemDirs,

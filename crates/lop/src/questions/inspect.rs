@@ -1,4 +1,4 @@
-//! Looks at remembered files where they were, following no link ([`Reach`]).
+//! Examines remembered files where they were. It follows no links, so that a link that replaced a directory is noticed.
 
 use std::cell::OnceCell;
 use std::io;
@@ -11,7 +11,7 @@ use walk::{Reach, split};
 use crate::questions::aliases::{Distinct, may_show_others};
 use crate::questions::knowledge::state_of;
 
-/// Looks at paths, keeping the directory used last open.
+/// Examines files, and keeps the last directory open.
 pub(crate) struct Inspector {
     reach: Reach,
     sights: OnceCell<Sights>,
@@ -24,24 +24,24 @@ impl Default for Inspector {
 }
 
 impl Inspector {
-    /// Returns the metadata of what is at an absolute path.
+    /// Returns the metadata of the file at an absolute path.
     pub(crate) fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
         self.reach.stat(path)
     }
 
-    /// Returns the identity of the directory that holds an absolute path.
+    /// Returns the identity of the directory that contains an absolute path.
     pub(crate) fn dir_key(&mut self, path: &[u8]) -> io::Result<FileKey> {
         Ok(self.reach.dir(split(path).0)?.stat()?.key())
     }
 
-    /// Returns the metadata that a view of the file at an absolute path is recognised by.
+    /// Returns the metadata by which an alias of the file at an absolute path is recognised.
     pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
         let volume = self.reach.dir(split(path).0)?.volume()?;
         let stat = self.stat(path)?;
         Ok(self.sights.get_or_init(Sights::read).of_stat(&stat, &volume))
     }
 
-    /// Returns what has become of a remembered file.
+    /// Returns the current state of a remembered file.
     pub(crate) fn state(&mut self, entry: &Entry) -> State {
         let state = match self.stat(&entry.path) {
             Ok(now) if entry.is(&now) => return state_of(entry.state),
@@ -52,8 +52,8 @@ impl Inspector {
         if self.is_offline(entry) { State::Offline } else { state }
     }
 
-    /// Returns for each of some unchanged files of one content whether it may be a second path to another one that counts.
-    /// Files below `distinct` are not.
+    /// Returns for each of some unchanged files with equal content whether it may be an alias of another file that
+    /// counts. Files below `distinct` are no aliases.
     pub(crate) fn views_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
         if !entries.iter().any(|entry| may_show_others(entry.disk)) {
             return vec![false; entries.len()];
@@ -65,12 +65,12 @@ impl Inspector {
         views_among(&candidates.collect::<Vec<_>>())
     }
 
-    /// Returns whether another file system is where a remembered file was.
+    /// Returns whether the directory of a remembered file is now on another file system.
     fn is_offline(&mut self, entry: &Entry) -> bool {
         entry.disk.is_some_and(|disk| self.is_offline_at(&disk, split(&entry.path).0))
     }
 
-    /// Returns whether another file system is where one had a directory, given by its absolute path.
+    /// Returns whether another file system is mounted where `disk` had a directory, given by its absolute path.
     pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
         loop {
             match self.reach.dir(dir).and_then(|dir| dir.volume()) {

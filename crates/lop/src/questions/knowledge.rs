@@ -1,4 +1,7 @@
-//! Files of which nobody knows the answer to a question: counted, named, and told from those whose answer is no.
+//! What is known about files, and the count of files without an answer.
+//!
+//! "Unknown" is never the same as "no": a file that the catalog does not know may well have a copy. A command therefore
+//! counts such files apart, names the reasons, and ends with its own exit code.
 
 use catalog::{Doubts, FileState, Record};
 use dupes::State;
@@ -7,50 +10,50 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::quantity::count;
 
-/// What the catalog knows of a file that is there.
+/// What the catalog knows about an existing file and its copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Knowledge {
-    /// It is not in the catalog.
+    /// The file is not in the catalog.
     #[default]
-    Missing,
-    /// It is in the catalog; all that there is to know is known of [`State::Same`] only.
+    NotInCatalog,
+    /// The file is in the catalog and has this state. Everything is known only with [`State::Same`].
     Is(State),
-    /// It is known as it is, but what its only copies are now is not.
+    /// The file is known, but its only copies have changed.
     CopiesChanged,
-    /// It is known as it is, but its only copies may be the same file under other paths.
-    CopiesAreViews,
-    /// It is known as it is, and to have no copy: those that it had are damaged or unreadable.
+    /// The file is known, but its only copies may be aliases of the file itself.
+    CopiesAreAliases,
+    /// The file is known to have no copy: the copies that it had are damaged or unreadable.
     CopiesBad,
 }
 
 impl Knowledge {
-    /// Returns what a record says of the file itself.
+    /// Returns what a record says about the file itself.
     pub(crate) fn of(record: &Record) -> Knowledge {
         match record {
-            Record::Missing => Knowledge::Missing,
+            Record::Missing => Knowledge::NotInCatalog,
             Record::Changed => Knowledge::Is(State::Changed),
             Record::Known(known) => Knowledge::Is(state_of(known.state)),
         }
     }
 
-    /// Returns whether all is known.
+    /// Returns whether everything is known.
     pub(crate) fn is_known(self) -> bool {
         matches!(self, Knowledge::Is(State::Same) | Knowledge::CopiesBad)
     }
 
-    /// Returns in a few words what is not as it was; nothing if all is.
+    /// Returns a short remark about the file, or `None` if there is nothing to remark.
     pub(crate) fn mark(self) -> Option<&'static str> {
         match self {
-            Knowledge::Missing => Some("not in the catalog"),
+            Knowledge::NotInCatalog => Some("not in the catalog"),
             Knowledge::Is(state) => mark(state),
             Knowledge::CopiesChanged => Some("its copies changed since the scan"),
-            Knowledge::CopiesAreViews => Some(SAME_FILE),
+            Knowledge::CopiesAreAliases => Some(SAME_FILE),
             Knowledge::CopiesBad => Some("its copies elsewhere are damaged or unreadable"),
         }
     }
 }
 
-/// Returns a state in a word or two; nothing for a file that is as it was.
+/// Returns a short remark about a state, or `None` for an unchanged file.
 pub(crate) fn mark(state: State) -> Option<&'static str> {
     match state {
         State::Same => None,
@@ -65,7 +68,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
     }
 }
 
-/// Returns the state of a file that is what it was by its metadata.
+/// Returns the state of a file whose metadata is unchanged.
 pub(crate) fn state_of(known: FileState) -> State {
     match known {
         FileState::Known => State::Same,
@@ -75,46 +78,46 @@ pub(crate) fn state_of(known: FileState) -> State {
     }
 }
 
-/// The mark of a file whose only copies may be the file itself.
+/// The remark about a file whose only copies may be aliases.
 const SAME_FILE: &str = "its copy elsewhere may be the same file under another path";
 
-/// How many files have no answer, and why.
+/// The number of files without an answer, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct UnknownFiles {
-    /// All of them.
+    /// All files without an answer.
     #[serde(rename = "unknown")]
     pub(crate) all: u64,
-    /// Of these, those that changed since the scan, are gone or cannot be looked at.
+    /// Of these, files that changed since the scan, are gone or cannot be examined.
     pub(crate) stale_files: u64,
-    /// Of these, those that were not compared yet.
+    /// Of these, files that were not compared yet.
     pub(crate) pending: u64,
-    /// Of these, those that were found damaged or unreadable.
+    /// Of these, files that were found damaged or unreadable.
     pub(crate) damaged: u64,
-    /// Of these, those that may be second paths to a file that counts.
+    /// Of these, files that may be aliases of a file that counts.
     #[serde(skip_serializing_if = "is_zero")]
     views: u64,
-    /// Of these, those in quarantine.
+    /// Of these, files in quarantine.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) quarantined: u64,
-    /// Besides these, those on a disk that is not mounted.
+    /// In addition, files on a disk that is not mounted.
     #[serde(skip_serializing_if = "is_zero")]
     offline: u64,
-    /// Of the stale ones, those that are gone.
+    /// Of the stale files, those that are gone.
     #[serde(skip)]
     gone: u64,
-    /// Those whose copies changed.
+    /// Of all, files whose copies changed.
     #[serde(skip)]
     copies_changed: u64,
 }
 
-/// As `serde` asks it.
+/// The signature is that of `skip_serializing_if`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
 impl UnknownFiles {
-    /// Counts files of which this is known.
+    /// Counts files.
     pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> UnknownFiles {
         let mut unknown = UnknownFiles::default();
         for knowledge in files {
@@ -123,7 +126,7 @@ impl UnknownFiles {
         unknown
     }
 
-    /// Adds files in quarantine: nothing is known of their content.
+    /// Adds files in quarantine, whose content is unknown.
     pub(crate) fn with_quarantined(self, files: u64) -> UnknownFiles {
         UnknownFiles { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }
@@ -131,14 +134,14 @@ impl UnknownFiles {
     fn add(&mut self, knowledge: Knowledge) {
         let counter = match knowledge {
             Knowledge::Is(State::Same) | Knowledge::CopiesBad => return,
-            // What is not mounted is known not to be there, and no copy.
+            // A file on a disk that is not mounted is known to be no copy here.
             Knowledge::Is(State::Offline) => {
                 self.offline += 1;
                 return;
             }
-            Knowledge::Missing => None,
+            Knowledge::NotInCatalog => None,
             Knowledge::CopiesChanged => Some(&mut self.copies_changed),
-            Knowledge::Is(State::View) | Knowledge::CopiesAreViews => Some(&mut self.views),
+            Knowledge::Is(State::View) | Knowledge::CopiesAreAliases => Some(&mut self.views),
             Knowledge::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
             Knowledge::Is(State::Gone) => {
                 self.gone += 1;
@@ -153,12 +156,12 @@ impl UnknownFiles {
         self.all += 1;
     }
 
-    /// Returns files that were in groups together with all those of a catalog of which nothing is known.
+    /// Counts the members of groups, together with all files of a catalog that are in doubt.
     pub(crate) fn of_catalog(
         members: impl Iterator<Item = State>,
         doubts: &Doubts,
     ) -> UnknownFiles {
-        // Those that are in doubt are counted wherever they are.
+        // Files in doubt are counted for the whole catalog below.
         let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
         let members = members.filter(|state| !is_doubt(*state));
         let mut unknown = UnknownFiles::of(members.map(Knowledge::Is));
@@ -168,18 +171,18 @@ impl UnknownFiles {
         unknown
     }
 
-    /// Returns those that are not in the catalog.
+    /// Returns the number of files that are not in the catalog.
     fn missing(&self) -> u64 {
         let of_files = self.stale_files + self.pending + self.damaged + self.copies_changed;
         self.all - of_files - self.views - self.quarantined
     }
 
-    /// Returns a line for each reason that there is, with what to do about it.
+    /// Returns a line for each reason, with what to do about it.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines_of(["file", "files"])
     }
 
-    /// Returns the same where those that are not in the catalog are called otherwise, one and several.
+    /// Returns the same lines, with other nouns for what is not in the catalog, singular and plural.
     pub(crate) fn lines_of(&self, missing: [&str; 2]) -> Vec<String> {
         let again = "run 'lop scan' again";
         let files = ["file", "files"];
@@ -226,12 +229,12 @@ impl UnknownFiles {
         .collect()
     }
 
-    /// Returns the same as further lines of a summary.
+    /// Returns the lines as a continuation of a summary.
     pub(crate) fn text(&self) -> String {
         indented(&self.lines())
     }
 
-    /// Returns how a question about `files` files ends whose answer is otherwise `answer`.
+    /// Returns the exit code for a question about `files` files whose answer is otherwise `answer`.
     pub(crate) fn exit(&self, files: u64, answer: Exit) -> Exit {
         if self.all == 0 || answer != Exit::Done {
             answer
@@ -243,7 +246,7 @@ impl UnknownFiles {
     }
 }
 
-/// Returns lines to come behind the first one of a summary.
+/// Returns lines as a continuation of the first line of a summary.
 pub(crate) fn indented(lines: &[String]) -> String {
     lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
 }
@@ -258,8 +261,8 @@ mod tests {
     #[test]
     fn each_reason_has_a_line() {
         let files = [
-            Knowledge::Missing,
-            Knowledge::Missing,
+            Knowledge::NotInCatalog,
+            Knowledge::NotInCatalog,
             Knowledge::Is(State::Same),
             Knowledge::Is(State::Changed),
             Knowledge::Is(State::Damaged),
@@ -288,10 +291,10 @@ mod tests {
         let none = UnknownFiles::default();
         assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
         let some =
-            UnknownFiles::of([Knowledge::Missing, Knowledge::Is(State::Changed)].into_iter());
+            UnknownFiles::of([Knowledge::NotInCatalog, Knowledge::Is(State::Changed)].into_iter());
         assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
         assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
-        let missing = UnknownFiles::of([Knowledge::Missing; 2].into_iter());
+        let missing = UnknownFiles::of([Knowledge::NotInCatalog; 2].into_iter());
         assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
     }
 }

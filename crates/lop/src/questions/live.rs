@@ -1,4 +1,4 @@
-//! The catalog as the commands use it: opened, loaded, and held against the files as they are now.
+//! Remembered files, checked against the files as they are now.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,34 +16,38 @@ use crate::questions::aliases::Distinct;
 use crate::questions::knowledge::state_of;
 use crate::settings::{Resources, Settings};
 
-/// Remembered files and their state now.
+/// Remembered files with their current states.
 pub(crate) struct Live {
     pub(crate) loaded: Loaded,
     states: Vec<State>,
 }
 
-/// What is left of the groups of a catalog.
+/// The groups of a catalog that still exist.
 #[derive(Default)]
 pub(crate) struct Groups {
-    /// Those that still hold: two members or more are what they were.
+    /// Groups with at least two unchanged files.
     pub(crate) live: Vec<LiveGroup>,
-    /// Members of the others that are not what they were.
+    /// Changed members of the other groups.
     pub(crate) lost: Vec<(FileId, State)>,
 }
 
-/// A group that still holds.
+/// A group with at least two unchanged files.
 pub(crate) struct LiveGroup {
     pub(crate) size: u64,
     pub(crate) digest: Option<Digest>,
     pub(crate) reclaimable: u64,
-    /// One name of each inode, sorted by path.
+    /// One name of each unchanged inode, sorted by path.
     pub(crate) files: Vec<FileId>,
-    /// Members that are not what they were, sorted by path.
+    /// Members that have changed, sorted by path.
     pub(crate) stale: Vec<(FileId, State)>,
 }
 
 impl Live {
-    /// Looks at each of some remembered files.
+    /// Examines each of some remembered files.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an interrupt.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
         let all = files(&loaded.tree);
         let mut states = work_on(&loaded, settings, |work| dupes::states(work, &all))?;
@@ -55,17 +59,17 @@ impl Live {
         Ok(Live { loaded, states })
     }
 
-    /// Returns what has become of each file.
+    /// Returns the current state of each file.
     pub(crate) fn states(&self) -> &[State] {
         &self.states
     }
 
-    /// Returns what has become of a file.
+    /// Returns the current state of a file.
     pub(crate) fn state(&self, file: FileId) -> State {
         self.states[file.0 as usize]
     }
 
-    /// Marks files that may be second paths to a file that counts. Files below `distinct` are not marked.
+    /// Marks files that may be aliases of a file that counts. Files below `distinct` are not marked.
     pub(crate) fn mark_aliases(&mut self, distinct: &Distinct) {
         let tree = &self.loaded.tree;
         if !may_have_views(tree) {
@@ -87,12 +91,16 @@ impl Live {
         }
     }
 
-    /// Returns the files that are in this state.
+    /// Returns the files with this state.
     pub(crate) fn in_state(&self, state: State) -> Vec<FileId> {
         files(&self.loaded.tree).into_iter().filter(|&f| self.state(f) == state).collect()
     }
 
     /// Returns the groups, in no particular order.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an interrupt.
     pub(crate) fn groups(&self, settings: &Settings) -> Result<Groups, CommandError> {
         let (facts, loaded) = (&self.loaded.facts, &self.loaded);
         let before = |file: FileId| loaded.doubt(file).and_then(|doubt| doubt.content);
@@ -114,7 +122,7 @@ impl Live {
         Ok(groups)
     }
 
-    /// Finds out what those groups would free of which the catalog remembers more files than are left.
+    /// Computes what those groups would free that have lost files since the scan.
     fn measure(&self, groups: &mut [LiveGroup], settings: &Settings) -> Result<(), CommandError> {
         let mut fewer: Vec<&mut LiveGroup> =
             groups.iter_mut().filter(|group| !group.stale.is_empty()).collect();
@@ -148,7 +156,7 @@ impl Live {
     }
 }
 
-/// Works on remembered files, with progress and until interrupted.
+/// Runs work on remembered files, with a progress line, until it is done or interrupted.
 pub(crate) fn work_on<T>(
     loaded: &Loaded,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Where a path is: inside a directory that is asked about, outside of it, or in a place that does not count.
+//! Where a path is: inside the directory in question, outside of it, or in a place that does not count.
 
 use std::collections::HashSet;
 
@@ -10,35 +10,35 @@ use crate::paths::is_below;
 use crate::questions::aliases::{Distinct, TreeAliases};
 use crate::questions::inspect::Inspector;
 
-/// Where a remembered file is.
+/// The location of a remembered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Location {
     /// Where a copy counts.
     Outside,
-    /// Among the files that are asked about.
+    /// In the directory in question.
     Inside,
-    /// Outside, but perhaps a second path to a file inside.
+    /// Outside, but perhaps an alias of a file inside.
     Alias,
-    /// In neither.
+    /// Where a copy does not count.
     Elsewhere,
 }
 
-/// The bounds of a directory: tells whether a path is inside, by its name or because it is a second path to the inside.
+/// The bounds of a directory. A path is inside by its name, or because it leads to one of the directories inside.
 pub(super) struct Bounds<'a> {
     tree: &'a Tree,
-    /// The directories of the tree, so that second paths to them count as inside.
+    /// The directories of the tree, so that other paths to them count as inside.
     dirs: HashSet<FileKey>,
     aliases: TreeAliases<'a>,
 }
 
 impl<'a> Bounds<'a> {
-    /// Returns the bounds of a tree; `distinct` has directories that are no second path to it.
+    /// Returns the bounds of a tree; the files below `distinct` are no aliases of its files.
     pub(super) fn new(tree: &'a Tree, distinct: &'a Distinct) -> Bounds<'a> {
         Bounds { tree, dirs: dirs_of(tree), aliases: TreeAliases::new(tree, distinct) }
     }
 
-    /// Returns where an existing file is. `disk` is the file system that the catalog has for it, if any. Files in the
-    /// trash or in a snapshot are elsewhere: they do not count as copies.
+    /// Returns the location of an existing file. `disk` is the file system that the catalog has for it, if any. Files
+    /// in the trash or in a snapshot are elsewhere, because they do not count as copies.
     pub(super) fn place(
         &self,
         path: &[u8],

@@ -1,5 +1,5 @@
-//! Counts files in quarantine below a directory. A walk passes them over, but they are lost with the directory, and a run
-//! may need them to be undone.
+//! Counts the files in quarantine below a directory. A walk skips them, but they are lost with the directory, and
+//! undoing a run may need them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -14,8 +14,12 @@ use crate::error::CommandError;
 use crate::monitor::Monitor;
 use crate::settings::{Resources, Settings};
 
-/// Returns the number of files in the quarantine stores that a walk passed over. Adds what it could not examine to the
-/// problems of the tree.
+/// Returns the number of files in the quarantines that a walk skipped. Adds what it could not examine to the problems
+/// of the tree.
+///
+/// # Errors
+///
+/// Fails on an interrupt.
 pub(crate) fn count_quarantined(tree: &mut Tree, settings: &Settings) -> Result<u64, CommandError> {
     let path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
     let stores: Vec<PathBuf> = tree.stores.iter().map(path).collect();
@@ -32,6 +36,6 @@ pub(crate) fn count_quarantined(tree: &mut Tree, settings: &Settings) -> Result<
     tree.problems.append(&mut found.problems);
     let is_file = |name: &[u8]| name != action::MANIFEST.to_bytes();
     let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));
-    // Where no directory could be made, a store is a single file.
+    // Where no directory could be created, a quarantine is a single file.
     Ok(within.count() as u64 + found.skipped.quarantine)
 }

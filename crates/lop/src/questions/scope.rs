@@ -1,4 +1,4 @@
-//! The PATHs that limit a question or an action, resolved and looked up in the catalog.
+//! The scope of a question or an action: the PATHs that the user gave, resolved and looked up in the catalog.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use crate::exit::Exit;
 use crate::paths::{is_at_or_below, resolve_all};
 use crate::settings::Settings;
 
-/// The absolute paths that an answer covers; an empty list covers the whole catalog.
+/// The absolute paths that limit an answer; without any, the answer covers the whole catalog.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     paths: Vec<Vec<u8>>,
-    /// Whether the catalog knows nothing of some of them.
+    /// Whether the catalog knows nothing below some of the paths.
     is_partial: bool,
 }
 
 impl Scope {
-    /// Resolves paths as they were typed, and complains of each that the catalog knows nothing of.
+    /// Resolves the typed paths, and reports each that the catalog knows nothing about.
     ///
     /// # Errors
     ///
-    /// The catalog knows nothing of any of them.
+    /// Fails if a path does not exist, or if the catalog knows nothing about any of the paths.
     pub(crate) fn new(
         typed: &[PathBuf],
         catalog: &Catalog,
@@ -32,7 +32,7 @@ impl Scope {
         let roots = catalog.roots()?;
         let mut unknown = Vec::new();
         for (path, typed) in paths.iter().zip(typed) {
-            // A scanned directory may have no file.
+            // A scanned directory may contain no files.
             if !roots.contains(path) && !catalog.remembers(path)? {
                 unknown.push(typed);
             }
@@ -48,12 +48,12 @@ impl Scope {
         Ok(Scope { paths, is_partial: !unknown.is_empty() })
     }
 
-    /// Returns whether a path is one of them, or below one.
+    /// Returns whether a path is in the scope.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.paths.is_empty() || self.paths.iter().any(|dir| is_at_or_below(dir, path))
     }
 
-    /// Returns the exit code of a run that ended with `exit` for the paths that the catalog knows.
+    /// Returns the exit code of a run that ended with `exit` for the known paths.
     pub(crate) fn exit(&self, exit: Exit, settings: &Settings) -> Exit {
         if !self.is_partial || exit != Exit::Done {
             return exit;
@@ -63,7 +63,7 @@ impl Scope {
     }
 }
 
-/// Returns the error for a path that the catalog knows nothing of.
+/// Returns the error for a path that the catalog knows nothing about.
 pub(crate) fn nothing_remembered(path: &Path) -> CommandError {
     CommandError::new(Exit::Catalog, format!("{}: nothing is remembered there", path.display()))
         .hint(format!("scan it first: lop scan {}", path.display()))

@@ -1,7 +1,7 @@
-//! Compares files with their remembered copies now, for answers after which somebody may delete the files.
+//! Compares files with their remembered copies now, for answers after which users may delete the files.
 //!
-//! The caller names the contents to check, the directories that hold the files, and those that hold the copies. Damaged
-//! and unreadable files are marked in the catalog as soon as they are found, and named on standard error.
+//! The caller names the contents to check, and tells which files are inside and which are outside. Damaged and
+//! unreadable files are marked in the catalog as soon as they are found, and reported on standard error.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,25 +30,29 @@ use crate::settings::{Resources, Settings};
 /// Which files count as copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
-    /// Those outside.
+    /// Only those outside the directory.
     Outside,
-    /// Those inside as well.
+    /// Those inside it as well.
     Anywhere,
 }
 
-/// What reading files and their copies has aliases.
+/// The result of reading files and their copies.
 pub(crate) struct Verified {
     verdicts: HashMap<FileKey, Verdict>,
-    /// By number of a content, how many of its files were found damaged or unreadable.
+    /// For each content, by its number, how many of its files were found damaged or unreadable.
     bad: HashMap<i64, u64>,
     bad_copies: u64,
-    /// Whether the catalog knows all of that.
+    /// Whether the catalog has all of these marks.
     marked: bool,
 }
 
 impl Verified {
-    /// Reads the inside files with one of these contents and their copies; `place` tells where a file is from its
-    /// absolute path. An inside file with another name outside is not read, and has no verdict.
+    /// Reads the files inside that have one of these contents, and their copies. `place` returns the location of an
+    /// absolute path. A file inside that has another name outside is not read, and gets no verdict.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, or on an interrupt.
     pub(crate) fn read(
         catalog: &Catalog,
         contents: &HashSet<i64>,
@@ -62,7 +66,7 @@ impl Verified {
             live.mark_aliases(distinct);
         }
         let claims = claims(&live, counting, place);
-        // Of these the last copy changed a moment ago.
+        // The last copy of these has changed since the first check.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| !claim.copies.is_empty());
         let progress = Arc::new(Progress::default());
@@ -103,22 +107,22 @@ impl Verified {
         })
     }
 
-    /// Returns the verdict of an inside file. One that is no longer what is remembered was not read.
+    /// Returns the verdict on a file inside. A file without one has changed and was not read.
     pub(crate) fn verdict(&self, file: FileKey) -> Verdict {
         self.verdicts.get(&file).copied().unwrap_or(Verdict::Changed)
     }
 
-    /// Returns how many files with a content were found damaged or unreadable, by the content's number.
+    /// Returns how many files with a content were found damaged or unreadable.
     pub(crate) fn bad_with(&self, content: i64) -> u64 {
         self.bad.get(&content).copied().unwrap_or(0)
     }
 
-    /// Returns how a question ends whose answer is otherwise `answer`.
+    /// Returns the exit code of a question whose answer is otherwise `answer`.
     pub(crate) fn exit(&self, answer: Exit) -> Exit {
         if answer == Exit::Done && !self.marked { Exit::Partial } else { answer }
     }
 
-    /// Counts what was read, given the sizes of the files that have a copy.
+    /// Sums up the comparison, given the sizes of the files that have a copy.
     pub(crate) fn tally(&self, sizes: impl Iterator<Item = u64>) -> Tally {
         let none = Tally { verified: 0, verified_bytes: 0, bad_copies: self.bad_copies };
         sizes.fold(none, |tally, size| Tally {
@@ -142,19 +146,19 @@ impl From<Verdict> for Knowledge {
     }
 }
 
-/// What was read, in a summary.
+/// The comparison in figures, as part of a summary.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Tally {
-    /// Files that were compared with a copy and equal it.
+    /// Files that were compared with a copy and are equal to it.
     verified: u64,
-    /// Bytes in them.
+    /// The total size of these files.
     verified_bytes: u64,
     /// Copies that were found damaged or unreadable.
     bad_copies: u64,
 }
 
 impl Tally {
-    /// Returns the same as further lines of a summary.
+    /// Returns the figures as a continuation of a summary.
     pub(crate) fn text(&self) -> String {
         let files = counted(self.verified, "file", "files");
         let mut text = format!("\n  {files} ({}) compared with a copy", size(self.verified_bytes));
@@ -171,7 +175,7 @@ impl Tally {
     }
 }
 
-/// Returns for each content which inodes to read, and which are their copies, sorted by path.
+/// Returns for each content the inodes to read and their copies, sorted by path.
 fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Location) -> Vec<Claim> {
     let loaded = &live.loaded;
     let mut names: Vec<(ContentId, FileKey, Location, FileId)> = Vec::new();
@@ -186,7 +190,7 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Locat
     for equal in names.chunk_by(|a, b| a.0 == b.0) {
         let mut claim = Claim::default();
         for names in equal.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            // A file with a name outside stays when the directory goes.
+            // A file that has a name outside survives when the directory is deleted.
             match names[0] {
                 (.., Location::Outside, file) => claim.copies.push(file),
                 (.., Location::Inside, file) => claim.files.push(file),
@@ -204,7 +208,7 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Locat
     claims
 }
 
-/// Returns claims for files that are copies of each other too.
+/// Returns claims for files that count as copies of each other too.
 fn among_themselves(Claim { mut files, copies }: Claim) -> [Claim; 2] {
     let first = vec![files.remove(0)];
     let others = |files: &[FileId]| [files, &copies].concat();

@@ -1,4 +1,4 @@
-//! `--include` and `--exclude`: patterns as they are typed, and what is said of those that match nothing.
+//! The patterns of `--include` and `--exclude`, and the report of those that matched nothing.
 
 use walk::{FilterError, Globs, Top, Twofold, Use};
 
@@ -15,7 +15,7 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// Reads patterns. A shell expands no `~` behind an equals sign or in quotes, so that is done here.
+    /// Parses patterns. A shell does not expand `~` after an equals sign or in quotes, so this does.
     pub(crate) fn new(
         include: &[String],
         exclude: &[String],
@@ -29,7 +29,7 @@ impl Patterns {
         Ok(Patterns { include: globs(include)?, exclude: globs(exclude)? })
     }
 
-    /// Returns the patterns for these directories, with paths that lead there understood as such.
+    /// Returns the patterns for some directories: a pattern that is a path to one of them is matched below it.
     pub(crate) fn below(&self, tops: &[Top]) -> Patterns {
         Patterns {
             include: self.include.below(tops, Use::Include),
@@ -37,14 +37,15 @@ impl Patterns {
         }
     }
 
-    /// Refuses an `--include` of which it is not clear what it is, where what it includes is lost.
+    /// Refuses an `--include` that can be read in two ways, for commands that destroy what it includes. `so` says what
+    /// has not happened.
     pub(crate) fn refuse_ambiguous(&self, so: &str) -> Result<(), CommandError> {
         let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
         let text = format!("--include {typed} can mean {inside} or {path}; {so}");
         Err(CommandError::new(Exit::Refused, text).hint("write the one that is meant"))
     }
 
-    /// Returns the options, as typed, of which the pattern matched nothing.
+    /// Returns the options, as typed, whose patterns matched nothing.
     pub(crate) fn unmatched(&self) -> Vec<String> {
         let of = |option: &str, globs: &Globs| -> Vec<String> {
             globs.unmatched().into_iter().map(|text| format!("{option} {text}")).collect()
@@ -52,7 +53,7 @@ impl Patterns {
         [of("--include", &self.include), of("--exclude", &self.exclude)].concat()
     }
 
-    /// Says which patterns matched nothing: one that was to spare something may be mistyped.
+    /// Reports patterns that matched nothing: one that should have protected something may be mistyped.
     pub(crate) fn report_unmatched(&self, settings: &Settings) {
         if settings.verbosity == Verbosity::Quiet {
             return;

@@ -1,4 +1,4 @@
-//! What the arguments of `lop scan` come to.
+//! The resolved arguments of `lop scan`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,37 +12,36 @@ use crate::settings::Settings;
 use crate::settings::patterns::Patterns;
 use crate::settings::resources::Resources;
 
-/// Where the files come from.
+/// Where the files to scan come from.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// Walks below these paths.
+    /// The files below these paths.
     Paths(Vec<PathBuf>),
     /// A list of paths, each ended by `end`; `-` is standard input.
     List { file: PathBuf, end: u8 },
 }
 
-/// A scan that takes longer than this saves what it has found out. Those that take seconds do nothing
-/// but their work.
+/// How often a long scan saves its results so far. A scan of a few seconds never does.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 /// How to scan.
 #[derive(Debug)]
 pub(crate) struct ScanSettings {
     pub(crate) source: Source,
-    /// The catalog to commit to, if any.
+    /// The catalog to commit to; `None` with `--no-catalog`.
     pub(crate) catalog: Option<PathBuf>,
-    /// How to print the groups, if they are to be printed.
+    /// The format to print the groups in; `None` if they are not printed.
     pub(crate) format: Option<Format>,
     pub(crate) stats: bool,
-    /// How much memory was asked for.
+    /// The memory limit that the user gave, in bytes.
     pub(crate) memory: Option<u64>,
     /// Whether to read every file, including those that the catalog knows.
     pub(crate) reread: bool,
-    /// Whether every file is to have a digest.
+    /// Whether to give every file a digest.
     pub(crate) hash_all: bool,
-    /// How often what was found out is saved while a scan takes long.
+    /// How often a long scan saves its results so far.
     pub(crate) save_every: Duration,
-    /// The options that decide what is looked at, as typed, for the catalog's record.
+    /// The typed options that decide which files are scanned, for the record in the catalog.
     pub(crate) options: String,
     pub(crate) patterns: Patterns,
     pub(crate) walk: walk::Options,
@@ -50,7 +49,7 @@ pub(crate) struct ScanSettings {
 }
 
 impl ScanSettings {
-    /// Resolves the arguments, raising the process's limit on descriptors.
+    /// Resolves the arguments, and raises the process's limit on descriptors.
     pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
@@ -77,7 +76,7 @@ impl ScanSettings {
     }
 }
 
-/// Returns the options that select files in words.
+/// Returns the options that select files, as they could be typed.
 fn selection(args: &ScanArgs) -> String {
     let mut words = Vec::new();
     let sizes = [("--min-size", args.min_size), ("--max-size", args.max_size)];

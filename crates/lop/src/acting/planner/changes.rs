@@ -1,9 +1,9 @@
-//! Tells the catalog what a run has made of the files that came from it.
+//! Records in the catalog what a run did to files that came from the catalog.
 //!
-//! A run can take hours, and others may write to the same directories meanwhile. An edit can even restore size and
-//! modification time. So the catalog adopts the state of a file at the end of the run only if the file belongs to the
-//! group, was unchanged between plan and run, and has the status change time that the run gave it. For any other file
-//! the catalog keeps the old entry, and the next scan reads the file.
+//! A run can take hours, and other programs may write to the same directories meanwhile. An edit can even restore size
+//! and modification time. So the catalog adopts the state of a file at the end of the run only if the file belongs to
+//! the group, was unchanged between plan and run, and has the status change time that the run gave it. For any other
+//! file the catalog keeps the old entry, and the next scan reads the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +17,8 @@ use crate::acting::catalog_update;
 use crate::questions::inspect::Inspector;
 
 impl Planner {
-    /// Returns the changes to the files that a catalog knows, each file once: those that a run changed, and the other
-    /// names of their inodes, which have another status change time now.
+    /// Returns the changes to files of the catalog, each file once: the files that the run changed, and the other names
+    /// of their inodes, whose status change time is new.
     pub(crate) fn changes<'o>(&'o self, outcome: &'o Outcome) -> impl Iterator<Item = Change> + 'o {
         let further = self.further_names(outcome);
         let names = each_once(&outcome.changed, further, |file| self.linked_key(file));
@@ -39,7 +39,7 @@ impl Planner {
         })
     }
 
-    /// Returns, by what they were before, the names of changed files that have several.
+    /// Returns the names of changed files that have several names, by their inode before the run.
     fn further_names(&self, outcome: &Outcome) -> HashMap<FileKey, Vec<FileId>> {
         let changed = outcome.changed.iter().map(|changed| FileId(changed.tag));
         let keys = changed.filter_map(|file| self.linked_key(file));
@@ -65,13 +65,13 @@ impl Planner {
         stats.map(|stat| (stat.key(), stat)).collect()
     }
 
-    /// Returns which inode a file was before the run, if that had several names.
+    /// Returns the inode of a file before the run, if it had several names.
     fn linked_key(&self, file: FileId) -> Option<FileKey> {
         self.stat(file).filter(|stat| stat.links > 1).map(|stat| stat.key())
     }
 }
 
-/// The inodes of one group as they were before the run. Most files of a group are asked about one after the other.
+/// The inodes of one group as they were before the run, cached because most files of a group are queried in a row.
 #[derive(Default)]
 struct Known {
     group: Option<u32>,
@@ -79,8 +79,8 @@ struct Known {
 }
 
 impl Known {
-    /// Returns whether the inode that has the name of `file` now belongs to the file's group, and only the run has changed
-    /// it.
+    /// Returns whether the inode that now has the name of `file` belongs to the file's group and was changed by the run
+    /// only.
     fn has(&mut self, planner: &Planner, file: FileId, now: &Stat, statuses: &Statuses) -> bool {
         let group = planner.source.group_of(file);
         if self.group != group || group.is_none() {
@@ -95,10 +95,10 @@ impl Known {
     }
 }
 
-/// Returns each name of the changed inodes once: those that were changed with what came of them, and the
-/// further ones.
+/// Returns each name of the changed inodes once: the changed names with their result, and the other names.
 ///
-/// The first changed name of an inode takes all the others along: there may be 100,000, all of them changed.
+/// The first changed name of an inode brings all its other names along. An inode may have 100,000 names, all of them
+/// changed.
 fn each_once(
     changed: &[Changed],
     mut further: HashMap<FileKey, Vec<FileId>>,
@@ -124,7 +124,7 @@ mod tests {
 
     use super::each_once;
 
-    /// Passing over what an inode's other names had brought already would take as long as their square.
+    /// Going through the other names again for every changed name would take quadratic time.
     #[test]
     fn each_name_of_an_inode_with_very_many_comes_once() {
         const NAMES: u32 = 50_000;

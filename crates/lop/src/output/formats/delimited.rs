@@ -1,17 +1,17 @@
-//! `fdupes` and `nul`: paths that each end with one byte, and an empty path after each group.
+//! The formats `fdupes` and `nul`: each path ends with one byte, and an empty path follows each group.
 //!
-//! In `fdupes` the empty path is a blank line between groups, so there is none after the last.
+//! In `fdupes` the empty path is a blank line between groups, so there is none after the last group.
 
 use std::io::{self, Write};
 
 use super::{GroupHead, GroupWriter, Names};
 
-/// Writes paths ended by a byte.
+/// Writes paths that each end with one byte.
 pub(super) struct Delimited<W> {
     out: W,
     end: u8,
     names: Names,
-    /// A blank line is due before the next group.
+    /// Whether a blank line is due before the next group.
     due: bool,
 }
 
@@ -27,7 +27,7 @@ impl<W: Write> GroupWriter for Delimited<W> {
     }
 
     fn file(&mut self, path: &[u8], _mark: Option<&str>) -> io::Result<()> {
-        // A NUL ends a name as it is, on a terminal too: it is for programs.
+        // With NUL the name is for a program, so it stays unchanged even on a terminal.
         let shown = if self.end == 0 { path.into() } else { self.names.show_line(path) };
         self.out.write_all(&shown)?;
         self.out.write_all(&[self.end])

@@ -1,4 +1,4 @@
-//! JSON documents: their version, paths that need not be UTF-8, and lists that are written item by item.
+//! JSON documents: their version, paths that may not be UTF-8, and lists that are written item by item.
 //!
 //! Every document, and every line of JSON that stands alone, begins with the key `format_version`.
 
@@ -12,11 +12,11 @@ use serde_json::ser::{Formatter, Serializer};
 
 use crate::output::names::is_disturbing;
 
-/// The version of all documents. It grows when a key is removed, renamed or given another meaning; a new key
-/// leaves it as it is.
+/// The version of all documents. It increases when a key is removed, renamed or given another meaning; new keys do not
+/// change it.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// Returns a document on one line; `content` has to serialise as an object.
+/// Returns a document on one line; `content` must serialise as an object.
 pub(crate) fn document(content: &impl Serialize) -> String {
     #[derive(Serialize)]
     struct Document<'c, C> {
@@ -27,7 +27,7 @@ pub(crate) fn document(content: &impl Serialize) -> String {
     to_json(&Document { format_version: FORMAT_VERSION, content })
 }
 
-/// Returns a document that is a summary and nothing else.
+/// Returns a document that consists of a summary.
 pub(crate) fn summary_document(summary: &impl Serialize) -> String {
     #[derive(Serialize)]
     struct Content<'s, S> {
@@ -36,10 +36,9 @@ pub(crate) fn summary_document(summary: &impl Serialize) -> String {
     document(&Content { summary })
 }
 
-/// Writes a document whose items come one by one, each on a line of its own:
-/// `{"format_version":1,"KEY":[…],"summary":{…}}`.
+/// Writes a document item by item, each on its own line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
 ///
-/// It writes nothing before the first item or the end, because the command may fail with an error only.
+/// Nothing is written before the first item or the end, so that a command that fails earlier prints only the error.
 pub(crate) struct JsonList<W> {
     out: W,
     key: &'static str,
@@ -57,7 +56,7 @@ impl<W: Write> JsonList<W> {
         self.begin_item()?.write_all(item.as_bytes())
     }
 
-    /// Returns where to write an item that is too long to be held in memory.
+    /// Returns the output for an item that is too long to be held in memory.
     pub(super) fn begin_item(&mut self) -> io::Result<&mut W> {
         if self.is_begun {
             self.out.write_all(b",\n")?;
@@ -68,7 +67,7 @@ impl<W: Write> JsonList<W> {
         Ok(&mut self.out)
     }
 
-    /// Returns where to write the rest of an item.
+    /// Returns the output for the rest of an item.
     pub(super) fn out(&mut self) -> &mut W {
         &mut self.out
     }
@@ -88,7 +87,7 @@ impl<W: Write> JsonList<W> {
     }
 }
 
-/// A path that is not lost on JSON: where its bytes are not UTF-8, they come along in base64.
+/// A path in JSON. If its bytes are not UTF-8, they follow in base64.
 #[derive(Debug, Serialize)]
 pub(crate) struct JsonPath<'a> {
     path: Cow<'a, str>,
@@ -103,7 +102,7 @@ impl<'a> JsonPath<'a> {
         JsonPath { path: text, path_base64: lossy.then(|| STANDARD.encode(path)) }
     }
 
-    /// Returns one that borrows nothing.
+    /// Returns a value that borrows nothing.
     pub(crate) fn owned(path: &[u8]) -> JsonPath<'static> {
         let JsonPath { path, path_base64 } = JsonPath::new(path);
         JsonPath { path: Cow::Owned(path.into_owned()), path_base64 }
@@ -113,7 +112,7 @@ impl<'a> JsonPath<'a> {
 /// Returns a value as JSON on one line, with everything escaped that could disturb a terminal.
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     let mut text = Vec::new();
-    // Neither a vector nor our types, whose keys are all strings, can fail.
+    // Writing to a vector cannot fail, and neither can our types, because all their keys are strings.
     let _infallible = write_json(&mut text, value);
     String::from_utf8(text).unwrap_or_default()
 }
@@ -122,8 +121,8 @@ pub(super) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<
     Ok(value.serialize(&mut Serializer::with_formatter(out, Plain))?)
 }
 
-/// JSON has to escape the first 32 characters only; this one escapes the other control
-/// characters and the direction changes too, which means the same to every reader.
+/// JSON requires escapes for the first 32 characters only. This formatter also escapes the other control characters and
+/// changes of direction, which every parser reads the same.
 struct Plain;
 
 impl Formatter for Plain {
@@ -135,7 +134,7 @@ impl Formatter for Plain {
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_disturbing(*c)) {
             out.write_all(&rest.as_bytes()[..at])?;
-            // All of them are in the first plane, so that one escape is enough.
+            // All of these characters are in the basic plane, so one escape is enough.
             write!(out, "\\u{:04x}", u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
         }

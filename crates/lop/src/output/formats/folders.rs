@@ -1,4 +1,4 @@
-//! Directories that have something in common, for `report --dirs`: as text, JSON or CSV.
+//! Writes related directories for `report --dirs`: as text, JSON or CSV.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::args::Format;
 use crate::output::stream::Stream;
 use crate::quantity::{count, counted, size};
 
-/// Writes what was found; `summary` is JSON. Formats for groups of paths are not for this.
+/// Writes related directories; `summary` is JSON. Formats for groups of paths get text.
 pub(crate) fn write_related(
     format: Format,
     mut out: impl Write,
@@ -79,7 +79,7 @@ fn heading(related: &Related) -> String {
     }
 }
 
-/// Returns what was not compared, in brackets; nothing where all was.
+/// Returns what was not compared, in parentheses, or nothing if everything was.
 fn mark(folder: &Folder) -> String {
     let said: Vec<String> = [(folder.changed, "changed"), (folder.unknown, "not in the catalog")]
         .iter()

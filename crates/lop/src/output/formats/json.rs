@@ -1,4 +1,4 @@
-//! `json`: groups in one document, written file by file, one group a line.
+//! The format `json`: one document, written file by file, with one group per line.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::{GroupHead, GroupWriter};
 /// Writes `{"format_version":1,"groups":[…],"summary":{…}}`.
 pub(super) struct Json<W> {
     groups: JsonList<W>,
-    /// Files of the group so far.
+    /// The number of files written of the current group.
     files: u64,
 }
 

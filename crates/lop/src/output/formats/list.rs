@@ -1,4 +1,4 @@
-//! Lists of files, for the commands that answer with files rather than groups.
+//! Writes lists of files, for commands that answer with files rather than groups.
 
 use std::io::{self, Write};
 
@@ -12,15 +12,15 @@ use crate::output::stream::Stream;
 /// A file of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
-    /// Its path.
+    /// The path.
     pub(crate) path: Vec<u8>,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// Other inodes with the same content; `None` if that is not known.
+    /// The number of other inodes with the same content, if known.
     pub(crate) duplicates: Option<u64>,
-    /// BLAKE3 of the content, if known.
+    /// The BLAKE3 digest of the content, if known.
     pub(crate) digest: Option<Digest>,
-    /// What is odd about the file, in a few words.
+    /// A short remark about the file.
     pub(crate) state: Option<&'static str>,
 }
 
@@ -48,8 +48,8 @@ impl<'a> From<&'a Listed> for JsonListed<'a> {
     }
 }
 
-/// Writes a list of files; `summary` is JSON. `text` and `fdupes` are one path a line, `text`
-/// with what is odd about a file behind it.
+/// Writes a list of files; `summary` is JSON. `text` and `fdupes` have one path per line; `text` adds the remark about
+/// a file.
 pub(crate) fn write_list(
     format: Format,
     mut out: impl Write,

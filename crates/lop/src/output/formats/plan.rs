@@ -1,4 +1,4 @@
-//! A plan on its way out: for people as a table, for programs as JSON.
+//! Writes plans: as a table for people, as JSON for programs.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::{JsonList, JsonPath};
 use crate::output::stream::Stream;
 use crate::quantity::{counted, size, space_change};
 
-/// Writes plans, one after the other.
+/// Writes plans one by one.
 pub(crate) struct PlanWriter<W> {
     out: Out<W>,
     kind: Kind,
@@ -62,7 +62,7 @@ impl<W: Write> Text<'_, W> {
         self.out.write_all(end)?;
         self.out.write_all(b"\n")?;
         if plan.why == Why::Elsewhere {
-            // The path that copies are made from is one of those below.
+            // The file that the copies are made from is listed among them.
             let names = u64::from(plan.keep.stat.links).saturating_sub(plan.others.len() as u64);
             let names = counted(names, "name elsewhere", "names elsewhere");
             writeln!(self.out, "  {:<10}  {names}", "keep")?;

@@ -1,4 +1,4 @@
-//! `csv`: a row per file. Fields are quoted as RFC 4180 says; paths are raw bytes.
+//! The format `csv`: one row per file. Fields are quoted according to RFC 4180; paths are raw bytes.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Every format written and read back, with names that try to break it.
+//! Writes every format and reads it back, with names that could break it.
 
 use base64::Engine;
 use content::Digest;

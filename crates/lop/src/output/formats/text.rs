@@ -1,12 +1,12 @@
-//! `text`: for people. A heading per group, its paths indented below.
+//! The format `text`, for people: a heading for each group, with its paths indented below.
 
 use std::io::{self, Write};
 
 use super::{GroupHead, GroupWriter, Stream};
 use crate::quantity::{counted, size};
 
-/// Digits of the digest that are shown: enough to tell groups apart by eye and to find the whole
-/// one in another format.
+/// The number of digits of the digest to print: enough to tell groups apart by eye and to find the whole digest in
+/// another format.
 const DIGEST_DIGITS: usize = 12;
 
 /// Writes groups for people.

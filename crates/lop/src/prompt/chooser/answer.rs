@@ -1,30 +1,30 @@
-//! What a line means that somebody types who is asked which files of a group stay.
+//! The meaning of a line that the user types to choose the files of a group to keep.
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// These stay: their numbers, from 0.
+    /// Keep these files: their numbers, from 0.
     Keep(Vec<usize>),
-    /// What is shown to stay does.
+    /// Keep the files that are shown as kept.
     AsShown,
-    /// All stay.
+    /// Keep all files of the group.
     Skip,
-    /// The group before is asked about once more.
+    /// Ask about the previous group again.
     Back,
-    /// This group and all after it are as shown.
+    /// Take this group and all that follow as shown.
     Rest,
-    /// No more groups are asked about.
+    /// Ask about no more groups.
     Done,
-    /// Nothing is to be done at all.
+    /// Quit without changing anything.
     Quit,
 }
 
 impl Answer {
-    /// Reads a line about a group of so many files; nothing if help is wanted.
+    /// Parses a line about a group of `files` files; returns `None` if the user asks for help.
     ///
     /// # Errors
     ///
-    /// Why it is no answer.
+    /// Returns the text for the user if the line is not an answer.
     pub(super) fn read(line: &str, files: usize) -> Result<Option<Answer>, String> {
         let line = line.trim().to_lowercase();
         Ok(Some(match line.as_str() {

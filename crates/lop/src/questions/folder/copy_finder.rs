@@ -1,4 +1,4 @@
-//! Asks the catalog where the files of a directory have copies.
+//! Finds the copies of the files of a directory in the catalog.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,27 +16,27 @@ use crate::questions::knowledge::Knowledge;
 use crate::questions::location::Bounds;
 use crate::questions::location::Location;
 
-/// The files of one content.
+/// The files with one content.
 #[derive(Default)]
 struct Content {
     /// Unchanged files.
     inodes: HashSet<(i64, u64)>,
-    /// Unchanged files with a name outside.
+    /// Unchanged files that have a name outside.
     outside: HashSet<(i64, u64)>,
-    /// Unchanged files with a name outside, in the trash or another system folder.
+    /// Unchanged files that have a name outside, in the trash or another system folder.
     in_system_dirs: HashSet<(i64, u64)>,
-    /// Unchanged files that may be second paths to those in `inodes`, and are not in that set.
+    /// Unchanged files that may be aliases of those in `inodes`; they are not in that set.
     views: HashSet<(i64, u64)>,
     /// Why it is unknown whether there is a copy outside, if none is found.
     doubt: Option<Knowledge>,
     /// Whether a file outside had this content and was found damaged or unreadable.
     bad_outside: bool,
-    /// Whether one was on a disk that is not mounted.
+    /// Whether a file with this content is on a disk that is not mounted.
     offline: bool,
     digest: Option<Digest>,
 }
 
-/// The questions about one directory, and what has been found out so far.
+/// Finds the copies of the files of one tree, and remembers what it found for each content.
 pub(super) struct CopyFinder<'a> {
     catalog: &'a Catalog,
     tree: &'a Tree,
@@ -53,7 +53,7 @@ impl Content {
         let inode = (entry.volume, entry.inode);
         match bounds.place(&entry.path, entry.disk, inspector) {
             Location::Outside => drop(self.outside.insert(inode)),
-            Location::Alias => drop(self.doubt.get_or_insert(Knowledge::CopiesAreViews)),
+            Location::Alias => drop(self.doubt.get_or_insert(Knowledge::CopiesAreAliases)),
             Location::Elsewhere if bounds.is_in_system_dir(&entry.path) => {
                 self.in_system_dirs.insert(inode);
             }
@@ -63,7 +63,7 @@ impl Content {
 }
 
 impl<'a> CopyFinder<'a> {
-    /// Prepares questions about the files of `tree`.
+    /// Prepares to find copies of the files of `tree`.
     pub(super) fn new(
         catalog: &'a Catalog,
         tree: &'a Tree,
@@ -74,7 +74,7 @@ impl<'a> CopyFinder<'a> {
         Ok(CopyFinder { catalog, tree, distinct, bounds, contents, inspector, waiting })
     }
 
-    /// Returns where else the content of each file is, in the order of the tree.
+    /// Returns the copies of each file, in the order of the tree.
     pub(super) fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
         let records = self.catalog.known(self.tree)?;
         let mut files = Vec::with_capacity(records.len());
@@ -89,7 +89,7 @@ impl<'a> CopyFinder<'a> {
         Ok(files)
     }
 
-    /// Returns where the copies of an unchanged file are.
+    /// Returns the copies of an unchanged file.
     fn copies(&mut self, known: &Known, size: u64) -> Result<Copies, CommandError> {
         let alone = Copies { knowledge: Knowledge::Is(State::Same), ..Copies::default() };
         let Some(number) = known.content else { return self.unless_waiting(alone, size) };
@@ -101,7 +101,7 @@ impl<'a> CopyFinder<'a> {
         let own = (known.volume, known.inode);
         let is_view = content.views.contains(&own);
         let is_there = is_view || content.inodes.contains(&own);
-        let doubt = content.doubt.or(is_view.then_some(Knowledge::CopiesAreViews));
+        let doubt = content.doubt.or(is_view.then_some(Knowledge::CopiesAreAliases));
         let copies = Copies {
             duplicates: content.inodes.len().saturating_sub(usize::from(is_there)) as u64,
             outside: !content.outside.is_empty(),
@@ -121,14 +121,14 @@ impl<'a> CopyFinder<'a> {
         self.unless_waiting(Copies { knowledge, ..copies }, size)
     }
 
-    /// Returns `copies`. A file without a copy outside becomes unknown if a file of its size waits to be compared.
+    /// Returns `copies`, but as unknown if there is no copy outside and a file of this size was not compared yet.
     fn unless_waiting(&mut self, copies: Copies, size: u64) -> Result<Copies, CommandError> {
         let waits = !copies.outside && self.waiting.has(size, self.catalog, &mut self.inspector)?;
         let knowledge = if waits { Knowledge::Is(State::Pending) } else { copies.knowledge };
         Ok(Copies { knowledge, ..copies })
     }
 
-    /// Looks at the files of one content.
+    /// Examines the files with one content.
     fn content(&mut self, number: i64) -> Result<Content, CommandError> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
@@ -141,7 +141,7 @@ impl<'a> CopyFinder<'a> {
                     content.note_location(entry, bounds, inspector);
                     same.push(entry);
                 }
-                // It may have this content all the same.
+                // The file may still have this content.
                 State::Changed | State::Unknown | State::View | State::Pending => {
                     if bounds.is_outside(&entry.path, inspector) {
                         content.doubt = Some(Knowledge::CopiesChanged);
@@ -162,7 +162,7 @@ impl<'a> CopyFinder<'a> {
         Ok(content)
     }
 
-    /// Finds hard links outside of the directory to files that have no copy there.
+    /// Finds hard links outside the directory to files that have no copy there.
     fn find_links(&mut self, records: &[Record], files: &mut [Copies]) -> Result<(), CommandError> {
         let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
         for (at, record) in records.iter().enumerate() {
