@@ -1,4 +1,4 @@
-//! The commands, one file each. They put the libraries together and print; no algorithms here.
+//! The commands, one file each. They connect the libraries and print the results; they contain no algorithms.
 
 mod completions;
 mod contains;

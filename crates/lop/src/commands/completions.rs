@@ -1,4 +1,4 @@
-//! `lop completions`: prints what has a shell complete commands, options and values.
+//! `lop completions`: prints the completion script for a shell.
 
 use std::io::Write;
 

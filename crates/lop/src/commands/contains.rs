@@ -1,4 +1,4 @@
-//! `lop contains`: whether everything in one directory is in another one too.
+//! `lop contains`: tells whether everything in one directory is also in another one.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     let mut tree = walk_dir(&args.one, SystemDirs::Entered, settings)?;
     let quarantined = count_quarantined(&mut tree, settings)?;
     let mut one = Side { quarantined, ..Side::new(Content::Unknown, tree, &catalog)? };
-    // A damaged file there does not count as a copy.
+    // A damaged file in the second directory does not count as a copy.
     let mut other =
         Side::new(Content::Alone, walk_dir(&args.other, SystemDirs::LeftOut, settings)?, &catalog)?;
     if is_inside(&one.tree, &other.tree) {
@@ -54,10 +54,10 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     print_list(Listing::of(listed(&one, &found)), &summary, &answer, &args.list, settings)
 }
 
-/// One of the two directories as it is now.
+/// One of the two directories, as it is now.
 struct Side {
     tree: Tree,
-    /// Number of files in quarantine; counted in the first directory only.
+    /// The number of files in quarantine; counted in the first directory only.
     quarantined: u64,
     records: Vec<Record>,
     knowledge: Vec<Knowledge>,
@@ -65,8 +65,7 @@ struct Side {
 }
 
 impl Side {
-    /// Asks the catalog about a directory, in which `bad` stands for the content of files that were
-    /// found damaged or unreadable.
+    /// Looks up a directory in the catalog. `bad` is the content of files that were found damaged or unreadable.
     fn new(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
         let records = catalog.known(&tree)?;
         let content = |record: &Record| match record.known() {
@@ -85,7 +84,7 @@ impl Side {
         Walked { tree: &self.tree, contents: &self.contents }
     }
 
-    /// Marks files that may be second paths to files of `one`, and returns their identities.
+    /// Marks files that may be aliases of files in `one`, and returns their identities.
     fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
         let aliases = TreeAliases::new(one, distinct);
         let (sights, mut views) = (Sights::read(), HashSet::new());
@@ -103,7 +102,7 @@ impl Side {
         self.knowledge[file.0 as usize]
     }
 
-    /// Returns the content that a file had before it was found damaged or unreadable.
+    /// Returns the content of a file before it was found damaged or unreadable.
     fn bad_content(&self, file: FileId) -> Option<i64> {
         match self.records[file.0 as usize].known()? {
             Known { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
@@ -111,7 +110,7 @@ impl Side {
         }
     }
 
-    /// Notes which of the missing files had a copy on the other side that was found bad.
+    /// Notes which of the missing files had a copy on the other side that was found damaged or unreadable.
     fn note_bad_copies(&mut self, other: &Side, found: &[Whereabouts]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
@@ -205,23 +204,23 @@ fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
 
 #[derive(Serialize)]
 struct Summary {
-    /// Files of the first directory.
+    /// Files in the first directory.
     files: u64,
-    /// Of these, those that are not in the second.
+    /// Of these, files that are not in the second directory.
     missing: u64,
-    /// Bytes in the missing ones.
+    /// The total size of the missing files.
     bytes: u64,
-    /// Of the first directory, files that the catalog does not know as they are now.
+    /// Files in the first directory whose current content is unknown.
     #[serde(flatten)]
     unknown: UnknownFiles,
-    /// What was read, with `--verify`.
+    /// The comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
-    /// Of the first directory, files that may be among those of the second that are not known.
+    /// Files in the first directory that have the size of a file with unknown content in the second one.
     unsettled: u64,
-    /// Files that are in the second directory as another name of the same inode.
+    /// Files that are in the second directory as hard links.
     hard_links: u64,
-    /// Files of the second directory that the catalog does not know as they are now.
+    /// Files in the second directory whose current content is unknown.
     unknown_there: u64,
     /// Whether the catalog has no file of the second directory.
     #[serde(skip)]

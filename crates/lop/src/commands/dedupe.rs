@@ -24,7 +24,7 @@ use crate::questions::catalog::{open, waiting};
 use crate::questions::scope::Scope;
 use crate::settings::{Resources, Settings, Verbosity};
 
-/// Directories kept open while plans are shown.
+/// How many directories are kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
 
 /// Runs the command.
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     Ok(scope.exit(exit, settings))
 }
 
-/// Says how many files are not acted on although they have duplicates.
+/// Prints how many files with duplicates are left alone.
 fn note_left_out(files: u64, settings: &Settings) {
     if files > 0 && settings.verbosity != Verbosity::Quiet {
         let files = counted(files, "file", "files");
@@ -101,16 +101,16 @@ fn note_left_out(files: u64, settings: &Settings) {
     }
 }
 
-/// Returns whether it was said which files may go. Where each file stays, or stays a file of its own, all of the
-/// catalog is meant if nothing was said; else that could empty one side of a backup.
+/// Returns whether the user said which files may be replaced or removed. Hard links and reflinks leave a file under
+/// every name, so they need no such limit. Every other action could empty one side of a backup.
 fn has_scope(by: By, args: &DedupeArgs) -> bool {
     let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
-    // There each file is chosen, and looked at once more.
+    // The user chooses each file interactively, and confirms the choice.
     let is_chosen = args.all || args.interactive;
     is_named || is_chosen || matches!(by, By::Hardlink | By::Reflink)
 }
 
-/// Asks before much is deleted. What other kinds do an undo takes back to the byte.
+/// Asks before many files are deleted. All other actions can be undone byte for byte.
 fn may_act(
     kind: Kind,
     files: u64,
@@ -129,12 +129,12 @@ fn may_act(
     Err(CommandError::new(Exit::Refused, "nothing was changed"))
 }
 
-/// The files that a run acts on.
+/// The files to act on.
 struct Given {
     source: Source,
-    /// The catalog, locked for writing if the run changes files that it knows.
+    /// The catalog, locked for writing, if the run changes files that it knows.
     writer: Option<Writer>,
-    /// The PATHs, where files of the catalog are acted on.
+    /// The PATHs that limit the action to part of the catalog.
     scope: Scope,
 }
 
@@ -151,7 +151,7 @@ fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> 
     let scope = Scope::new(&args.paths, &catalog, settings)?;
     let path = settings.catalog()?;
     let wait = |holder| settings.complain(waiting(holder).as_bytes());
-    // What is done is written into it, so no scan may come in between.
+    // The run updates this catalog at the end, so no scan may change it meanwhile.
     let writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
     let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
     Ok(Given { source: Source::Catalog(Box::new(loaded)), writer, scope })
@@ -160,7 +160,7 @@ fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> 
 impl From<By> for Kind {
     fn from(by: By) -> Kind {
         match by {
-            // What the script does is decided when it is run.
+            // The script decides only when it runs.
             By::Delete | By::Script => Kind::Delete,
             By::Hardlink => Kind::Hardlink,
             By::Reflink => Kind::Reflink,
@@ -170,7 +170,7 @@ impl From<By> for Kind {
     }
 }
 
-/// Shows plans, saves them, writes a script of them, or carries them out.
+/// Shows plans, saves them, writes a script, or carries them out.
 fn carry_on(
     plans: impl Iterator<Item = Plan> + Clone + Send,
     planner: &Planner,
@@ -201,7 +201,7 @@ fn carry_on(
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }
 
-/// Does what a person chose: has it looked at once more, or saved.
+/// Carries out or saves what the user chose.
 fn chose(
     chosen: Vec<Plan>,
     planner: &Planner,
@@ -228,7 +228,7 @@ fn chose(
     carry_on(chosen.into_iter(), planner, by, args, writer, settings)
 }
 
-/// Has what is shown of plans found out. Files that nothing can be done with go to `refused`.
+/// Completes plans with what is shown of them. Files that must be left alone are added to `refused`.
 fn inspected(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
@@ -238,7 +238,7 @@ fn inspected(
     plans.filter_map(move |plan| looks.at(plan, kind, refused))
 }
 
-/// Shows plans; `apply` is what has them carried out.
+/// Shows plans; `apply` is the option that carries them out.
 fn show(
     plans: impl Iterator<Item = Plan>,
     mut summary: PlanTotals,
@@ -287,7 +287,7 @@ fn apply(
         may_act(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
     }
     let lots = if let [device] = planner.devices() {
-        // No need to have all groups at once.
+        // With one device the groups need not be collected first.
         let disk = resources.disks.of(device.number);
         vec![Lot { disk, groups: Box::new(plans.map(Into::into)) }]
     } else {

@@ -1,4 +1,4 @@
-//! `lop dups`: the files below a directory that have a duplicate.
+//! `lop dups`: lists the files below a directory that have a duplicate.
 
 use std::path::Path;
 
@@ -47,11 +47,11 @@ struct Summary {
     files: u64,
     duplicates: u64,
     bytes: u64,
-    /// Of the duplicates, those whose copies are all below the directory too.
+    /// Of the duplicates, those whose copies are all below the directory.
     only_inside: u64,
     /// Of the duplicates, those whose copies outside are all in the trash or other system folders.
     only_system_dirs: u64,
-    /// Files of which it is not known.
+    /// Files without an answer.
     #[serde(flatten)]
     unknown: UnknownFiles,
     problems: u64,

@@ -1,4 +1,4 @@
-//! `lop file`: the duplicates of single files.
+//! `lop file`: shows the duplicates of single files.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -28,9 +28,9 @@ use crate::settings::Settings;
 /// What is known of one file.
 struct Answer {
     file: Listed,
-    /// Its other names, the files with the same content and their names.
+    /// Its other names, and all names of the files with the same content.
     others: Vec<Listed>,
-    /// How many of them are further names of a file.
+    /// How many of these are further names of a file.
     hard_links: u64,
     /// Why it is unknown whether there is a copy.
     doubt: Option<Knowledge>,
@@ -38,9 +38,9 @@ struct Answer {
 
 /// Why there is no answer about a file.
 enum Unanswered {
-    /// The catalog does not know.
+    /// The catalog does not know enough.
     Unknown(Knowledge),
-    /// The file cannot be looked at.
+    /// The file cannot be examined.
     Failed(String),
 }
 
@@ -149,7 +149,7 @@ impl FileQuery<'_> {
         Ok(Ok(Answer { file, others: listed, hard_links, doubt }))
     }
 
-    /// Returns the remembered other names of a file that has this many links, and the files with its content, by path.
+    /// Returns the remembered other names of a file with this many links, and the files with its content, by path.
     fn remembered(&self, entry: &Entry, links: u32) -> Result<Vec<Entry>, CommandError> {
         let mut entries = match entry.content {
             Some(content) => self.catalog.files_with(content)?,
@@ -157,7 +157,7 @@ impl FileQuery<'_> {
         };
         let names = entries.iter().filter(|other| inode(other) == inode(entry)).count() as u64;
         if u64::from(links) > names.max(1) {
-            // Some may have been compared with nothing, and others are not in the catalog.
+            // Some of the other names may not have been compared, and some may not be in the catalog.
             entries.retain(|other| inode(other) != inode(entry));
             entries.extend(self.catalog.names_of(&[inode(entry)].into())?);
         }
@@ -166,7 +166,7 @@ impl FileQuery<'_> {
         Ok(entries)
     }
 
-    /// Looks at the other names of a file that has this many links, and at the files with its content.
+    /// Examines the other names of a file with this many links, and the files with its content.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
         let FileQuery { inspector, distinct, .. } = self;
@@ -201,12 +201,12 @@ fn inode(entry: &Entry) -> (i64, u64) {
     (entry.volume, entry.inode)
 }
 
-/// The other names of a file and of those with its content.
+/// The other names of a file, and the names of the files with its content.
 #[derive(Default)]
 struct Others {
-    /// The names of an inode behind each other, in the order of their first paths.
+    /// The names of each inode in a row; inodes in the order of their first paths.
     listed: Vec<Listed>,
-    /// Inodes with its content.
+    /// The number of other inodes with the same content.
     duplicates: u64,
     hard_links: u64,
     /// Why it is unknown whether there is a copy, if none is found.
@@ -214,7 +214,7 @@ struct Others {
 }
 
 impl Others {
-    /// Adds the names of an inode; that of the file asked for is `own`.
+    /// Adds the names of an inode; `own` is the inode of the file in question.
     fn add(&mut self, names: Vec<(Entry, State)>, own: (i64, u64)) {
         let is_same = names[0].1 == State::Same;
         let is_own = is_same && (names[0].0.volume, names[0].0.inode) == own;
@@ -241,9 +241,9 @@ impl Others {
     }
 }
 
-/// The file that is asked about and the duplicates counted so far, so that views of them are recognised.
+/// The file in question and the duplicates counted so far, so that aliases of them are recognised.
 struct Counted<'d> {
-    /// `None` if none of the files can be a view.
+    /// `None` if none of the files can be an alias.
     views: Option<Views>,
     distinct: &'d Distinct,
 }
@@ -268,7 +268,7 @@ impl<'d> Counted<'d> {
         Counted { views: Some(views), distinct }
     }
 
-    /// Returns whether a file may be a second path to one of them, and adds it if not.
+    /// Returns whether a file may be an alias of a counted file, and counts it if not.
     fn has(&mut self, inspector: &mut Inspector, other: &Entry) -> bool {
         let Some(views) = self.views.as_mut().filter(|_| !self.distinct.has(&other.path)) else {
             return false;

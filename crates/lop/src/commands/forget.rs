@@ -1,4 +1,4 @@
-//! `lop forget`: forgets what is remembered below some paths, or of disks that are not mounted.
+//! `lop forget`: removes files from the catalog, below some paths or on disks that are not mounted.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::settings::{Settings, Verbosity};
 /// Runs the command.
 pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
-    // A catalog that is not there is not to be made.
+    // This fails if there is no catalog; opening it for writing would create one.
     drop(open(settings)?);
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
     let mut summary = Summary { forgotten: 0, unknown_paths: 0 };
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
     Ok(exit)
 }
 
-/// Forgets the files on disks that are not mounted, below these paths if there are any.
+/// Forgets the files on disks that are not mounted, below `paths` if there are any.
 fn forget_offline(writer: &Writer, paths: &[PathBuf]) -> Result<u64, CommandError> {
     let loaded = writer.catalog().load(Rows::All)?;
     let mut below = Vec::new();
@@ -79,9 +79,9 @@ fn forget_offline(writer: &Writer, paths: &[PathBuf]) -> Result<u64, CommandErro
 
 #[derive(Serialize)]
 struct Summary {
-    /// Files that are remembered no more.
+    /// Files that were removed from the catalog.
     forgotten: u64,
-    /// Paths of which nothing was remembered.
+    /// Paths that the catalog knew nothing about.
     unknown_paths: u64,
 }
 

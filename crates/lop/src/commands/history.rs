@@ -1,4 +1,4 @@
-//! `lop history`: the runs that changed files, and what one of them did with each.
+//! `lop history`: lists the runs that changed files, or what one run did with each file.
 
 mod run;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
     Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
 }
 
-/// A run of either kind.
+/// A run that acted on files, or one that moved trees out of the way.
 enum Run {
     Files(Summary),
     Trees(Discarded),
@@ -84,7 +84,7 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
         Run::Files(run) => writeln!(out, "{}", of_files(run)),
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
-            // Whoever wants to see what is left has to know where it is.
+            // A user who wants to see the rest of a tree needs to know where it is.
             let left = if run.ended_ms.is_none() { &run.stores[..] } else { &[] };
             for store in left {
                 write!(out, " ")?;

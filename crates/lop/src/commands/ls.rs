@@ -1,5 +1,5 @@
-//! `lop ls`: the files of a directory, each with the number of its duplicates, and its directories, each with
-//! what is remembered below it.
+//! `lop ls`: lists the files of a directory with the number of their duplicates, and its directories with what the
+//! catalog knows below them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -69,13 +69,13 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     Ok(lister.conclude(settings))
 }
 
-/// What is in one directory.
+/// The contents of one directory.
 struct Listing(Vec<Item>);
 
 /// A file or a directory.
 enum Item {
     File(Listed),
-    /// A directory, and what is remembered below it; nothing if that is nothing.
+    /// A directory, and the totals of the remembered files below it, if there are any.
     Folder(Vec<u8>, Option<Totals>),
 }
 
@@ -134,7 +134,7 @@ impl Listing {
     }
 }
 
-/// Returns a part in hundredths, rounded down.
+/// Returns a share in percent, rounded down.
 fn share(part: u64, all: u64) -> u128 {
     u128::from(part) * 100 / u128::from(all.max(1))
 }
@@ -149,7 +149,7 @@ struct Document<'a> {
 struct JsonFolder<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    /// Absent if nothing is remembered below it.
+    /// Absent if the catalog knows nothing below it.
     #[serde(flatten)]
     totals: Option<JsonTotals>,
 }
@@ -183,7 +183,7 @@ impl<'a> Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
-    /// What is known of those files that are not empty.
+    /// What is known of each file that is not empty.
     knowledge: Vec<Knowledge>,
     copy_counts: CopyCounts,
     waiting: PendingSizes,
@@ -191,7 +191,7 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists a directory, or says why it cannot; returns the names of the directories in it.
+    /// Lists a directory, and returns the names of its subdirectories; the inner error says why it cannot be listed.
     fn list(
         &mut self,
         path: &Path,
@@ -254,7 +254,7 @@ impl Lister<'_> {
         }
         let duplicates =
             copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
-        // Empty files are left out of a scan unless asked for.
+        // A scan skips empty files unless told otherwise.
         let is_left_out = knowledge == Knowledge::NotInCatalog && now.size == 0;
         if !is_left_out {
             self.knowledge.push(knowledge);
@@ -268,7 +268,7 @@ impl Lister<'_> {
         })
     }
 
-    /// Says of how many files nothing is known, and returns how the run ends.
+    /// Prints how many files have no answer, and returns the exit code.
     fn conclude(&self, settings: &Settings) -> Exit {
         let unknown = UnknownFiles::of(self.knowledge.iter().copied());
         let unlisted = (self.failed > 0).then(|| {

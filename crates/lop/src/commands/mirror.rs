@@ -1,4 +1,4 @@
-//! `lop mirror`: makes one tree like another.
+//! `lop mirror`: makes one directory tree like another, on this host or between two hosts.
 
 mod catalog_hints;
 mod change;
@@ -38,7 +38,7 @@ use crate::settings::{Resources, Settings, Verbosity};
 
 pub(super) use self::server::run as serve;
 
-/// What to do where a tree is to be and a file is.
+/// The advice when a file is given where a directory is needed.
 const NEEDS_DIRECTORY: &str = "mirror needs a directory; for one file use cp";
 
 /// One run of the command.
@@ -48,9 +48,9 @@ struct Run<'r> {
     patterns: Patterns,
     options: Options,
     progress: Arc<Progress>,
-    /// Whether each change is to be listed.
+    /// Whether to list each change.
     lists: bool,
-    /// Whether somebody can be asked before much is removed.
+    /// Whether the user can be asked before much is removed.
     asks: bool,
 }
 
@@ -128,7 +128,7 @@ impl Run<'_> {
         })
     }
 
-    /// Returns what the other side is asked for.
+    /// Returns the request to the other host.
     fn open(&self, role: wire::Role, host: &Host, place: Option<wire::Place>) -> wire::Open {
         use std::os::unix::ffi::OsStrExt;
         let args = self.args;
@@ -155,23 +155,23 @@ impl Run<'_> {
         }
     }
 
-    /// Returns how to mirror, with what is remembered of the trees here if that is wanted.
+    /// Returns the options, with `--reuse` including what the catalog knows of the trees on this host.
     fn with_memory(&self, source: Option<&Path>, destination: Option<&Path>) -> Options {
         let mut options = self.options.clone();
-        // Nothing is looked for where nothing is made.
+        // A dry run copies nothing, so it needs no content to reuse.
         if self.args.reuse && !self.args.dry_run {
             options.memory = Some(catalog_hints::remembered(self.settings, source, destination));
         }
         options
     }
 
-    /// Counts what there is to mirror, for a line of progress that says how long it will take.
+    /// Counts what there is to mirror, so that the progress line can show the time left.
     fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
         runtime::own_descriptor_table();
         mirror::survey(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
 
-    /// Refuses a source without files, which would have all files of the destination removed.
+    /// Refuses a source without files, because it would empty the destination.
     fn refuse_empty(&self, source: &Source) -> Result<(), CommandError> {
         if !self.args.delete || self.args.allow_empty_source {
             return Ok(());
@@ -179,11 +179,11 @@ impl Run<'_> {
         source.is_not_empty().map_err(refused)
     }
 
-    /// Asks before much is removed; a pattern that matched nothing may be a slip, however little goes.
+    /// Asks before much is removed. A pattern that matched nothing may be mistyped, so it always leads to a question.
     fn may_remove(&self, removal: &Removal) -> Result<bool, CommandError> {
         let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
-        // Half of the destination, or more than that.
+        // At least half of the destination.
         let is_much = *entries > FEW.max(*unchanged);
         if *entries <= MANY.min(*source) && !is_much && unmatched.is_empty() {
             return Ok(true);
@@ -200,7 +200,7 @@ impl Run<'_> {
         Question { about, paths, of: *names, ask: "Remove them?" }.put(self.settings)
     }
 
-    /// Does the work, with a look at what there is to do if the source is here, and says what came of it.
+    /// Runs the work, estimates its amount meanwhile if the source is on this host, and reports the result.
     fn carry_out(&self, source: Option<&Source>, work: Work<'_>) -> Result<Exit, CommandError> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -237,7 +237,7 @@ impl Run<'_> {
             listed(*lists, consent, settings, work)?
         };
         let seen = monitor.finish();
-        // That a connection is lost on Ctrl-C is what Ctrl-C is for.
+        // On Ctrl-C the connection breaks too; the interrupt is the error to report.
         let ended = seen.map_err(CommandError::from).and(ended);
         let ended = ended.and(asked.into_inner());
         let totals = Totals::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
@@ -297,10 +297,10 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
     }
 }
 
-/// Returns a path of the other side.
+/// Returns the path that bytes from the other host stand for.
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    // Where a shell there would be.
+    // An empty path is where a shell on that host would start.
     let bytes = if bytes.is_empty() { b"." } else { bytes };
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

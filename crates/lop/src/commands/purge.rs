@@ -1,4 +1,4 @@
-//! `lop purge`: removes trees for good.
+//! `lop purge`: removes directory trees for good.
 
 mod background;
 mod estimate;
@@ -31,7 +31,7 @@ use crate::quantity::counted;
 use crate::settings::Patterns;
 use crate::settings::{Resources, Settings, Verbosity};
 
-/// What came of a removal, and whether it went to its end.
+/// The outcome of a removal, and whether it was interrupted.
 type Ended = (Outcome, Result<(), Interrupted>);
 
 /// Runs the command.
@@ -73,10 +73,10 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     removal.carry_out(args, settings)
 }
 
-/// What is to be removed, and how.
+/// What to remove, and how.
 struct Removal {
     targets: Vec<Target>,
-    /// What was named and could not be looked at.
+    /// Paths that could not be examined.
     missing: Vec<Problem>,
     options: Options,
     patterns: Patterns,
@@ -84,14 +84,14 @@ struct Removal {
 }
 
 impl Removal {
-    /// Removes it, or finds out what that would do, and says what came of it.
+    /// Removes the trees, or with `--dry-run` finds out what that would do, and reports the result.
     fn carry_out(self, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
         let Removal { targets, missing, mut options, patterns, progress } = self;
         let is_verbose = settings.verbosity == Verbosity::Verbose;
         let lists = args.dry_run && (settings.json || is_verbose);
         options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
         if lists {
-            // Names of a directory come together, and before it.
+            // With one thread, the names of a directory are listed together, before the directory.
             options.threads = Threads { first: 1, grows: false };
         }
         let start = Instant::now();
@@ -115,7 +115,7 @@ impl Removal {
             totals.print_document(settings)?;
             (ended, totals)
         };
-        // Whoever stopped to read has seen enough, and nothing was to be done.
+        // A closed pipe also stops the work. With a list nothing is removed, so only a signal counts as an interrupt.
         let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
         if args.stats {
             settings.note(&document(&Figures::new(&totals, &outcome, &options)));
@@ -127,11 +127,11 @@ impl Removal {
     }
 }
 
-/// Looks at all that was named, before anything is removed.
+/// Checks all paths before anything is removed.
 ///
 /// # Errors
 ///
-/// One of them must not be removed.
+/// Fails if one of the paths must not be removed.
 fn targets(
     paths: &[PathBuf],
     settings: &Settings,
@@ -162,11 +162,11 @@ fn targets(
 fn guard(settings: &Settings) -> Guard {
     let catalog = settings.catalog().map(|path| Catalog::own(&path));
     let here = std::env::current_dir().ok();
-    // Without a place for a catalog there is none to keep.
+    // If there is no place for a catalog, there is no catalog to protect.
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())
 }
 
-/// Returns how to count ahead; what is done instead is for the caller to set.
+/// Returns the options for an estimate. The caller replaces the operation to remove the trees.
 fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| {

@@ -1,4 +1,4 @@
-//! `lop quarantine`: files that were moved aside, their way back, and their removal for good.
+//! `lop quarantine`: lists, restores or removes files that were moved to quarantine.
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
     }
 }
 
-/// Opens the stores that were named, if any were.
+/// Opens the quarantines in the directory of `--dir`, if it is given.
 fn shelf(
     args: &StoreArgs,
     unreadable: impl FnMut(action::Error),
@@ -95,7 +95,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         let deeds = shelf.restored(&restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
-        // Before signals are caught: Ctrl-C ends the wait for another process at once.
+        // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
         let runs = conclusion::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = runs.restore(&paths, &progress, &mut skip)?;
@@ -152,7 +152,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)
     } else {
-        // Before signals are caught: Ctrl-C ends the wait for another process at once.
+        // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
         let runs = conclusion::open_runs(&Catalog::runs(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = runs.purge(before_ms, &progress, &mut skip)?;

@@ -1,4 +1,4 @@
-//! `lop refresh`: forgets files that are gone.
+//! `lop refresh`: removes files from the catalog that no longer exist.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ use crate::settings::{Settings, Verbosity};
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
-    // A catalog that is not there is not to be made.
+    // This fails if there is no catalog; opening it for writing would create one.
     drop(open(settings)?);
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
     let live = Live::check(writer.catalog().load(Rows::All)?, settings)?;

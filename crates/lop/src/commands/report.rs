@@ -1,4 +1,4 @@
-//! `lop report`: the groups of the catalog, as far as they still hold.
+//! `lop report`: shows the groups of duplicates in the catalog that still exist.
 
 mod dirs;
 
@@ -74,10 +74,10 @@ fn groups(
     Ok(exit)
 }
 
-/// How many groups are shown to people who did not say how many.
+/// How many groups are shown as text without `--limit`.
 const SHOWN: usize = 20;
 
-/// Returns the format to print, and how many groups at most.
+/// Returns the format to print, and the largest number of groups.
 fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);
@@ -85,7 +85,7 @@ fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
     (format, args.limit.unwrap_or(usual))
 }
 
-/// Says how many were left out where nobody asked for that.
+/// Prints how many groups were cut off, unless the user set a limit.
 fn note_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
     if more > 0 && args.limit.is_none() && settings.verbosity != Verbosity::Quiet && !settings.json
     {
@@ -107,8 +107,7 @@ fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {
     });
 }
 
-/// Writes a group; files that are no longer what they were are shown to people only, as every
-/// other reader would take them for duplicates.
+/// Writes a group. Files that have changed are shown only in text, because a program would take them for duplicates.
 fn write_group(
     writer: &mut dyn GroupWriter,
     tree: &Tree,
@@ -139,7 +138,7 @@ struct Summary {
     groups: u64,
     redundant_files: u64,
     reclaimable_bytes: u64,
-    /// Files of groups that are not what they were, and all of which nothing is known.
+    /// Changed members of groups, and all files without an answer.
     #[serde(flatten)]
     unknown: UnknownFiles,
 }

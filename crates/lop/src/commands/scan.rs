@@ -34,7 +34,7 @@ use search::{Searched, damaged, search};
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let scan = ScanSettings::new(args, settings)?;
     let mut clock = Clock::start();
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
     let writer = match &scan.catalog {
         Some(path) => Some(Writer::open(path, |holder| {
             settings.complain(waiting(holder).as_bytes());
@@ -89,14 +89,14 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     Ok(exit)
 }
 
-/// What a scan came to.
+/// The result of a scan.
 #[derive(Default)]
 struct Examined {
     tree: Tree,
     searched: Searched,
-    /// Remembered files that are on a disk that is not mounted.
+    /// Remembered files on a disk that is not mounted.
     offline: u64,
-    /// A failure to commit: what was found is worth printing all the same.
+    /// A failed commit. The results are printed nevertheless.
     uncommitted: Option<CommandError>,
 }
 
@@ -115,7 +115,7 @@ fn examine(
     clock.end(|s| &mut s.walk);
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
-        // A mistyped path is no reason to make a catalog, or to note a scan in one.
+        // A mistyped path must not create a catalog or a record of a scan.
         return Ok(Examined { tree, ..Examined::default() });
     }
     let mut recall = match known {
@@ -130,7 +130,7 @@ fn examine(
     let both = (&mut recall, writer.as_mut());
     let mut searched = look_for(scan, settings, &tree, both, begun, progress)?;
     if is_first {
-        // What the walk read on its way looks known to the engine.
+        // The inline head reader has read these during the walk, so they look known to the engine.
         searched.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
@@ -166,7 +166,7 @@ fn look_for(
     })
 }
 
-/// Returns what is remembered of the scan itself.
+/// Returns the record of the scan for the catalog.
 fn record(
     scan: &ScanSettings,
     tree: &Tree,
@@ -202,7 +202,7 @@ fn commit(
     })
 }
 
-/// Returns a time in milliseconds since the epoch; 0 for one before it.
+/// Returns a time in milliseconds since the epoch; 0 for earlier times.
 fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -211,7 +211,7 @@ fn milliseconds(time: SystemTime) -> i64 {
 fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<Tree, CommandError> {
     match &scan.source {
         Source::Paths(roots) => {
-            // Heads are read on the way only where the catalog cannot know them already.
+            // Heads are read during the walk only if the catalog cannot know them.
             let eager = (!known).then(|| EagerHeads::new(progress));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
             walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
@@ -222,8 +222,8 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     }
 }
 
-/// Returns what to say of an interrupt during the walk. Nothing of the walk is kept: only contents are worth keeping, as
-/// every scan lists all directories, and half a listing could not tell which files are gone.
+/// Returns the error for an interrupt during the walk. Nothing of the walk is kept: every scan lists all directories
+/// anyway, and half a listing could not tell which files are gone.
 fn unlisted(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",
@@ -232,7 +232,7 @@ fn unlisted(scan: &ScanSettings) -> CommandError {
     CommandError::new(Exit::Interrupted, text)
 }
 
-/// Prints what belongs on standard output; returns whether somebody took it all.
+/// Prints the results on standard output. Returns whether the reader took all of it.
 fn print_results(
     scan: &ScanSettings,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! `lop separate`: makes hard links files of their own.
+//! `lop separate`: replaces hard links by independent copies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `lop status`: what the catalog knows, which disks that is on, and what lop has done.
+//! `lop status`: shows what the catalog knows, on which disks, and which runs there were.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -39,25 +39,25 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(conclusion::with_unreadable(Exit::Done, done.unreadable, settings))
 }
 
-/// What runs have done, as far as their journals tell.
+/// What runs have done, according to their journals.
 #[derive(Default, Serialize)]
 struct Done {
-    /// Runs that acted on files, or moved trees out of the way.
+    /// Runs that acted on files or moved trees out of the way.
     runs: u64,
-    /// Of those, runs that can be undone, at least in part.
+    /// Of these, runs that can be undone, at least in part.
     undoable: u64,
-    /// Runs that were cut off, or whose removal is not over.
+    /// Of these, runs that were interrupted or whose removal has not finished.
     not_over: u64,
     /// Files in quarantine.
     quarantined: u64,
-    /// What they take on disk, in bytes.
+    /// The disk space of these files, in bytes.
     quarantined_bytes: u64,
     #[serde(skip)]
     unreadable: u64,
 }
 
 impl Done {
-    /// Reads the journals in a folder, telling of those that cannot be read.
+    /// Reads the journals in a folder, and reports those that cannot be read.
     fn read(folder: &Path, settings: &Settings) -> Result<Done, CommandError> {
         let mut done = Done::default();
         for run in Runs::list(folder)? {
@@ -86,7 +86,7 @@ impl Done {
                 }
             }
         }
-        // Journals that cannot be read were told of above.
+        // Journals that cannot be read were reported above.
         for file in Runs::quarantined(folder, |_| ())? {
             done.quarantined += 1;
             done.quarantined_bytes = done.quarantined_bytes.saturating_add(file.allocated);
@@ -97,10 +97,10 @@ impl Done {
 
 struct Status<'a> {
     path: &'a Path,
-    /// The size of the catalog.
+    /// The size of the catalog in bytes.
     size: u64,
     overview: &'a Overview,
-    /// Whether each disk is not mounted.
+    /// For each disk, whether it is not mounted.
     offline: &'a [bool],
     done: &'a Done,
 }
@@ -204,7 +204,7 @@ fn tally(tally: Tally) -> String {
     format!("{}, {}", counted(tally.files, "file", "files"), size(tally.bytes))
 }
 
-/// Returns texts with spaces at their ends, so that all have one length.
+/// Pads texts with spaces to the same length.
 fn aligned(texts: impl Iterator<Item = String>) -> Vec<String> {
     let texts: Vec<String> = texts.collect();
     let width = texts.iter().map(String::len).max().unwrap_or_default();

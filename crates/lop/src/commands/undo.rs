@@ -25,7 +25,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     if args.dry_run {
         return preview::show(args.run, &paths, settings);
     }
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = conclusion::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         None => summary.text(),
     };
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
-    // Whoever has the catalog may be waiting for these.
+    // A process that has locked the catalog may be waiting for the journals.
     drop(runs);
     let update =
         || catalog_update::follow(Runs::undone(&folder, run, &undone)?, &undone.statuses, settings);
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     Ok(exit)
 }
 
-/// Returns the message that nothing is left to restore of a run, and why.
+/// Returns the message that a run has nothing left to restore, with the reason.
 fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft) -> String {
     let mut text = format!("Run {run}: nothing is left to restore");
     if undone > 0 {
@@ -81,7 +81,7 @@ fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft
     text
 }
 
-/// Says what of a run or of what was typed nothing could be done about; returns how much that is.
+/// Reports damaged lines of the journal and paths that match nothing; returns their number.
 fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) -> u64 {
     for path in unmatched {
         let why = format!(": run {run} has nothing to restore there");
@@ -101,7 +101,7 @@ struct Summary {
     run: u64,
     /// Files that were restored.
     restored: u64,
-    /// Of these, those with another owner or group than they had.
+    /// Of these, files whose owner or group could not be restored.
     other_owner: u64,
     /// Files that could not be restored.
     failed: u64,

@@ -1,4 +1,5 @@
-//! `lop uniques`: the files below a directory that have no copy elsewhere.
+//! `lop uniques`: lists the files below a directory that have no copy elsewhere. Also prints the lists of `lop dups`
+//! and `lop contains`.
 
 use dupes::State;
 use serde::Serialize;
@@ -69,11 +70,11 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     print_list(listing, &summary, &answer, &args.list, settings)
 }
 
-/// Files to print.
+/// The files to print.
 pub(crate) struct Listing(Vec<Listed>);
 
 impl Listing {
-    /// Returns the files of a folder that are `wanted`, each with what is odd about it.
+    /// Returns the `wanted` files of a folder, each with a remark.
     pub(crate) fn new(
         folder: &Folder,
         wanted: impl Fn(&Copies) -> bool,
@@ -92,25 +93,25 @@ impl Listing {
         Listing(files.collect())
     }
 
-    /// Returns a listing of these files.
+    /// Returns a listing of the given files.
     pub(crate) fn of(files: Vec<Listed>) -> Listing {
         Listing(files)
     }
 }
 
-/// What a list comes to.
+/// The answer that a list gives.
 pub(crate) struct Answer<'a> {
-    /// How the run ends if everything could be looked at.
+    /// The exit code if everything could be examined.
     pub(crate) exit: Exit,
-    /// What was not known.
+    /// The reasons why some files have no answer.
     pub(crate) why: Vec<String>,
-    /// What could not be looked at.
+    /// What could not be examined.
     pub(crate) problems: Vec<&'a Problem>,
     /// The summary for people.
     pub(crate) text: String,
 }
 
-/// Prints a list of files, what it comes to, and what could not be examined; returns how the run ends.
+/// Prints a list of files, its summary and the problems; returns the exit code.
 pub(crate) fn print_list(
     Listing(mut files): Listing,
     summary: &impl Serialize,
@@ -148,16 +149,16 @@ struct Summary {
     files: u64,
     /// Files that are known to have no copy.
     uniques: u64,
-    /// Bytes in them.
+    /// The total size of these files.
     bytes: u64,
-    /// Of the unique files, those that have copies in the directory and nowhere else.
+    /// Of the unique files, those that have copies only in the directory.
     only_inside: u64,
     /// Of the unique files, those whose copies outside are all in the trash or other system folders.
     only_system_dirs: u64,
-    /// Files of which it is not known.
+    /// Files without an answer.
     #[serde(flatten)]
     unknown: UnknownFiles,
-    /// What was read, with `--verify`.
+    /// The comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
     /// Empty files, which are not counted.

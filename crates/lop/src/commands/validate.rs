@@ -1,4 +1,4 @@
-//! `lop validate`: reads remembered files again and compares them with what is remembered.
+//! `lop validate`: reads remembered files again and compares them with their digests.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
     Ok(Exit::Partial)
 }
 
-/// Loads what is asked for.
+/// Loads the files to check.
 fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError> {
     let catalog = open(settings)?;
     if args.paths.is_empty() {
@@ -77,7 +77,7 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
     Ok(catalog.load(Rows::Below(&below))?)
 }
 
-/// Returns what is expected of a file's bytes: also of one that was found bad what was known before.
+/// Returns the expected content of a file. For a file that was found damaged or unreadable, it is the content before.
 fn expected(loaded: &Loaded, file: FileId) -> Expected {
     match loaded.doubt(file) {
         Some(doubt) => Expected {

@@ -1,4 +1,4 @@
-//! Plans in files: saved, shown as files are now, and carried out.
+//! Saves plans to files, shows saved plans for the files as they are now, and carries them out.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -34,7 +34,7 @@ fn unwritten(file: &Path, error: io::Error) -> CommandError {
     CommandError::failed(format!("cannot write {}", file.display())).because(error)
 }
 
-/// Refuses to write over a file that is no plan.
+/// Refuses to overwrite a file that is not a plan.
 fn spare_other(file: &Path) -> Result<(), CommandError> {
     let is_other = File::open(file).is_ok_and(|file| {
         let is_regular = file.metadata().is_ok_and(|meta| meta.is_file());
@@ -48,7 +48,7 @@ fn spare_other(file: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Saves plans to a file that was made for that.
+/// Saves plans to a file that was created for them.
 pub(super) fn save_to(
     to: File,
     plans: impl Iterator<Item = Plan>,
@@ -75,7 +75,7 @@ pub(super) fn save_to(
     Ok(Exit::Done)
 }
 
-/// Shows a plan that was saved, or carries it out.
+/// Shows a saved plan, or carries it out.
 pub(super) fn of_saved(
     file: &Path,
     args: &DedupeArgs,
@@ -111,7 +111,7 @@ pub(super) fn of_saved(
     })
 }
 
-/// Says that all lines were taken out of a plan.
+/// Reports that the plan has no actions left.
 fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
     if settings.json {
         let none = PlanTotals::default();

@@ -1,4 +1,4 @@
-//! `lop history RUN`: what a run did with each file.
+//! `lop history RUN`: lists what a run did with each file.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -74,7 +74,7 @@ fn write_deed(out: &mut impl Write, deed: &Deed, settings: &Settings) -> io::Res
     }
 }
 
-/// Returns what became of a file, in a word or two.
+/// Returns the result for a file in a word or two.
 fn word(deed: &Deed) -> &'static str {
     match (&deed.state, deed.kind) {
         (State::CutOff, _) => "cut off",

@@ -1,4 +1,7 @@
-//! What the catalog remembers of files on either side of a mirroring, for `--reuse`.
+//! What the catalog knows of the files on either side of a mirror, for `--reuse`.
+//!
+//! These are only hints: the mirror compares content before it uses any. A catalog that cannot be read therefore gives
+//! no hints and no error.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -13,14 +16,14 @@ use mirror::{Hint, Memory, SMALLEST_REUSED};
 use crate::error::CommandError;
 use crate::settings::Settings;
 
-/// What is remembered of the trees that are on this host.
+/// What the catalog knows of the trees on this host.
 #[derive(Debug, Default)]
 struct Remembered {
     source: Option<Mutex<OfSource>>,
     destination: Option<Mutex<Holdings>>,
 }
 
-/// What is remembered of the source, and of the directory that was asked about last.
+/// What the catalog knows of the source, with the files of the last directory that was asked for.
 #[derive(Debug)]
 struct OfSource {
     holdings: Holdings,
@@ -28,8 +31,8 @@ struct OfSource {
     files: HashMap<Vec<u8>, Held>,
 }
 
-/// Returns what the catalog remembers of those trees that are on this host; nothing if there is none that can be
-/// read: it would be hints, and the other host's may be of use.
+/// Returns what the catalog knows of the trees on this host, or an empty value if the catalog cannot be read. The other
+/// host's hints may still help then.
 pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,
@@ -75,7 +78,7 @@ impl OfSource {
     }
 }
 
-/// A catalog that cannot be read is of no use, and in nobody's way: what it would say are hints.
+/// Errors of the catalog are ignored, because it gives only hints.
 impl Memory for Remembered {
     fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<Hint> {
         let mut source = self.source.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A change, as it is listed: a line of text, or an object of JSON.
+//! Formats a change for a list: as a line of text or as an object of JSON.
 
 use fsops::Kind;
 use mirror::{Change, Differs, What};

@@ -1,4 +1,4 @@
-//! Lists changes while a tree is mirrored: a line each, or one JSON document.
+//! Lists changes while a tree is mirrored: one line each, or one JSON document.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -15,16 +15,16 @@ use crate::output::stdout::{self, Lines};
 use crate::settings::Patterns;
 use crate::settings::Settings;
 
-/// What came of it, and whether it went to its end.
+/// The outcome of a mirror, and the error that ended it early.
 pub(super) type Ended = (Outcome, Result<(), CommandError>);
 
-/// Mirrors, tells of changes, and asks.
+/// A mirror that reports changes to a user and asks for consent.
 pub(super) type Work<'w> = &'w mut dyn FnMut(User<'_>) -> Ended;
 
-/// Who is asked whether something may be removed, after what was printed before is to be seen.
+/// Asks for consent to a removal, after everything printed so far is visible.
 pub(super) type Consents<'c> = &'c dyn Fn(&Removal, &Lines<'_>) -> bool;
 
-/// Mirrors, and lists changes one a line, if they are wanted.
+/// Mirrors, and lists each change on a line if `lists` is set.
 pub(super) fn listed(
     lists: bool,
     consents: Option<Consents<'_>>,
@@ -46,7 +46,7 @@ pub(super) fn listed(
     done(ended)
 }
 
-/// Mirrors, and prints one document with the changes, if they are wanted, and the summary.
+/// Mirrors, and prints one document: the changes if `lists` is set, and the summary.
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,

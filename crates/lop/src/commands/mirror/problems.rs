@@ -1,4 +1,4 @@
-//! What could not be mirrored, a line for each name, and one line for each cause that many names have.
+//! Prints names that could not be mirrored, one per line, and causes that many names share, once each.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use crate::output::problems::{self, PathProblem};
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// Returns why something could not be mirrored, for people.
+/// Returns the reason why something could not be mirrored, for people.
 pub(super) fn reason_text(reason: &Reason) -> String {
     match reason {
         Reason::Source { op, source }
@@ -42,8 +42,7 @@ impl PathProblem for MirrorProblem {
     }
 }
 
-/// Prints what could not be mirrored as `lop: PATH: reason`, with the path as it begins on the side that something is
-/// wrong with.
+/// Prints what could not be mirrored as `lop: PATH: reason`.
 pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let is_single = |problem: &&Problem| all || problem.reason.cause().is_none();
@@ -62,7 +61,7 @@ pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     }
 }
 
-/// Returns what keeps the destination from taking names.
+/// Returns the message about a cause that keeps the destination from taking many names.
 fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> Vec<u8> {
     let why = match cause {
         Cause::Full => "is full",
@@ -76,13 +75,13 @@ fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> 
     [path(destination, b"").as_slice(), text.as_bytes()].concat()
 }
 
-/// Returns a path below the top as it begins there.
+/// Returns a path below the top, beginning with the top as it was typed.
 fn path(top: &OsStr, below: &[u8]) -> Vec<u8> {
     let top = top.as_bytes();
     if below.is_empty() {
         return top.to_vec();
     }
-    // What is behind a colon is relative to the home directory there.
+    // A path right after the colon is relative to the home directory on that host.
     let is_open = top.ends_with(b"/") || top.ends_with(b":");
     [top, if is_open { &b""[..] } else { b"/" }, below].concat()
 }

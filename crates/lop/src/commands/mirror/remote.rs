@@ -1,4 +1,4 @@
-//! The other host: how it is written, how lop is started there, and what to say when that fails.
+//! The other host: how it is typed, how lop is started there, and the advice when that fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,14 +17,14 @@ use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 
-/// How long a program that was told to end by the end of its input may take.
+/// How long the other program may take to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a shell says by its exit code when there is no such command (POSIX), and ssh when it cannot connect.
+/// The exit code of a shell for an unknown command (POSIX), and of ssh when it cannot connect.
 const NO_COMMAND: i32 = 127;
 const NO_CONNECTION: i32 = 255;
 
-/// A tree as it was typed.
+/// A tree as the user typed it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Here(PathBuf),
@@ -34,14 +34,14 @@ pub(super) enum Place {
 /// A tree on another host.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Host {
-    /// What ssh is given.
+    /// The host, as ssh is given it.
     name: OsString,
     pub(super) path: Vec<u8>,
 }
 
 impl Place {
-    /// Reads `HOST:PATH` as ssh's own tools do: with no slash before the colon, and a host in brackets may have
-    /// colons itself.
+    /// Parses `HOST:PATH` as ssh's own tools do: there is no slash before the colon, and a host in brackets may contain
+    /// colons.
     pub(super) fn of(typed: &OsStr) -> Place {
         let bytes = typed.as_bytes();
         let start = bytes.iter().position(|&b| b == b'[').map_or(0, |open| {
@@ -58,7 +58,7 @@ impl Place {
 }
 
 impl Place {
-    /// Returns it as patterns may name it.
+    /// Returns the top directory, as patterns can refer to it.
     pub(super) fn top(&self) -> Top {
         match self {
             Place::Here(path) => Top::new(path),
@@ -77,7 +77,12 @@ pub(super) struct Connection {
 }
 
 impl Host {
-    /// Starts lop on the host, and has it begin; returns where the destination is, if that is there.
+    /// Starts lop on the host and sends it the request. Returns the identity of the destination if that is on the other
+    /// host.
+    ///
+    /// # Errors
+    ///
+    /// Fails if lop cannot be started there, speaks another protocol, or refuses the request.
     pub(super) fn connect(
         &self,
         args: &MirrorArgs,
@@ -118,12 +123,12 @@ impl Host {
 }
 
 impl Connection {
-    /// Returns the two directions.
+    /// Returns both directions of the connection.
     pub(super) fn talk(&mut self) -> (&mut Incoming<File>, &Arc<Outgoing<File>>) {
         (&mut self.incoming, &self.out)
     }
 
-    /// Hears which protocol the other side speaks, and says so too.
+    /// Reads which protocol the other side speaks, and sends our own.
     fn greet(&mut self, args: &MirrorArgs) -> Result<(), CommandError> {
         let greeting = wire::read_greeting(&mut self.incoming, &|| false);
         let greeting = greeting.map_err(|broken| self.lost(&broken))?;
@@ -143,7 +148,7 @@ impl Connection {
         Err(CommandError::failed(text).hint("have the same version on both hosts"))
     }
 
-    /// Returns why nobody greets.
+    /// Returns the error when the other side sends no greeting.
     fn no_lop(&mut self, args: &MirrorArgs, noise: Option<String>) -> CommandError {
         let host = self.host.clone();
         let code = self.wait().and_then(|status| status.code());
@@ -173,7 +178,7 @@ impl Connection {
         Ok(wire::decode::<Answer>(message)?.0)
     }
 
-    /// Returns that the conversation ended before its time.
+    /// Returns the error for a broken connection.
     pub(super) fn lost(&self, broken: &Broken) -> CommandError {
         let host = &self.host;
         match broken {
@@ -189,7 +194,7 @@ impl Connection {
         }
     }
 
-    /// Has the other side see the end, and waits for it.
+    /// Closes the output and waits for the other side to end.
     fn wait(&mut self) -> Option<ExitStatus> {
         self.out.close();
         let end = Instant::now() + GRACE;
@@ -200,13 +205,13 @@ impl Connection {
                 _ => break,
             }
         }
-        // It does not listen: what is not killed would stay.
+        // It does not react, and would run on if it were not killed.
         let _gone = self.child.kill();
         self.child.wait().ok()
     }
 }
 
-/// Whatever came of it, nothing is left running.
+/// However the conversation ends, no process is left running.
 impl Drop for Connection {
     fn drop(&mut self) {
         let _status = self.wait();

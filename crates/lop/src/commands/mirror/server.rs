@@ -1,5 +1,7 @@
-//! `lop mirror-server`: the side that the other host's lop starts. Speaks on standard input and output, and
-//! prints nothing: what there is to say the other side says.
+//! `lop mirror-server`: the side of a mirror that the other host's lop starts.
+//!
+//! It speaks the protocol on standard input and output and prints nothing. All messages to the user are printed by the
+//! side that the user started.
 
 use std::fs::File;
 use std::io;
@@ -31,7 +33,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     monitor.finish()?;
     match spoken {
         Ok(()) => Ok(Exit::Done),
-        // The other side tells its user, if there is one still.
+        // The other side has reported the error to its user, if it is still there.
         Err(_) => Ok(Exit::Failed),
     }
 }
@@ -119,7 +121,7 @@ fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), Broken> {
     out.flush()
 }
 
-/// Returns the options that were asked for, or why they cannot be.
+/// Returns the requested options, or why they are not valid.
 fn options(open: &Open) -> Result<Options, String> {
     let globs = |patterns: &[wire::Pattern]| {
         Globs::of_readings(patterns.to_vec(), open.ignore_case).map_err(|e| e.to_string())

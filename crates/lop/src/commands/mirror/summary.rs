@@ -1,4 +1,4 @@
-//! What a mirroring came to, in words.
+//! The summary of a mirror, and why some extraneous entries were kept.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, duration, size};
 use crate::settings::Settings;
 
-/// Entries left out for one reason that are named.
+/// How many entries are named for each reason to skip them.
 const NAMED: usize = 3;
 
-/// Says what came of it, and returns how the program ends.
+/// Prints the problems and the summary, and returns the exit code.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,
@@ -32,8 +32,8 @@ pub(super) fn conclude(
     settings.finish(ended, totals.exit(), &text)
 }
 
-/// Returns the last line: what was done, or would be, and what is not as it is to be; `cut` says why the run did not
-/// go to its end.
+/// Returns the summary line: what was or would be done, and what is missing. `cut` is the error that ended the run
+/// early.
 pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     let took = duration(Duration::from_secs_f64(totals.seconds));
     let least = if totals.is_least { "at least " } else { "" };
@@ -60,7 +60,7 @@ pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     text
 }
 
-/// Returns what was done, and what failed.
+/// Returns what was done and what failed.
 fn done(totals: &Totals) -> String {
     let some =
         |number: u64, one: &str, many: &str| (number > 0).then(|| counted(number, one, many));
@@ -96,7 +96,7 @@ fn done(totals: &Totals) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what was left out though no pattern says so.
+/// Returns what was skipped although no pattern excludes it.
 fn left_out(totals: &Totals) -> Option<Vec<u8>> {
     let reasons = [
         (LeftOut::Destination, "the destination itself"),
@@ -127,7 +127,7 @@ impl Left {
     }
 }
 
-/// Returns why something of the destination was not removed.
+/// Returns the message about extraneous entries that were kept.
 pub(super) fn spared(totals: &Totals) -> Option<String> {
     let spared = (totals.spared > 0).then(|| counted(totals.spared, "name", "names"))?;
     let why = match totals.spared_why {

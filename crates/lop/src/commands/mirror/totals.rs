@@ -1,4 +1,4 @@
-//! What a mirroring came to: the counts, and how the program ends.
+//! The totals of a mirror, and the exit code that follows from them.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::settings::Patterns;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Totals {
     pub(super) dry_run: bool,
-    /// It went to its end.
+    /// Whether the run reached its end.
     pub(super) complete: bool,
     pub(super) entries: u64,
     pub(super) files_copied: u64,
@@ -27,21 +27,21 @@ pub(super) struct Totals {
     pub(super) linked: u64,
     pub(super) files_reused: u64,
     pub(super) bytes_reused: u64,
-    /// Inodes whose metadata was changed, and no more.
+    /// Inodes of which only the metadata was changed.
     pub(super) adjusted: u64,
     pub(super) removed: u64,
-    /// Names that the source does not have and that were not removed.
+    /// Extraneous entries that were not deleted.
     pub(super) spared: u64,
     pub(super) split: u64,
     pub(super) vanished: u64,
     pub(super) failed: u64,
-    /// Names below directories that could not be made.
+    /// Names below directories that could not be created.
     pub(super) missing: u64,
     /// Directories of the source that could not be read.
     pub(super) unread_dirs: u64,
-    /// What is left out, though no pattern says so.
+    /// Entries that were skipped although no pattern excludes them.
     pub(super) left_out: Vec<Left>,
-    /// Metadata that the destination does not keep.
+    /// Metadata that the destination does not support.
     pub(super) not_kept: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unmatched_patterns: Vec<String>,
@@ -56,15 +56,15 @@ pub(super) struct Totals {
     pub(super) spared_entries: u64,
     #[serde(skip)]
     pub(super) unremoved: u64,
-    /// Entries that are left out, also those that are not named.
+    /// The number of skipped entries, including those that are not listed.
     #[serde(skip)]
     pub(super) left_out_count: u64,
-    /// The counts may be too low, as the other side could not say any more what it has done.
+    /// Whether the counts may be too low, because the other side could not report all that it did.
     #[serde(skip)]
     pub(super) is_least: bool,
 }
 
-/// Something that is left out.
+/// An entry that was skipped.
 #[derive(Debug, Serialize)]
 pub(super) struct Left {
     pub(super) why: &'static str,
@@ -117,9 +117,9 @@ impl Totals {
         }
     }
 
-    /// Returns how a run ends that went to its end.
+    /// Returns the exit code of a run that reached its end.
     pub(super) fn exit(&self) -> Exit {
-        // Of names, and not of what was to be removed.
+        // Failures to copy, without failures to delete.
         let failed = self.failed.saturating_sub(self.unremoved);
         if self.failed == 0 && self.spared == 0 {
             Exit::Done
@@ -167,7 +167,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Returns what the destination does not keep of metadata.
+/// Returns the metadata that the destination does not support.
 fn not_kept(outcome: &Outcome) -> Vec<String> {
     let owners = outcome.no_owners.then(|| "owners".to_string());
     let modes = outcome.no_modes.then(|| "permissions".to_string());
@@ -176,9 +176,9 @@ fn not_kept(outcome: &Outcome) -> Vec<String> {
     [owners, modes, before, after].into_iter().flatten().collect()
 }
 
-/// Returns the year that a moment is in, seconds since the epoch.
+/// Returns the year of a time in seconds since the epoch.
 fn year(seconds: i64) -> i64 {
-    /// Seconds of a year of the Gregorian calendar, on average.
+    /// The average length of a year of the Gregorian calendar, in seconds.
     const YEAR: i64 = 31_556_952;
     1970 + seconds.div_euclid(YEAR)
 }
@@ -195,10 +195,10 @@ mod tests {
         let failed = |entries, failed, unremoved, changes| {
             Totals { entries, failed, changes, unremoved, ..Totals::default() }.exit()
         };
-        // The top directory could not be read, or nothing of it.
+        // Neither the top directory nor anything in it could be read.
         assert_eq!((failed(0, 1, 0, 0), failed(5, 5, 0, 0)), (Exit::Failed, Exit::Failed));
         assert_eq!((failed(5, 4, 0, 0), failed(5, 5, 0, 1)), (Exit::Partial, Exit::Partial));
-        // All that was to be done was to remove things.
+        // The only changes were deletions.
         assert_eq!((failed(0, 3, 3, 0), failed(2, 3, 3, 0)), (Exit::Partial, Exit::Partial));
         let missing = Totals { entries: 9, failed: 1, missing: 8, ..Totals::default() };
         assert_eq!(missing.exit(), Exit::Failed);

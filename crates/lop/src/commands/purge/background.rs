@@ -1,5 +1,4 @@
-//! `lop purge --instant` and `--resume`: trees that were moved out of the way, and the process that removes
-//! them.
+//! `lop purge --instant` and `--resume`: moves trees out of the way, and removes them in a background process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -31,10 +30,10 @@ use crate::quantity::{count, counted};
 use crate::settings::Patterns;
 use crate::settings::{Settings, Verbosity};
 
-/// What the process in the background says when it is on its own.
+/// What the background process prints once it no longer depends on its parent.
 const READY: &str = "ready";
 
-/// How often the journal is told how far a removal is.
+/// How often the progress of a removal is written to the journal.
 const TOLD_EVERY: Duration = Duration::from_secs(4);
 
 /// Moves `targets` out of the way, and starts the process that removes them.
@@ -61,7 +60,7 @@ pub(super) fn begin(
     let is_over = if moved == 0 {
         discard.end().map_err(explained)?
     } else {
-        // The other process is to have it.
+        // The other process opens the journal.
         drop(discard);
         false
     };
@@ -87,14 +86,14 @@ pub(super) fn begin(
     Ok(exit)
 }
 
-/// What `--instant` came to.
+/// The result of `--instant`.
 #[derive(Serialize)]
 struct Moved {
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<u64>,
     paths: u64,
     failed: u64,
-    /// The process in the background.
+    /// The background process.
     #[serde(skip_serializing_if = "Option::is_none")]
     process: Option<u32>,
 }
@@ -120,7 +119,7 @@ impl Moved {
     }
 }
 
-/// Starts the process that removes what a run moved; returns its number when it is at it.
+/// Starts the process that removes what a run moved, and returns its process id once it has started to work.
 fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lop").arg("--catalog").arg(catalog);
@@ -134,8 +133,8 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     if let Some(io) = args.io.to_possible_value() {
         command.args(["--io", io.get_name()]);
     }
-    // The idle class goes on to it, and nothing that is open here: no file system is kept busy by it but those
-    // of the trees, and no lock is kept that somebody holds around this command.
+    // The process inherits the idle class, but no descriptor: it must not keep busy any file system but those of the
+    // trees, nor any lock that the caller of this command holds.
     runtime::close_descriptors_on_exec();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
@@ -144,13 +143,13 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     (heard.is_ok() && said.trim_end() == READY).then(|| child.id())
 }
 
-/// Is the process in the background: leaves the terminal and removes what a run moved.
+/// Runs as the background process: leaves the terminal and removes what a run moved.
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
     let taken = Discard::take(&Catalog::runs(&settings.catalog()?), run).map_err(explained)?;
     stdout::print(|out| writeln!(out, "{READY}"))?;
-    // Somebody else may be at it already, or done with it.
+    // Another process may already be removing the trees, or be done.
     let Taken::Ours(discard) = taken else { return Ok(Exit::Done) };
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let monitor = Monitor::begin(&progress, settings)?;
@@ -161,7 +160,7 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     Ok(if all_gone { Exit::Done } else { Exit::Partial })
 }
 
-/// Goes on with every run that no process is at.
+/// Continues every run that no process is working on.
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = Discard::unfinished(&folder).map_err(explained)?;
@@ -181,7 +180,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
                 continue;
             }
             Err(error) => {
-                // The others are none the worse for it.
+                // The other runs are not affected.
                 settings.report(&explained(error));
                 unknown += 1;
                 continue;
@@ -219,14 +218,14 @@ fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
 /// The result of removing a run's trees.
 struct Removed {
     outcome: Outcome,
-    /// Trees of which nothing can be told.
+    /// Trees whose state is unknown.
     refused: Vec<Refusal>,
-    /// Trees that are where they were.
+    /// Trees that were not moved.
     unmoved: u64,
     ended: Result<(), Interrupted>,
 }
 
-/// Removes what is left of a run, and notes what came of it.
+/// Removes the rest of a run's trees, and records the result.
 fn remove(
     discard: Discard,
     options: &Options,
@@ -244,16 +243,16 @@ fn remove(
         telling(&discard, progress, || remove_trees(&discard, left, &guard, options, progress));
     let failed = outcome.failed + refused.len() as u64;
     let noted = discard.note(outcome.files + outcome.dirs, Some(failed));
-    // Stopped or not: it may be all gone.
+    // Even an interrupted run may have removed everything.
     if let Err(error) = noted.and_then(|()| discard.end()) {
-        // What was removed is told all the same.
+        // The removal itself is reported all the same.
         settings.report(&explained(error));
         outcome.failed += 1;
     }
     Ok(Removed { outcome, refused, unmoved, ended })
 }
 
-/// Returns what is said of a tree that is not in its store.
+/// Returns the message about a tree that is not where it was moved to.
 fn told(missing: &Missing) -> Vec<u8> {
     let Missing { path, store, is_at_path } = missing;
     if *is_at_path {
@@ -263,18 +262,18 @@ fn told(missing: &Missing) -> Vec<u8> {
     }
 }
 
-/// Does work, and notes in the journal every few seconds how far it is.
+/// Runs work, and records its progress in the journal every few seconds.
 fn telling<T>(discard: &Discard, progress: &Progress, work: impl FnOnce() -> T) -> T {
     let before = progress.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let tell = move || {
             while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // What cannot be noted now is noted with what comes next.
+                // Progress that cannot be recorded now is recorded with the next.
                 let _noted = discard.note(progress.removed_done.load(Relaxed) - before, None);
             }
         };
-        // Where no thread can be started it is told at the end.
+        // Without this thread, progress is recorded only at the end.
         let _unstarted = thread::Builder::new().spawn_scoped(scope, tell);
         let result = work();
         drop(done);
@@ -312,14 +311,14 @@ fn remove_trees(
     (outcome, ended)
 }
 
-/// Gives a tree back of which nothing is left but files in quarantine: these are not removed, and can be
-/// brought back only from where they were.
+/// Moves a tree back of which only files in quarantine are left. These are not removed, and can be restored only from
+/// their original place.
 fn return_stores(discard: &Discard, tree: &Left, outcome: &mut Outcome) {
     let Outcome { ref problems, failed, .. } = *outcome;
     let all_are_stores = failed > 0
         && failed == problems.len() as u64
         && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
-    // If its name is taken meanwhile it stays, and known.
+    // If the name has been taken meanwhile, the tree stays, and the journal knows it.
     if all_are_stores && discard.give_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
@@ -327,7 +326,7 @@ fn return_stores(discard: &Discard, tree: &Left, outcome: &mut Outcome) {
     }
 }
 
-/// Returns an error of the journal with advice for this command.
+/// Adds advice for this command to an error of the journal.
 fn explained(error: action::Error) -> CommandError {
     advised(error, "what was moved is in the journal; 'lop purge --resume' removes it")
 }

@@ -1,4 +1,4 @@
-//! How much a removal will be, counted before it begins: for the question, and for a line of progress.
+//! Counts what a removal would remove, for the confirmation and for the progress line.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,19 +14,22 @@ use crate::quantity::count;
 use crate::settings::Patterns;
 use crate::settings::Settings;
 
-/// How long entries are counted ahead: whoever waits for a removal of hours does not mind, and one of
-/// seconds needs no forecast.
+/// How long the count may take. A removal of hours can wait this long, and one of seconds needs no estimate.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What was counted before anything is removed.
+/// The number of entries that a removal would remove.
 pub(super) struct Estimate {
     pub(super) entries: u64,
-    /// There was time enough for all of it.
+    /// Whether everything was counted in the time given.
     pub(super) whole: bool,
 }
 
 impl Estimate {
-    /// Counts what `options` select of `targets`, for as long as that is bearable.
+    /// Counts what `options` select of `targets`, within a limited time.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an interrupt.
     pub(super) fn count(
         targets: &[Target],
         options: &Options,
@@ -35,7 +38,7 @@ impl Estimate {
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
         let bell = Arc::clone(&progress);
-        // Where no thread can be started it takes as long as it takes.
+        // If the thread cannot be started, the count has no time limit.
         let _unstarted = std::thread::Builder::new().spawn(move || {
             std::thread::sleep(PATIENCE);
             bell.stop();
@@ -47,8 +50,8 @@ impl Estimate {
         Ok(Estimate { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
     }
 
-    /// Returns whether it may go: little does without a question, unless a pattern matched nothing, which may
-    /// be a slip.
+    /// Returns whether the removal may begin. A small one needs no question, unless a pattern matched nothing and may
+    /// be mistyped.
     pub(super) fn may_go(
         &self,
         paths: &[PathBuf],

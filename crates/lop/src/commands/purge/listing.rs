@@ -1,4 +1,4 @@
-//! Lists what a removal would take: a path a line, or one JSON document.
+//! Lists what a removal would remove: one path per line, or one JSON document.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,8 +21,8 @@ struct Entry<'a> {
     kind: &'static str,
 }
 
-/// Does `work`, and prints what it tells of. `account` says what came of it, which a document ends with. If
-/// nobody reads on, the work is stopped.
+/// Runs `work`, and prints each entry that it reports. A document ends with the totals. If the reader closes the pipe,
+/// the work is stopped.
 pub(super) fn listed(
     progress: &Progress,
     settings: &Settings,

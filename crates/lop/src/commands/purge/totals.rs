@@ -1,4 +1,4 @@
-//! What a removal came to, as it is told.
+//! The totals of a removal, its summary, and the exit code that follows from them.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) struct Totals {
     dirs: u64,
     unselected: u64,
     pub(super) failed: u64,
-    /// Those of them that `lop` can do nothing about: the user has to.
+    /// Of the failures, those that only the user can resolve.
     #[serde(skip)]
     pub(super) to_user: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ impl Totals {
         text
     }
 
-    /// Prints it on standard output, if that is to be JSON.
+    /// With `--json`, prints the totals on standard output.
     pub(super) fn print_document(&self, settings: &Settings) -> Result<(), CommandError> {
         if settings.json {
             stdout::print_summary(self)?;
@@ -124,7 +124,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Says what came of it, and returns how the program ends.
+/// Prints the problems and the summary, and returns the exit code.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,

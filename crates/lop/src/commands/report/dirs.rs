@@ -1,4 +1,4 @@
-//! `lop report --dirs`: directories that are equal, contained in another, or overlap.
+//! `lop report --dirs`: shows directories that are equal, contained in another, or overlap.
 
 use std::cmp::Reverse;
 
@@ -88,7 +88,7 @@ fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
     });
 }
 
-/// Prints what was found; returns whether it was read.
+/// Prints what was found. Returns whether the reader took all of it.
 fn print(
     format: Format,
     settings: &Settings,
@@ -100,7 +100,7 @@ fn print(
         if !matches!(format, Format::Fdupes | Format::Nul) {
             return write_related(format, out, settings.stdout, tree, related, &to_json(summary));
         }
-        // These have no place for more than sets.
+        // These formats can only show sets of equal directories.
         let mut writer = writer(format, out, settings.stdout);
         for set in related.iter().filter(|related| related.relation == Relation::Equal) {
             let folders = set.folders.len() as u64;
@@ -125,13 +125,13 @@ fn print(
 struct Summary {
     /// Sets of equal directories.
     equal: u64,
-    /// Directories in them beyond the first of each.
+    /// Directories in these sets, without the first of each set.
     redundant_dirs: u64,
     contained: u64,
     overlapping: u64,
-    /// Bytes that deleting the redundant and the contained ones together would free.
+    /// The number of bytes that deleting the redundant and the contained directories together would free.
     reclaimable_bytes: u64,
-    /// Files and directories that are not compared, as they are not known.
+    /// Files and directories that were not compared, because their content is unknown.
     #[serde(flatten)]
     unknown: UnknownFiles,
     problems: u64,

@@ -1,5 +1,4 @@
-//! Keeps what a scan has found out so far, now and then and when it is interrupted, so that the next
-//! one goes on there.
+//! Saves the results of a long scan from time to time and on an interrupt, so that the next scan continues from there.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -16,32 +15,31 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
 
-/// Between two looks at the clock and at the request to stop.
+/// The time between two checks of the clock and of the request to stop.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How long a search that was asked to stop is waited for before what it knows is kept: a disk may not
-/// answer any more.
+/// How long an interrupted search may take to end before its results are saved. A disk may no longer answer.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The time between two saves is this many times what one takes, at least: a twentieth of the time of
-/// one thread, beside those that search.
+/// The time between two saves is at least this many times the duration of a save. Saving then costs a twentieth of the
+/// time of one thread, beside the threads that search.
 const RARELY: u32 = 20;
 
-/// Where to keep what is found out of a tree.
+/// Saves the results of a scan.
 pub(super) struct Checkpointer<'a> {
     pub(super) writer: &'a mut Writer,
     pub(super) memory: &'a mut Memory,
     pub(super) tree: &'a Tree,
     pub(super) facts: &'a Facts,
-    /// The scan, as far as it is known.
+    /// The record of the scan so far.
     pub(super) record: ScanRecord,
-    /// How often, if a search takes long.
+    /// How often the results of a long search are saved.
     pub(super) every: Duration,
     pub(super) progress: &'a Progress,
     candidates: Option<Candidates>,
-    /// Whether the scan reads files again whatever is known of them: the next one then does so from the start.
+    /// Whether the scan reads known files again. The next such scan starts from the beginning.
     pub(super) rereads: bool,
-    /// Whether it was said that the search was interrupted, and what is kept.
+    /// Whether the interrupt and what was saved were reported.
     has_told: bool,
 }
 
@@ -67,10 +65,10 @@ impl<'a> Checkpointer<'a> {
         }
     }
 
-    /// Searches on another thread, and saves what is known now and then.
+    /// Searches on another thread, and saves the results from time to time.
     ///
-    /// The calling thread has the catalog: `SQLite`'s locks belong to a descriptor table, and threads that
-    /// search have their own.
+    /// The calling thread uses the catalog: `SQLite`'s locks belong to a descriptor table, and searching threads have
+    /// their own.
     pub(super) fn beside<T: Send>(
         &mut self,
         settings: &Settings,
@@ -108,7 +106,7 @@ impl<'a> Checkpointer<'a> {
         })
     }
 
-    /// Keeps what is known when the search was interrupted; returns what to say about it.
+    /// Saves the results of an interrupted search, and returns the error to report.
     pub(super) fn give_up(&mut self) -> CommandError {
         let bytes = self.progress.bytes_read.load(Relaxed);
         if bytes == 0 || self.has_told {
@@ -141,7 +139,7 @@ impl<'a> Checkpointer<'a> {
         }
     }
 
-    /// Commits what is known; returns how many files are still to be compared.
+    /// Saves the results so far. Returns how many files still have to be compared.
     fn save(&mut self) -> Result<u64, catalog::Error> {
         self.progress.saving.store(true, Relaxed);
         let saved = self.save_now();

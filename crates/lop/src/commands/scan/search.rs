@@ -1,4 +1,4 @@
-//! Everything that a scan finds out about the files of a tree.
+//! Everything that a scan finds out about the content of files.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,16 @@ use walk::{FileId, Problem, Reason, Tree};
 
 use crate::settings::ScanSettings;
 
-/// What was found.
+/// The results of a search.
 #[derive(Default)]
 pub(super) struct Searched {
     pub(super) found: Found,
-    /// Files that were left without a digest although every one was to have one: too many holes.
+    /// Files that got no digest from `--hash-all` because they have too many holes.
     pub(super) hollow: u64,
 }
 
-/// Finds the groups of a tree, gives files the digests that are wanted besides, and tells which of the
-/// suspects are not what they were although nothing shows it.
+/// Finds the groups of a tree, gives files the other digests that are wanted, and finds suspects whose content has
+/// changed although their metadata has not.
 pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,
@@ -44,7 +44,7 @@ pub(super) fn search(
     Ok(searched)
 }
 
-/// Returns those of the suspects that were read and have other bytes than before.
+/// Returns the suspects that were read and differ from what was known.
 pub(super) fn damaged<'a>(
     tree: &'a Tree,
     facts: &'a Facts,

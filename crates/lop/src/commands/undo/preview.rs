@@ -16,7 +16,7 @@ use crate::output::stdout;
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// Shows how the files of a run would be restored, those at or below some paths if there are any.
+/// Shows how the files of a run would be restored; with `paths`, only files at or below them.
 pub(super) fn show(
     run: Option<u64>,
     paths: &[Vec<u8>],
@@ -60,11 +60,11 @@ pub(super) fn show(
     Ok(Exit::Partial)
 }
 
-/// Prints prospects as they come.
+/// Prints the preview of each file as it arrives.
 struct List<'o, W> {
     out: Out<'o, W>,
     written: io::Result<()>,
-    /// Files that would be restored, or are back.
+    /// Files that would be restored or are restored already.
     files: u64,
     refused: Vec<Refusal>,
 }
@@ -98,7 +98,7 @@ impl<'o, W: Write> List<'o, W> {
         }
     }
 
-    /// Ends the output; without a preview there was nothing to show.
+    /// Ends the output. Without a preview there is nothing to end.
     fn finish(&mut self, preview: Option<&Preview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
@@ -120,7 +120,7 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &Means) -> io::
     out.write_all(b")\n")
 }
 
-/// Returns how a file is restored, in a word, and what is said of where it comes from.
+/// Returns how a file is restored, in a word, and where its content comes from.
 fn words(means: &Means) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
         Means::Back => ("back", "is back already", None),
@@ -151,8 +151,8 @@ impl<'a> JsonProspect<'a> {
 struct Summary {
     dry_run: bool,
     run: u64,
-    /// Files that would be restored, or are back.
+    /// Files that would be restored or are restored already.
     restored: u64,
-    /// Files that could not be.
+    /// Files that could not be restored.
     failed: u64,
 }
