@@ -1,12 +1,12 @@
-//! Advice on arguments that clap does not know: only what helps.
+//! Improves the tips of the argument parser: removes those that mislead, and adds one for `purge -rf`.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Takes tips away that lead astray, and gives one to who types `purge -rf`.
+/// Removes misleading tips, and adds one for users who type `purge -rf`.
 pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
     match error.kind() {
-        // The usage that clap makes up has both of what cannot be together.
+        // clap's usage line would show both of the options that conflict.
         ErrorKind::ArgumentConflict => drop(error.remove(ContextKind::Usage)),
         ErrorKind::UnknownArgument => unknown(error, command),
         _ => {}
@@ -16,7 +16,7 @@ pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
 fn unknown(error: &mut clap::Error, command: Option<&str>) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return };
     let typed = typed.clone();
-    // A file may be called so; most are not.
+    // The tip is that a file may have this name; usually none has.
     if !std::path::Path::new(&typed).exists() {
         error.remove(ContextKind::Suggested);
     }
@@ -24,7 +24,7 @@ fn unknown(error: &mut clap::Error, command: Option<&str>) {
         && !is_similar(&typed, similar)
     {
         error.remove(ContextKind::SuggestedArg);
-        // It has the tip in it.
+        // The usage line contains the tip.
         error.remove(ContextKind::Usage);
     }
     if command == Some("purge") && matches!(typed.as_str(), "-r" | "-R" | "-f") {
@@ -34,7 +34,7 @@ fn unknown(error: &mut clap::Error, command: Option<&str>) {
     }
 }
 
-/// Returns whether one can be a slip of who wanted to type the other.
+/// Returns whether one text may be a mistyped form of the other.
 fn is_similar(typed: &str, known: &str) -> bool {
     let plain = |text: &str| text.trim_start_matches('-').to_ascii_lowercase();
     let (typed, known) = (plain(typed), plain(known));
@@ -42,7 +42,7 @@ fn is_similar(typed: &str, known: &str) -> bool {
     is_start || distance(typed.as_bytes(), known.as_bytes()) <= 1 + typed.len() / 4
 }
 
-/// Returns how many bytes have to be put in, taken out or replaced to make one of the other (Levenshtein).
+/// Returns the number of bytes to insert, delete or replace to turn one text into the other (Levenshtein).
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, byte) in one.iter().enumerate() {
