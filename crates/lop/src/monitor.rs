@@ -167,7 +167,7 @@ impl Shared {
     /// nothing else is being written.
     fn leave(&self, stalls: &Stalls) {
         if let Some(paths) = stalls.now() {
-            self.stderr.complain(&[&b"not waiting any more for "[..], &paths].concat());
+            self.stderr.complain(&[&b"no longer waiting for "[..], &paths].concat());
         }
         interrupt::end_as_caught();
     }

@@ -23,10 +23,14 @@ const RELEASED: &str = "2026-11-25";
 const TOPICS: [(&str, &str, &str); 4] = [
     (
         "acting",
-        "how lop acts on duplicates, and takes that back",
+        "how lop acts on duplicates, and how to undo it",
         include_str!("../../../docs/acting.md"),
     ),
-    ("catalog", "what lop remembers, and views for SQL", include_str!("../../../docs/catalog.md")),
+    (
+        "catalog",
+        "what the catalog contains, and its SQL views",
+        include_str!("../../../docs/catalog.md"),
+    ),
     ("exit-codes", "exit codes of lop", include_str!("../../../docs/exit-codes.md")),
     ("formats", "what lop prints, for programs", include_str!("../../../docs/formats.md")),
 ];

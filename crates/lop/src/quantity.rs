@@ -41,7 +41,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 
 /// Parses a rate in bytes per second, which must not be zero.
 pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
-    NonZeroU64::new(parse_size(text)?).ok_or_else(|| "nothing would ever be done".to_string())
+    NonZeroU64::new(parse_size(text)?).ok_or_else(|| "must not be zero".to_string())
 }
 
 /// Parses a whole number that is not zero.

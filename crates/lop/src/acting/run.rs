@@ -61,7 +61,7 @@ impl PlanTotals {
     pub(crate) fn offer(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
-            text.push_str(&format!("; nothing was changed: {apply} does it"));
+            text.push_str(&format!("; nothing was changed, use {apply} to do it"));
         }
         text
     }
@@ -196,10 +196,10 @@ impl Totals {
             }
         }
         if self.done > self.one_way && self.kind != Kind::Reflink {
-            text.push_str(&format!("; 'lop undo {}' takes it back", self.run));
+            text.push_str(&format!("; 'lop undo {}' reverts it", self.run));
             if self.one_way > 0 {
                 let them = count(self.one_way);
-                text.push_str(&format!(", but for {them} whose files have names elsewhere"));
+                text.push_str(&format!(", except for {them} whose files have names elsewhere"));
             }
         }
         text

@@ -28,7 +28,8 @@ fn unknown(error: &mut clap::Error, command: Option<&str>) {
         error.remove(ContextKind::Usage);
     }
     if command == Some("purge") && matches!(typed.as_str(), "-r" | "-R" | "-f") {
-        let tip = "lop purge removes whole trees without these; --yes keeps it from asking";
+        let tip =
+            "lop purge removes whole trees without these options; --yes turns off the question";
         let tips = vec![StyledStr::from(tip)];
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     let mut other =
         Side::new(Content::Alone, walk_dir(&args.other, SystemDirs::LeftOut, settings)?, &catalog)?;
     if is_inside(&one.tree, &other.tree) {
-        let message = "the second directory is the first, or in it: nothing there would be left";
+        let message =
+            "the second directory is the first one or inside it; compare with a directory outside";
         return Err(CommandError::usage(message));
     }
     let distinct = Distinct::new(&args.distinct.dirs)?;
@@ -187,7 +188,9 @@ fn listed(one: &Side, found: &[Whereabouts]) -> Vec<Listed> {
             Some((file, bad.and_then(Knowledge::mark)))
         }
         Whereabouts::View => Some((file, Knowledge::CopiesAreAliases.mark())),
-        Whereabouts::Unsettled => Some((file, Some("a file of its size there is not known"))),
+        Whereabouts::Unsettled => {
+            Some((file, Some("the second directory has an unknown file of its size")))
+        }
         Whereabouts::Unknown => Some((file, one.knowledge(file).mark())),
     });
     let listed = |(file, state)| Listed {
@@ -309,14 +312,13 @@ impl Summary {
         };
         text.push_str(&self.unknown.text());
         text.extend(self.tally.map(|tally| tally.text()));
-        let there = "as large as files there that are not known";
         for (number, one, many, what) in [
-            (self.unsettled, "1 file is", "{} files are", there),
+            (self.unsettled, "1 file has", "{} files have", "the size of an unknown file there"),
             (
                 self.hard_links,
-                "1 is a hard link",
-                "{} are hard links",
-                "to there and would free nothing",
+                "1 is a hard link to a file there",
+                "{} are hard links to files there",
+                "and would free nothing",
             ),
             (self.empty, "1 empty file", "{} empty files", "not compared"),
             (self.symlinks, "1 symbolic link", "{} symbolic links", "not compared"),

@@ -34,12 +34,12 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     }
     let Some(by) = args.by else { return Err(CommandError::usage("--by is missing")) };
     if by == By::Script && (args.apply || args.save_plan.is_some()) {
-        let text = "--by script prints a script; --apply and --save-plan go with another kind";
+        let text = "--by script prints a script and cannot be used with --apply or --save-plan";
         return Err(CommandError::usage(text));
     }
     if args.apply && !has_scope(by, args) {
         let text = format!(
-            "--by {} --apply needs PATHs to act below, or --all for all that the catalog knows",
+            "--by {} --apply needs PATHs to act below, or --all for the whole catalog",
             Kind::from(by).word()
         );
         return Err(CommandError::usage(text));
@@ -95,8 +95,8 @@ fn note_left_out(files: u64, settings: &Settings) {
     if files > 0 && settings.verbosity != Verbosity::Quiet {
         let files = counted(files, "file", "files");
         settings.note(&format!(
-            "{files} in repositories, snapshots, trash or system folders left out: --system-dirs \
-             takes them too"
+            "skipped {files} in repositories, snapshots, trash or system folders; use \
+             --system-dirs to include them"
         ));
     }
 }
@@ -219,7 +219,7 @@ fn chose(
         chooser::confirm(&chosen, kind, settings)?;
     } else if args.save_plan.is_none() && by != By::Script {
         let Some((path, file)) = chooser::ask_file()? else {
-            settings.note("nothing was changed, and the choices are not saved");
+            settings.note("nothing was changed, and the choices were not saved");
             return Ok(Exit::Done);
         };
         let totals = PlanTotals::new(planner.unknown());

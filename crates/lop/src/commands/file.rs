@@ -102,8 +102,8 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
         Exit::Done if failed > 0 => Exit::Partial,
         exit => exit,
     };
-    let failed = (failed > 0)
-        .then(|| format!("{} could not be looked at", counted(failed, "file", "files")));
+    let failed =
+        (failed > 0).then(|| format!("{} could not be examined", counted(failed, "file", "files")));
     let why: Vec<String> = unknown.lines().into_iter().chain(failed).collect();
     settings.print_exit_record(exit, &why.join("; "));
     Ok(exit)
@@ -295,7 +295,7 @@ fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io:
     let names = settings.stdout.names;
     let (start, end) = settings.stdout.bold();
     let mut heading = match answer.file.duplicates.unwrap_or(0) {
-        0 if answer.doubt.is_some() => "no duplicates that are known to be such".into(),
+        0 if answer.doubt.is_some() => "no known duplicates".into(),
         0 => "no duplicates".into(),
         n => counted(n, "duplicate", "duplicates"),
     };

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
             if files == 0 {
                 summary.unknown_paths += 1;
                 let path = path.as_os_str().as_encoded_bytes();
-                settings.complain(&[path, b": nothing is remembered there"].concat());
+                settings.complain(&[path, b": not in the catalog"].concat());
             }
         }
     }

@@ -110,7 +110,7 @@ fn of_files(run: &Summary) -> String {
             text.push_str(&format!(", {} {what}", count(number)));
         }
     }
-    text.push_str(if run.ended_ms.is_none() { ", cut off" } else { "" });
+    text.push_str(if run.ended_ms.is_none() { ", interrupted" } else { "" });
     if run.damaged > 0 {
         let lines = counted(run.damaged, "line", "lines");
         text.push_str(&format!(", {lines} of its journal damaged"));
@@ -130,8 +130,8 @@ fn of_trees(run: &Discarded) -> String {
         return text;
     }
     match run.process {
-        Some(process) => text.push_str(&format!(", process {process} is at it:")),
-        None => text.push_str(", not over ('lop purge --resume' goes on):"),
+        Some(process) => text.push_str(&format!(", process {process} is removing them:")),
+        None => text.push_str(", not finished ('lop purge --resume' continues):"),
     }
     text
 }

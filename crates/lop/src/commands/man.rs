@@ -26,8 +26,8 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
         [format!("lop-{name}.1"), format!("lop-{name}.7"), asked.clone()]
     };
     let Some(page) = names.iter().find_map(|name| pages.get(name)) else {
-        return Err(CommandError::usage(format!("no man page of '{}'", args.page.join(" ")))
-            .hint("'lop man --list' has the names of all"));
+        return Err(CommandError::usage(format!("no man page for '{}'", args.page.join(" ")))
+            .hint("'lop man --list' lists all pages"));
     };
     if !(settings.stdout.terminal && shown(page).is_ok()) {
         stdout::print(|out| out.write_all(page.as_bytes()))?;

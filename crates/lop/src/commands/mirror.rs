@@ -76,7 +76,7 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
         (Place::Here(source), Place::There(host)) => run.push(&source, &host),
         (Place::There(host), Place::Here(destination)) => run.pull(&host, &destination),
         (Place::There(_), Place::There(_)) => {
-            Err(CommandError::usage("one of SRC and DST has to be on this host"))
+            Err(CommandError::usage("SRC or DST must be on this host"))
         }
     }
 }
@@ -190,11 +190,11 @@ impl Run<'_> {
         }
         let slips = unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
         let about = format!(
-            "{}{} would be removed from {}, which SRC does not have (it has {}):",
+            "{}{} of {} that SRC does not have would be removed (SRC has {}):",
             slips.collect::<String>(),
             counted(*entries, "entry", "entries"),
             self.args.destination.display(),
-            count(*source)
+            counted(*source, "entry", "entries")
         );
         let paths = some.iter().map(Vec::as_slice).collect();
         Question { about, paths, of: *names, ask: "Remove them?" }.put(self.settings)
@@ -256,7 +256,7 @@ fn refused(refusal: Refusal) -> CommandError {
     match refusal {
         Refusal::Empty { .. } | Refusal::OnlyDirs { .. } => {
             CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
-                .hint("to remove everything in DST all the same, use --allow-empty-source")
+                .hint("to empty DST anyway, use --allow-empty-source")
         }
         Refusal::Unmarked { source, .. } => CommandError::new(
             Exit::Refused,

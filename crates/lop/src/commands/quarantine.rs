@@ -103,7 +103,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         (restored, ended.and(monitor.finish().map_err(Into::into)), deeds)
     };
     for path in &restored.unmatched {
-        settings.complain(&[path, &b": nothing in quarantine was there"[..]].concat());
+        settings.complain(&[path, &b": nothing in quarantine comes from there"[..]].concat());
         unreadable += 1;
     }
     let failed = restored.refused.len() as u64;

@@ -44,8 +44,9 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         }
     })?;
     if summary.offline > 0 {
-        settings
-            .hint("forget disks that do not come back: lop forget PATH, or lop forget --offline");
+        settings.hint(
+            "to forget disks that are no longer used: lop forget PATH, or lop forget --offline",
+        );
     }
     if summary.problems == 0 {
         return Ok(Exit::Done);
@@ -66,14 +67,14 @@ struct Summary {
 impl Summary {
     fn text(&self) -> String {
         let mut text = format!(
-            "{} looked at, {} gone and forgotten",
+            "{} checked, {} gone and forgotten",
             counted(self.files, "file", "files"),
             count(self.gone)
         );
         for (number, what) in [
             (self.offline, "on a disk that is not mounted"),
             (self.changed, "changed since the scan"),
-            (self.problems, "could not be looked at"),
+            (self.problems, "could not be examined"),
         ] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));

@@ -157,7 +157,7 @@ impl Summary {
     fn text(&self) -> String {
         let mut text = match (self.groups, self.unknown.all) {
             (0, 0) => "No duplicates".into(),
-            (0, _) => "No duplicates that are known to be such".into(),
+            (0, _) => "No known duplicates".into(),
             (groups, _) => format!(
                 "{}: {}, {} reclaimable",
                 counted(groups, "group", "groups"),

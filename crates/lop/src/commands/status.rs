@@ -159,7 +159,7 @@ impl Status<'_> {
         if runs > 0 {
             let mut text = count(runs);
             for (number, what) in
-                [(undoable, "can be undone (lop history, lop undo)"), (not_over, "not over")]
+                [(undoable, "can be undone (lop history, lop undo)"), (not_over, "not finished")]
             {
                 if number > 0 {
                     text.push_str(&format!(", {} {what}", count(number)));

@@ -89,7 +89,7 @@ fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) 
     }
     if damaged > 0 {
         let lines = counted(damaged, "line of its journal is", "lines of its journal are");
-        let text = format!("run {run}: {lines} damaged; nothing is done about what they tell of");
+        let text = format!("run {run}: {lines} damaged and ignored");
         settings.complain(text.as_bytes());
     }
     damaged + unmatched.len() as u64

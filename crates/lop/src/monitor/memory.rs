@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
     if let Some(bytes) = asked.filter(|&bytes| bytes < memory::LEAST) {
         let least = size(memory::LEAST);
-        let text = format!("--memory {} is below {least}, the least to work with", size(bytes));
+        let text = format!("--memory {} is too little: the minimum is {least}", size(bytes));
         return Err(CommandError::usage(text));
     }
     let quarter = || (memory::available() / 4).max(memory::LEAST);
@@ -39,12 +39,12 @@ pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
     if let Some(error) = memory::spilled().failed {
         let error = std::io::Error::from_raw_os_error(error);
         let folder = folder();
-        let text = format!("cannot put memory into {}: {error}", folder.display());
+        let text = format!("cannot move memory to {}: {error}", folder.display());
         settings.complain(text.as_bytes());
     }
     let peak = peak_memory_bytes();
     if let Some(asked) = asked.filter(|&asked| peak > asked) {
-        let text = format!("took {} of memory, more than --memory {}", size(peak), size(asked));
+        let text = format!("used {} of memory, more than --memory {}", size(peak), size(asked));
         settings.complain(text.as_bytes());
     }
 }

@@ -49,10 +49,10 @@ impl Device {
             return format!("{}: cached", self.name);
         }
         let kind =
-            if self.seek_bound { "read in the order of places" } else { "many reads at once" };
+            if self.seek_bound { "read in the order of positions" } else { "many reads at once" };
         let why = match (self.read_single_us, self.read_parallel_us, self.rotational) {
             (Some(single), Some(parallel), _) => {
-                format!("a read takes {single} us single and {parallel} us among others")
+                format!("a read takes {single} us alone and {parallel} us with others in flight")
             }
             (_, _, Some(true)) => "the kernel says that it rotates".to_string(),
             (_, _, Some(false)) => "the kernel says that it does not rotate".to_string(),
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(device.text(), expected);
         let told =
             Device { seek_bound: true, read_single_us: None, read_parallel_us: None, ..device };
-        let expected = "sda: cold, read in the order of places; the kernel says that it rotates";
+        let expected = "sda: cold, read in the order of positions; the kernel says that it rotates";
         assert_eq!(told.text(), expected);
         assert_eq!(Device { cold: false, ..told }.text(), "sda: cached");
     }

@@ -163,12 +163,7 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
         reason("fifos", fifos, "FIFO", "FIFOs"),
         reason("sockets", sockets, "socket", "sockets"),
         reason("device_files", devices, "device", "devices"),
-        reason(
-            "dirs",
-            directories,
-            "directory (lists name files)",
-            "directories (lists name files)",
-        ),
+        reason("dirs", directories, "directory in the list", "directories in the list"),
         reason("other_file_systems", other_file_systems, "other file system", "other file systems"),
         reason(
             "pseudo_file_systems",

@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 4] = [
     ),
     (
         ".lop-quarantine-UID/",
-        "On each file system on which files were acted on: what is moved aside, and files on their way.",
+        "On each file system where files were acted on: files in quarantine, and temporary files.",
     ),
     ("$TMPDIR, /var/tmp", "What does not fit in memory, in files without a name."),
 ];
@@ -30,8 +30,8 @@ const FILES: [(&str, &str); 4] = [
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("LOP_CATALOG", "The catalog, unless --catalog names another."),
     ("XDG_STATE_HOME", "The directory with lop/catalog.db; a relative one is ignored."),
-    ("HOME", "Where the catalog is without XDG_STATE_HOME: in .local/state below it."),
-    ("TMPDIR", "Where what does not fit in memory is kept. Without it, /var/tmp."),
+    ("HOME", "Without XDG_STATE_HOME, the catalog is in .local/state/lop below this directory."),
+    ("TMPDIR", "The directory for what does not fit in memory; /var/tmp if not set."),
     ("NO_COLOR", "If set and not empty, no colours, unless --color always is given."),
 ];
 

@@ -23,16 +23,16 @@ use crate::settings::Settings;
 
 /// No line is wider than 50 columns.
 const HELP: &str = "
-  1         keep file 1; the others go
+  1         keep only file 1
   1,3  2-4  keep several
-  Enter     keep what is marked to be kept
+  Enter     keep the files that are marked so
   skip      leave this group alone (or: all)
-  back      go to the group before
-  rest      this group and all others as shown
-  done      end here, with what was chosen
-  quit      leave, and change nothing
+  back      go back to the previous group
+  rest      take this and all other groups as shown
+  done      stop here and use the choices so far
+  quit      quit without changing anything
   ?         this help
-The first letter of a word will do.
+You can type only the first letter of a word.
 ";
 
 /// How many files are listed before the last question, unless the user asks for all.
@@ -108,7 +108,7 @@ pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result
 ///
 /// Fails if the terminal cannot be read or written.
 pub(crate) fn ask_file() -> Result<Option<(PathBuf, File)>, CommandError> {
-    let mut question = "Save the plan to which file? [Enter: not at all] ".to_string();
+    let mut question = "Save the plan to which file? [Enter: do not save] ".to_string();
     loop {
         let name = line(&question)?.unwrap_or_default();
         let name = name.trim_ascii();
@@ -120,7 +120,7 @@ pub(crate) fn ask_file() -> Result<Option<(PathBuf, File)>, CommandError> {
             Ok(file) => return Ok(Some((path, file))),
             Err(e) => {
                 let why = crate::error::io_text(&e);
-                question = format!("Cannot create it: {why}. Another file? [Enter: not at all] ");
+                question = format!("Cannot create it: {why}. Another file? [Enter: do not save] ");
             }
         }
     }
@@ -173,7 +173,7 @@ fn show(
 /// Asks which files to keep until the answer is valid.
 fn answer(plan: &Plan) -> Result<Answer, CommandError> {
     loop {
-        let typed = ask("Keep which? [Enter: as shown, ?: help] ")?;
+        let typed = ask("Keep which files? [Enter: as shown, ?: help] ")?;
         match Answer::read(&typed, plan.members().len()) {
             Ok(Some(answer)) => return Ok(answer),
             Ok(None) => write(&HELP.as_bytes()[1..])?,

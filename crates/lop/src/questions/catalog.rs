@@ -11,7 +11,7 @@ impl From<catalog::Error> for CommandError {
         use catalog::Error;
         let (message, full, cut_off) = (error.to_string(), error.is_full(), error.is_cut_off());
         let exit = if full { Exit::Failed } else { Exit::Catalog };
-        let room = "its file system is full: make room there, name another place with \
+        let room = "its file system is full: free some space, choose another place with \
                     --catalog FILE, or use --no-catalog";
         match error {
             Error::Missing(_) => {
@@ -26,7 +26,7 @@ impl From<catalog::Error> for CommandError {
             }
             Error::Damaged { source, .. } => {
                 let error = CommandError::new(exit, message)
-                    .hint("name another with --catalog FILE; a damaged catalog can be moved away and made anew");
+                    .hint("move the damaged catalog away and scan again, or use another one with --catalog FILE");
                 match source {
                     Some(source) => error.because(source),
                     None => error,
@@ -34,15 +34,16 @@ impl From<catalog::Error> for CommandError {
             }
             Error::File(error) => {
                 let place =
-                    "name a place you can write to with --catalog FILE, or use --no-catalog";
+                    "choose a place that you can write to with --catalog FILE, or use --no-catalog";
                 CommandError::new(exit, format!("the catalog: {error}"))
                     .because(error.source)
                     .hint(if full { room } else { place })
             }
             Error::Database { source, .. } => {
-                let other = "check that you may read it, or name another with --catalog FILE";
-                let writable = "a change to it was cut off; any command of somebody who may write \
-                                to it takes that back";
+                let other =
+                    "check that you may read it, or use another catalog with --catalog FILE";
+                let writable = "a change to it was interrupted; any command of a user who may write to it \
+                                reverts that";
                 CommandError::new(exit, message).because(source).hint(match (full, cut_off) {
                     (true, _) => room,
                     (false, true) => writable,

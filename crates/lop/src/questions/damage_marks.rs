@@ -86,7 +86,7 @@ impl MarkWriter {
         match self.write() {
             Ok(()) => true,
             Err(error) => {
-                let text = "the catalog does not learn what was found, so other commands do not know of it";
+                let text = "the damage could not be recorded in the catalog, so other commands do not know about it";
                 settings.report(&CommandError::new(Exit::Partial, text).because(error));
                 false
             }

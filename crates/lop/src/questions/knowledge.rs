@@ -60,7 +60,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
         State::Changed => Some("changed since the scan"),
         State::Gone => Some("gone"),
         State::Offline => Some("offline"),
-        State::Unknown => Some("cannot be looked at"),
+        State::Unknown => Some("cannot be examined"),
         State::View => Some("may be the same file under another path"),
         State::Pending => Some("not compared yet"),
         State::Damaged => Some("damaged"),
@@ -201,7 +201,7 @@ impl UnknownFiles {
                 self.damaged,
                 files,
                 ["is", "are"],
-                "damaged or unreadable; 'lop validate' names what is",
+                "damaged or unreadable; 'lop validate' lists them",
             ),
             (
                 self.views,
@@ -280,7 +280,7 @@ mod tests {
         let expected = [
             "2 files are not in the catalog; run 'lop scan' there",
             "1 file changed since the scan; run 'lop scan' again",
-            "1 file is damaged or unreadable; 'lop validate' names what is",
+            "1 file is damaged or unreadable; 'lop validate' lists them",
             "1 file is on a disk that is not mounted",
         ];
         assert_eq!(unknown.lines(), expected);

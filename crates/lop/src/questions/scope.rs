@@ -43,7 +43,7 @@ impl Scope {
         }
         for path in &unknown {
             let path = path.as_os_str().as_encoded_bytes();
-            settings.complain(&[path, b": nothing is remembered there; scan it first"].concat());
+            settings.complain(&[path, b": not in the catalog; scan it first"].concat());
         }
         Ok(Scope { paths, is_partial: !unknown.is_empty() })
     }
@@ -58,13 +58,13 @@ impl Scope {
         if !self.is_partial || exit != Exit::Done {
             return exit;
         }
-        settings.print_exit_record(Exit::Partial, "nothing is remembered of some of the paths");
+        settings.print_exit_record(Exit::Partial, "some of the paths are not in the catalog");
         Exit::Partial
     }
 }
 
 /// Returns the error for a path that the catalog knows nothing about.
 pub(crate) fn nothing_remembered(path: &Path) -> CommandError {
-    CommandError::new(Exit::Catalog, format!("{}: nothing is remembered there", path.display()))
+    CommandError::new(Exit::Catalog, format!("{}: not in the catalog", path.display()))
         .hint(format!("scan it first: lop scan {}", path.display()))
 }

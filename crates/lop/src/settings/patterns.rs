@@ -42,7 +42,7 @@ impl Patterns {
     pub(crate) fn refuse_ambiguous(&self, so: &str) -> Result<(), CommandError> {
         let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
         let text = format!("--include {typed} can mean {inside} or {path}; {so}");
-        Err(CommandError::new(Exit::Refused, text).hint("write the one that is meant"))
+        Err(CommandError::new(Exit::Refused, text).hint("write the one that you mean"))
     }
 
     /// Returns the options, as typed, whose patterns matched nothing.

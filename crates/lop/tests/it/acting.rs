@@ -86,7 +86,7 @@ fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
     let tree = twins().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
     let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &tree) else { return };
     let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
-    let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed: --apply does it\n";
+    let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed, use --apply to do it\n";
     assert_eq!(plan.success().stderr_str(), gain);
     let done = lop.run(["dedupe", "--all", "--by", "reflink", "--apply", "--json"]);
     let account = &document(done.success())["summary"];

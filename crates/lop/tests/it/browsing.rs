@@ -117,9 +117,8 @@ fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
         for command in [&["report"][..], &["report", "--dirs"], &["dedupe", "--by", "delete"]] {
             let output = lop.run(command.iter().chain(&[path]));
             output.code(5);
-            let said = format!(
-                "lop: {path}: nothing is remembered there\nhint: scan it first: lop scan {path}\n"
-            );
+            let said =
+                format!("lop: {path}: not in the catalog\nhint: scan it first: lop scan {path}\n");
             assert_eq!((output.stderr_str(), output.stdout_str()), (&*said, ""), "{command:?}");
             let output = lop.run(command.iter().chain(&["--json", path]));
             let record = output.stderr_str().lines().last().map(str::to_owned);

@@ -6,7 +6,7 @@ use testkit::{Compare, Shown, Snapshot, TreeBuilder, assert_same};
 
 use crate::lop::Lop;
 
-const KEEP: &str = "Keep which? [Enter: as shown, ?: help] ";
+const KEEP: &str = "Keep which files? [Enter: as shown, ?: help] ";
 
 /// Returns a group of three files, which comes first, and one of twelve.
 fn scanned() -> Lop {
@@ -120,8 +120,8 @@ fn choices_are_saved_as_a_plan_and_not_lost() {
     let dialogue = [
         (KEEP, "2\n"),
         (KEEP, "skip\n"),
-        ("which file? [Enter: not at all] ", "precious\n"),
-        ("File exists. Another file? [Enter: not at all] ", "chosen.jsonl\n"),
+        ("which file? [Enter: do not save] ", "precious\n"),
+        ("File exists. Another file? [Enter: do not save] ", "chosen.jsonl\n"),
     ];
     let shown = talk(&lop, &[], &dialogue, 0);
     let said = "apply it with: lop dedupe --plan chosen.jsonl --apply";

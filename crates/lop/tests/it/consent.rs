@@ -49,11 +49,11 @@ fn mirror_asks_before_it_removes_more_than_there_is() {
     let lop = Lop::with(&tree);
     let args = ["mirror", "--delete", "src", "dst"];
     let shown = talk(&lop, &args, &[("[y/N] ", "n\n")], 3);
-    let said = "27 entries would be removed from dst, which SRC does not have (it has 3):\n  ";
+    let said = "27 entries of dst that SRC does not have would be removed (SRC has 3 entries):\n  ";
     assert!(shown.text.contains(said), "{}", shown.text);
     assert!(shown.text.contains("  … and 2 more\n"), "{}", shown.text);
     assert!(
-        shown.text.contains("7 names that the source does not have were not removed: the answer")
+        shown.text.contains("kept 7 extraneous entries: the answer")
     );
     assert!(lop.path("dst/a").exists() && lop.path("dst/0/0").exists());
     talk(&lop, &args, &[("[y/N] ", "y\n")], 0);
@@ -141,7 +141,7 @@ fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
     let output = lop.run(args);
     output.code(4);
     let said = output.stderr_str();
-    let expected = "1 name that the source does not have was not removed: the source has nothing";
+    let expected = "kept 1 extraneous entry: the source is empty or has only directories";
     assert!(said.contains(expected), "{said}");
     assert!(lop.path("dst/d/old.jpg").exists());
     lop.command().args(args).arg("--allow-empty-source").run().success();
@@ -157,7 +157,7 @@ fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
     let said = output.stderr_str();
     assert!(
         said.contains(
-            "1 name that the source does not have was not removed: the source has nothing"
+            "kept 1 extraneous entry: the source is empty or has only directories"
         ),
         "{said}"
     );

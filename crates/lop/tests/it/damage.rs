@@ -71,7 +71,7 @@ fn of_a_damaged_file_itself_nothing_is_known() {
     output.code(3);
     assert_eq!(output.stdout_str(), "old/a  (damaged)\n");
     let said = "1 of 2 files has a copy outside\n  \
-                1 file is damaged or unreadable; 'lop validate' names what is\n";
+                1 file is damaged or unreadable; 'lop validate' lists them\n";
     assert_eq!(output.stderr_str(), said);
     assert_eq!(lop.listed(["contains", "old", "archive"], 3), ["old/a"]);
     assert_eq!(summary(&lop, &["dups", "old"], 3)["damaged"], 1);
@@ -135,7 +135,7 @@ fn parts_can_be_validated() {
     }
     let output = lop.run(["validate", "old", "nowhere"]);
     output.code(5);
-    assert!(output.stderr_str().starts_with("lop: nowhere: nothing is remembered there\n"));
+    assert!(output.stderr_str().starts_with("lop: nowhere: not in the catalog\n"));
     fs::remove_file(lop.path("old/b")).expect("removed");
     let output = lop.run(["validate", "old/b", "--json"]);
     output.success();
@@ -154,8 +154,7 @@ fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
         .expect("made");
     let output = lop.run(["validate", "--json"]);
     assert_exit_record(&output, 3);
-    let said =
-        "lop: the catalog does not learn what was found, so other commands do not know of it: ";
+    let said = "lop: the damage could not be recorded in the catalog, so other commands do not know about it: ";
     assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
     assert_eq!(document(&output)["summary"]["differing"], 1);
 }

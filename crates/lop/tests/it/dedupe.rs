@@ -53,7 +53,7 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
     assert!(stdout.contains("  delete      /b/2  (other mtime)\n"), "{stdout}");
     assert!(stdout.contains("  keep        /c/x  (oldest)\n"), "{stdout}");
     let said = "3 files to delete, 96.0 KiB to free; \
-                nothing was changed: --apply with a PATH or --all does it\n";
+                nothing was changed, use --apply with a PATH or --all to do it\n";
     assert_eq!(output.stderr_str(), said);
     assert_same(&before, &snapshot(&lop), Compare::ALL);
     assert!(!lop.runs().exists(), "a plan leaves no trace");

@@ -242,7 +242,7 @@ fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
     assert!(running.signal(Signal::INT));
     let output = running.wait();
     output.signal(Signal::INT);
-    assert!(output.stderr_str().contains("not waiting any more for "), "{}", output.stderr_str());
+    assert!(output.stderr_str().contains("no longer waiting for "), "{}", output.stderr_str());
 }
 
 #[test]

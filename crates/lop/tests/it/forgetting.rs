@@ -61,7 +61,7 @@ fn a_path_of_which_nothing_is_remembered_is_named() {
     let lop = scanned();
     let output = lop.run(["forget", "nowhere", "e"]);
     output.code(3);
-    assert_eq!(output.stderr_str(), "lop: nowhere: nothing is remembered there\n");
+    assert_eq!(output.stderr_str(), "lop: nowhere: not in the catalog\n");
     assert_eq!(output.stdout_str(), "2 files forgotten\n");
     assert_exit_record(&lop.run(["forget", "--json", "nowhere"]), 1);
     lop.run(["forget"]).code(2);

@@ -61,7 +61,7 @@ fn directories_and_others_in_a_list_are_counted() {
     output.success();
     let said = output.stdout_str();
     assert!(said.starts_with("Scanned   0 files"), "{said}");
-    let line = "Skipped   2 directories (lists name files), 1 symbolic link, 1 FIFO\n";
+    let line = "Skipped   2 directories in the list, 1 symbolic link, 1 FIFO\n";
     assert!(said.ends_with(line), "{said}");
     let output = lop.command().args(scan).arg("--json").stdin(list).run();
     let skipped = &crate::lop::document(&output)["summary"]["skipped"];

@@ -81,7 +81,7 @@ fn a_dry_run_of_purge_speaks_of_what_could_not_be_looked_at() {
     let output = lop.command().args(["purge", "-n", "p"]).as_user(NOBODY, NOBODY).run();
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains(", 1 could not be looked at\n") && !said.contains("removed"), "{said}");
+    assert!(said.contains(", 1 could not be examined\n") && !said.contains("removed"), "{said}");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_a_run_frees_is_called_that_before_and_after() {
     let output = lop.run(["dedupe", "--by", "hardlink", "--apply", "."]);
     let said = output.success().stderr_str();
     assert!(said.starts_with("1 file hard linked, "), "{said}");
-    assert!(said.ends_with("iB freed; 'lop undo 1' takes it back\n"), "{said}");
+    assert!(said.ends_with("iB freed; 'lop undo 1' reverts it\n"), "{said}");
 }
 
 #[test]

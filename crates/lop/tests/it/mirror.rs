@@ -121,7 +121,7 @@ fn how_it_ends_says_how_it_went() {
     let output = lop.run(["mirror", "--delete", "--max-delete", "1", "src", "dst"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains("lop: --max-delete 1: 3 entries would be removed; none was\n"), "{said}");
+    assert!(said.contains("lop: kept 3 extraneous entries: deleting them would exceed --max-delete 1\n"), "{said}");
     lop.run(["mirror", "--delete", "src", "dst"]).success();
     alike(&lop);
 }
@@ -150,7 +150,7 @@ fn what_is_left_out_is_said() {
     let output = lop.run(["mirror", "src", "src/sub/dst"]);
     output.success();
     let said = output.stderr_str();
-    let expected = "; left out: the destination itself (sub/dst), \
+    let expected = "; skipped: the destination itself (sub/dst), \
                     files in quarantine (.lop-quarantine-0)\n";
     assert!(said.ends_with(expected), "{said}");
     let output = lop.run(["mirror", "--json", "src", "src/sub/dst"]);

@@ -104,7 +104,7 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
         // It says how far it came, if it could.
         assert_eq!(signal == "-TERM", left["entries"].as_u64() > Some(0), "{left}");
         let text = lop.run(["history"]).stdout_str().to_string();
-        assert!(text.contains("not over ('lop purge --resume' goes on): /"), "{text}");
+        assert!(text.contains("not finished ('lop purge --resume' continues): /"), "{text}");
         lop.run(["purge", "--resume"]).success();
         wait_for_end(&lop);
     }

@@ -34,7 +34,7 @@ fn assert_where_it_was(lop: &Lop, tree: &Path) {
     let output = lop.run(["purge", "--resume"]);
     let said = output.code(3).stderr_str();
     let known =
-        format!("lop: {}: is where it was and was not moved; purge it again\n", tree.display());
+        format!("lop: {}: was not moved and is still there; purge it again\n", tree.display());
     assert!(said.contains(&known), "{said}");
     assert!(tree.join("1").exists());
     assert_nothing_to_resume(lop);

@@ -78,7 +78,7 @@ fn every_file_can_be_had_without_the_catalog() {
     let some = disk.run(&["restore", &path, "nowhere"], disk.mount.path());
     some.code(3);
     let said = some.stderr_str();
-    assert!(said.contains("nowhere: nothing in quarantine was there"), "{said}");
+    assert!(said.contains("nowhere: nothing in quarantine comes from there"), "{said}");
     assert!(said.contains("1 file restored\n"), "{said}");
     assert!(disk.top().join("d/e/z").exists() && !disk.top().join("c/y").exists());
     // What has taken a name since stays, and can be restored later.

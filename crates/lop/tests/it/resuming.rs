@@ -69,7 +69,7 @@ fn what_was_compared_is_kept_although_a_disk_stops_answering() {
         let output = running.wait();
         output.signal(signal);
         if signal == Signal::INT {
-            let said = "is kept, 2 of 84 files are still to be compared\n";
+            let said = "are saved, 2 of 84 files still have to be compared\n";
             assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
         }
         ailing.disk().heal();
@@ -104,10 +104,7 @@ fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
             continue;
         }
         assert!(said.contains("interrupted; what was found out from the "), "{said}");
-        assert!(
-            said.ends_with("hint: the same scan goes on there when it is started again\n"),
-            "{said}"
-        );
+        assert!(said.ends_with("hint: run the same scan again to continue\n"), "{said}");
         let (files, bytes) = pending(&lop).expect("a catalog");
         assert!(files > 0 && files <= 82, "{files} files are pending");
         let report = lop.run(["report"]);

@@ -393,7 +393,7 @@ fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
     assert!([&ssd.2, &cached.2, &auto.2].into_iter().all(|groups| *groups == hdd.2));
     let said = lop.run(["scan", "-v", "--io", "hdd", "."]).stderr_str().to_string();
     assert!(
-        said.lines().any(|line| line.contains(": cold, read in the order of places; ")),
+        said.lines().any(|line| line.contains(": cold, read in the order of positions; ")),
         "{said}"
     );
     lop.command().args(["scan", "--io", "tape", "."]).run().code(2);

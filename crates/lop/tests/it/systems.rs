@@ -1,4 +1,4 @@
-//! What a scan passes over: folders that belong to systems, and file systems that the kernel makes up.
+//! What a scan passes over: folders that belong to systems, and pseudo file systems.
 
 use std::fs;
 use std::io::PipeReader;

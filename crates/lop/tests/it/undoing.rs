@@ -153,7 +153,7 @@ fn separated_names_whose_file_is_elsewhere_are_said_to_be() {
     let lop = Lop::with(&tree);
     let done = lop.run(["separate", "--apply", "."]);
     let said = done.success().stderr_str();
-    assert_eq!(said, "2 hard links replaced by copies; 'lop undo 1' takes it back\n");
+    assert_eq!(said, "2 hard links replaced by copies; 'lop undo 1' reverts it\n");
     lop.run(["undo"]).success();
     assert_eq!(fs::metadata(lop.path("d/2")).expect("is there").nlink(), 3);
     // There is nothing to do only where something could be looked at.
@@ -207,7 +207,7 @@ fn a_dry_run_says_how_each_file_would_be_restored() {
         let work = lop.work().display().to_string();
         let text = output.stdout_str().replace(&work, "");
         assert_eq!(text.lines().count(), 4, "{text}");
-        let of = if how == "copy" { "(of /a/1)" } else { "(from the store)" };
+        let of = if how == "copy" { "(of /a/1)" } else { "(from quarantine)" };
         assert!(text.contains(&format!("  {how}  /b/2  {of}\n")), "{kind}: {text}");
         if how == "copy" {
             assert!(text.contains("  link  /c/y  (to /d/z)\n"), "{kind}: {text}");

@@ -152,7 +152,7 @@ fn a_file_whose_copies_changed_is_not_known_to_have_none() {
         lop.run(command).code(3);
     }
     let output = lop.run(["file", "dir/a"]);
-    assert!(output.stdout_str().starts_with("dir/a: no duplicates that are known to be such, "));
+    assert!(output.stdout_str().starts_with("dir/a: no known duplicates, "));
     settle();
     lop.remember(["."]);
     lop.run(["uniques", "dir"]).success();

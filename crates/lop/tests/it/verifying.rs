@@ -241,7 +241,10 @@ fn where_something_is_unknown_a_bad_copy_is_not_the_last_one() {
     fs::write(lop.path("archive/new"), other_bytes()).expect("written");
     lop.damage("archive/a", other_bytes());
     let output = run(&lop, &["contains", "--verify", "old", "archive"], 3);
-    assert_eq!(output.stdout_str(), "old/a  (a file of its size there is not known)\n");
+    assert_eq!(
+        output.stdout_str(),
+        "old/a  (the second directory has an unknown file of its size)\n"
+    );
     let lop = copied(&["archive", "backup"]);
     lop.damage("archive/a", other_bytes());
     fs::write(lop.path("backup/a"), other_bytes()).expect("written");
@@ -272,7 +275,6 @@ fn what_the_catalog_does_not_learn_is_no_clean_answer() {
         )
         .expect("made");
     let output = run(&lop, &["uniques", "--verify", "old"], 3);
-    let said =
-        "lop: the catalog does not learn what was found, so other commands do not know of it: ";
+    let said = "lop: the damage could not be recorded in the catalog, so other commands do not know about it: ";
     assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
 }

@@ -42,7 +42,7 @@ fn spare_other(file: &Path) -> Result<(), CommandError> {
             && action::load(BufReader::new(file)).is_err_and(|e| matches!(e, SavedError::NoPlan(_)))
     });
     if is_other {
-        let text = format!("{} is there already, and is not a plan of lop", file.display());
+        let text = format!("{} already exists and is not a plan of lop", file.display());
         return Err(CommandError::new(Exit::Refused, text));
     }
     Ok(())
@@ -117,7 +117,7 @@ fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
         let none = PlanTotals::default();
         stdout::print_summary(&none)?;
     } else if settings.verbosity != Verbosity::Quiet {
-        settings.note("Nothing to do: there is no action in the plan");
+        settings.note("Nothing to do: the plan has no actions left");
     }
     Ok(Exit::Done)
 }

@@ -77,7 +77,7 @@ fn write_deed(out: &mut impl Write, deed: &Deed, settings: &Settings) -> io::Res
 /// Returns the result for a file in a word or two.
 fn word(deed: &Deed) -> &'static str {
     match (&deed.state, deed.kind) {
-        (State::CutOff, _) => "cut off",
+        (State::CutOff, _) => "interrupted",
         (State::Already, _) => "already done",
         (State::LeftAlone(_), _) => "left alone",
         (State::Restored, _) => "restored",

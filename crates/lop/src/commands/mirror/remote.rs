@@ -103,11 +103,12 @@ impl Host {
     fn start(&self, args: &MirrorArgs) -> Result<Connection, CommandError> {
         let host = self.name.to_string_lossy().into_owned();
         if host.starts_with('-') {
-            return Err(CommandError::usage(format!("{host:?} is no host")));
+            return Err(CommandError::usage(format!("{host:?} is not a host name")));
         }
         let words = shlex::split(&args.rsh).filter(|words| !words.is_empty());
-        let words = words
-            .ok_or_else(|| CommandError::usage(format!("--rsh: {:?} is no command", args.rsh)))?;
+        let words = words.ok_or_else(|| {
+            CommandError::usage(format!("--rsh: {:?} is not a command", args.rsh))
+        })?;
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(&self.name).arg(&args.remote_lop).arg("mirror-server");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -142,10 +143,10 @@ impl Connection {
         }
         let (ours, own) = (wire::VERSION, env!("CARGO_PKG_VERSION"));
         let text = format!(
-            "{host} has lop {version}, which speaks protocol {protocol}, \
-             and this is lop {own}, which speaks protocol {ours}"
+            "lop {version} on {host} speaks protocol {protocol}, \
+             but lop {own} here speaks protocol {ours}"
         );
-        Err(CommandError::failed(text).hint("have the same version on both hosts"))
+        Err(CommandError::failed(text).hint("install the same version on both hosts"))
     }
 
     /// Returns the error when the other side sends no greeting.
@@ -156,16 +157,18 @@ impl Connection {
         match (code, noise) {
             (Some(NO_COMMAND), _) => {
                 CommandError::failed(format!("there is no {called} on {host}"))
-                    .hint("install it there, or say where it is with --remote-lop PATH")
+                    .hint("install it there, or give its path with --remote-lop PATH")
             }
             (Some(NO_CONNECTION), _) => CommandError::failed(format!("cannot connect to {host}")),
             (_, Some(noise)) => CommandError::failed(format!(
-                "{host} answers with something else than lop: {noise}"
+                "{host} sent something other than lop's greeting: {noise}"
             ))
-            .hint("what its shell starts must not print anything"),
+            .hint("the startup files of its shell must not print anything"),
             (Some(code), None) => {
-                let text = format!("{called} on {host} ended with code {code} and said nothing");
-                CommandError::failed(text).hint("it may be of a version that cannot mirror")
+                let text = format!(
+                    "{called} on {host} ended with exit code {code} before it sent a greeting"
+                );
+                CommandError::failed(text).hint("it may be a version that cannot mirror")
             }
             (None, None) => CommandError::failed(format!("the connection to {host} was closed")),
         }
@@ -184,12 +187,12 @@ impl Connection {
         match broken {
             Broken::Stopped => CommandError::from(runtime::Interrupted),
             Broken::Lost => CommandError::failed(format!("the connection to {host} was lost")),
-            Broken::StoppedThere => CommandError::failed(format!("the lop on {host} was stopped")),
+            Broken::StoppedThere => CommandError::failed(format!("lop on {host} was interrupted")),
             Broken::Failed(e) => {
                 CommandError::failed(format!("the connection to {host} failed: {e}"))
             }
             Broken::Nonsense(what) => {
-                CommandError::failed(format!("{host} said what makes no sense: {what}"))
+                CommandError::failed(format!("{host} sent an invalid message: {what}"))
             }
         }
     }

@@ -41,21 +41,21 @@ pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     let before = match cut.map(|error| error.exit) {
         None => "",
         Some(Exit::Interrupted) => " before it was interrupted",
-        Some(_) => " before it was cut off",
+        Some(_) => " before the run ended early",
     };
     let would = if totals.dry_run { "would be: " } else { "" };
     let mut text =
         format!("{least}{names} in {took}{before}; {would}{}", done(totals)).into_bytes();
     if let Some(left) = left_out(totals) {
-        text.extend_from_slice(b"; left out: ");
+        text.extend_from_slice(b"; skipped: ");
         text.extend_from_slice(&left);
     }
     if !totals.not_kept.is_empty() {
-        let what = totals.not_kept.join(" and no ");
-        text.extend_from_slice(format!("; the destination keeps no {what}").as_bytes());
+        let what = totals.not_kept.join(" or ");
+        text.extend_from_slice(format!("; the destination does not support {what}").as_bytes());
     }
     if cut.is_some() && !totals.dry_run {
-        text.extend_from_slice(b"; run it again to go on");
+        text.extend_from_slice(b"; run the command again to continue");
     }
     text
 }
@@ -70,7 +70,11 @@ fn done(totals: &Totals) -> String {
     let files = |number| some(number, "file", "files");
     let changes = [
         sized(files(totals.files_copied), "copied", totals.bytes_copied),
-        sized(files(totals.files_reused), "made of content that was there", totals.bytes_reused),
+        sized(
+            files(totals.files_reused),
+            "made from content that was already there",
+            totals.bytes_reused,
+        ),
         some(totals.linked, "linked", "linked"),
         some(totals.dirs_made, "directory made", "directories made"),
         some(totals.symlinks_made, "symlink made", "symlinks made"),
@@ -78,13 +82,13 @@ fn done(totals: &Totals) -> String {
         (totals.adjusted > 0).then(|| format!("metadata of {} updated", count(totals.adjusted))),
         some(totals.removed, "removed", "removed"),
     ];
-    let below = "name below a directory that failed is missing";
-    let below_many = "names below directories that failed are missing";
+    let below = "name missing below a directory that failed";
+    let below_many = "names missing below directories that failed";
     let lacks = [
-        some(totals.split, "copied again, as no more names could be linked", {
-            "copied again, as no more names could be linked"
+        some(totals.split, "copied because the link limit was reached", {
+            "copied because the link limit was reached"
         }),
-        some(totals.vanished, "gone before being copied", "gone before being copied"),
+        some(totals.vanished, "vanished before being copied", "vanished before being copied"),
         some(totals.failed, "failed", "failed"),
         some(totals.missing, below, below_many),
         some(totals.unread_dirs, "directory not read", "directories not read"),
@@ -102,7 +106,7 @@ fn left_out(totals: &Totals) -> Option<Vec<u8>> {
         (LeftOut::Destination, "the destination itself"),
         (LeftOut::Quarantine, "files in quarantine"),
         (LeftOut::Temporary, "temporary files of another run"),
-        (LeftOut::Pseudo, "file systems that the kernel makes up"),
+        (LeftOut::Pseudo, "pseudo file systems"),
         (LeftOut::Catalog, "lop's catalog"),
     ];
     let of = |reason| totals.left_out.iter().filter(move |left| left.reason == reason);
@@ -129,26 +133,31 @@ impl Left {
 
 /// Returns the message about extraneous entries that were kept.
 pub(super) fn spared(totals: &Totals) -> Option<String> {
-    let spared = (totals.spared > 0).then(|| counted(totals.spared, "name", "names"))?;
+    if totals.spared == 0 {
+        return None;
+    }
     let why = match totals.spared_why {
         Spared::TooMany => {
             let most = totals.max_delete.map_or_else(String::new, count);
-            let entries = counted(totals.spared_entries, "entry", "entries");
-            return Some(format!("--max-delete {most}: {entries} would be removed; none was"));
+            let kept = kept_entries(totals.spared_entries);
+            return Some(format!("{kept}: deleting them would exceed --max-delete {most}"));
         }
         Spared::SourceFailed => "not all of the source could be read",
         Spared::SourceEmpty => {
-            "the source has nothing to mirror, or only directories; \
-             use --allow-empty-source to remove them"
+            "the source is empty or has only directories; \
+             use --allow-empty-source to delete them"
         }
         Spared::Declined => "the answer was no",
         Spared::NotCopied => {
             "not all of the source could be copied, and the destination may contain the source under another path; \
-             run again when everything else can be copied"
+             run the command again when everything can be copied"
         }
     };
-    let was = if totals.spared == 1 { "was" } else { "were" };
-    Some(format!("{spared} that the source does not have {was} not removed: {why}"))
+    Some(format!("{}: {why}", kept_entries(totals.spared)))
+}
+
+fn kept_entries(entries: u64) -> String {
+    format!("kept {}", counted(entries, "extraneous entry", "extraneous entries"))
 }
 
 #[cfg(test)]
@@ -173,7 +182,7 @@ mod tests {
         assert_eq!(
             said(&failed),
             "2,004 names in 0.30 s; nothing changed, 495 failed, \
-             1,696 names below directories that failed are missing"
+             1,696 names missing below directories that failed"
         );
         let spared = Totals { spared: 1, ..complete() };
         assert_eq!(said(&spared), "2,004 names in 0.30 s; nothing changed");
@@ -207,13 +216,13 @@ mod tests {
         let text = String::from_utf8(summary(&totals, Some(&cut))).expect("it is text");
         assert_eq!(
             text,
-            "at least 2,004 names in 0.30 s before it was cut off; nothing changed; \
+            "at least 2,004 names in 0.30 s before the run ended early; nothing changed; \
              run it again to go on"
         );
     }
 
     #[test]
-    fn too_much_to_remove_is_said_in_entries() {
+    fn max_delete_is_reported_in_entries() {
         let totals = Totals {
             spared: 2,
             spared_entries: 4,
@@ -222,6 +231,6 @@ mod tests {
             ..complete()
         };
         let text = spared(&totals).expect("something stays");
-        assert_eq!(text, "--max-delete 2: 4 entries would be removed; none was");
+        assert_eq!(text, "kept 4 extraneous entries: deleting them would exceed --max-delete 2");
     }
 }

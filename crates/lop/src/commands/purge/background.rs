@@ -66,7 +66,7 @@ pub(super) fn begin(
     };
     let process = if is_over { None } else { start(run, &catalog, args) };
     if moved > 0 && process.is_none() {
-        let text = "cannot start a process in the background; 'lop purge --resume' goes on";
+        let text = "cannot start a background process; continue with: lop purge --resume";
         settings.complain(text.as_bytes());
     }
     let summary = Moved { run: (moved > 0).then_some(run), paths: moved, failed, process };
@@ -104,11 +104,11 @@ impl Moved {
         let mut text = match (self.run, self.process) {
             (Some(run), Some(process)) => {
                 format!(
-                    "run {run}: {moved} moved out of the way; process {process} removes what was there"
+                    "run {run}: {moved} moved out of the way; process {process} is removing them"
                 )
             }
             (Some(run), None) => {
-                format!("run {run}: {moved} moved out of the way, and still there")
+                format!("run {run}: {moved} moved out of the way, but not removed yet")
             }
             (None, _) => "nothing was moved".into(),
         };
@@ -175,7 +175,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
             Ok(Taken::Busy(process)) => {
                 let process =
                     process.map_or("another process".into(), |id| format!("process {id}"));
-                settings.complain(format!("run {run}: {process} is at it").as_bytes());
+                settings.complain(format!("run {run}: {process} is working on it").as_bytes());
                 any = true;
                 continue;
             }
@@ -256,7 +256,7 @@ fn remove(
 fn told(missing: &Missing) -> Vec<u8> {
     let Missing { path, store, is_at_path } = missing;
     if *is_at_path {
-        [path, &b": is where it was and was not moved; purge it again"[..]].concat()
+        [path, &b": was not moved and is still there; purge it again"[..]].concat()
     } else {
         [path, &b": nothing is left of it; "[..], store, b" is gone"].concat()
     }

@@ -70,7 +70,7 @@ impl Estimate {
             about: format!("{slips}{least}{} entries would be removed:", count(self.entries)),
             paths: paths.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect(),
             of: paths.len() as u64,
-            ask: "Remove them? They cannot be brought back.",
+            ask: "Remove them? They cannot be restored.",
         };
         question.put(settings)
     }

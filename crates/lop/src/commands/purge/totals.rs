@@ -78,7 +78,7 @@ impl Totals {
                 format!("; {} are hard links to files outside and free nothing", count(linked))
             }
         };
-        let failed = if self.dry_run { "could not be looked at" } else { "could not be removed" };
+        let failed = if self.dry_run { "could not be examined" } else { "could not be removed" };
         for (number, what) in [(self.unselected, "not selected"), (self.failed, failed)] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));

@@ -94,7 +94,7 @@ impl<'a> Checkpointer<'a> {
                 } else if Instant::now() >= next {
                     let start = Instant::now();
                     if let Err(error) = self.save() {
-                        let text = "what was found out so far cannot be saved";
+                        let text = "the results so far cannot be saved";
                         settings.report(&CommandError::new(Exit::Failed, text).because(error));
                         next = start + Duration::from_secs(3600);
                         continue;
@@ -116,7 +116,7 @@ impl<'a> Checkpointer<'a> {
             Ok(_) if self.rereads => {
                 let read = size(bytes);
                 let text = format!(
-                    "interrupted after {read}; of files that were not read again, what was known stays"
+                    "interrupted after reading {read}; for files that were not read again, the catalog is unchanged"
                 );
                 CommandError::new(Exit::Interrupted, text)
                     .hint("'lop scan --reread' starts from the beginning")
@@ -126,14 +126,14 @@ impl<'a> Checkpointer<'a> {
                 let left = count(pending);
                 let read = size(bytes);
                 let text = format!(
-                    "interrupted; what was found out from the {read} read so far is kept, \
-                     {left} of {files} are still to be compared"
+                    "interrupted; the results from the {read} read so far are saved, \
+                     {left} of {files} still have to be compared"
                 );
                 CommandError::new(Exit::Interrupted, text)
-                    .hint("the same scan goes on there when it is started again")
+                    .hint("run the same scan again to continue")
             }
             Err(error) => {
-                let text = "interrupted; what was found out so far cannot be kept";
+                let text = "interrupted; the results so far could not be saved";
                 CommandError::new(Exit::Interrupted, text).because(error)
             }
         }

@@ -46,7 +46,7 @@ pub(super) fn show(
     }
     if !settings.json && settings.verbosity != Verbosity::Quiet {
         if is_cut_off {
-            settings.note("The run was cut off: what it had begun would be taken back first");
+            settings.note("The run was interrupted: what it had begun would be reverted first");
         }
         settings.note(&match nothing_left.filter(|_| paths.is_empty()) {
             Some(left) => super::nothing_left(run, left),
@@ -123,8 +123,8 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &Means) -> io::
 /// Returns how a file is restored, in a word, and where its content comes from.
 fn words(means: &Means) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
-        Means::Back => ("back", "is back already", None),
-        Means::Moved => ("move", "from the store", None),
+        Means::Back => ("back", "already restored", None),
+        Means::Moved => ("move", "from quarantine", None),
         Means::Linked { to } => ("link", "to ", Some(to)),
         Means::Copied { from } => ("copy", "of ", Some(from)),
     }

@@ -36,7 +36,10 @@ impl Answer {
             "d" | "done" => Answer::Done,
             "q" | "quit" => Answer::Quit,
             "n" | "none" => {
-                return Err("One file of each group stays; 'skip' leaves the group alone.".into());
+                return Err(
+                    "One file of each group must be kept; type 'skip' to leave the group alone."
+                        .into(),
+                );
             }
             numbers => return read_numbers(numbers, files).map(Some),
         }))
@@ -49,7 +52,7 @@ fn read_numbers(text: &str, files: usize) -> Result<Answer, String> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.parse::<usize>().ok();
         let Some((first, last)) = number(first).zip(number(last)) else {
-            return Err("Not understood; ? helps.".into());
+            return Err("Not understood; type ? for help.".into());
         };
         if first < 1 || last > files || first > last {
             return Err(format!("The files are numbered from 1 to {files}."));
@@ -59,7 +62,7 @@ fn read_numbers(text: &str, files: usize) -> Result<Answer, String> {
     kept.sort_unstable();
     kept.dedup();
     match kept.len() {
-        0 => Err("No number; ? helps.".into()),
+        0 => Err("No number; type ? for help.".into()),
         all if all == files => Ok(Answer::Skip),
         _ => Ok(Answer::Keep(kept)),
     }

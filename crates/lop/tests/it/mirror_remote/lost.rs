@@ -303,8 +303,8 @@ fn a_far_side_that_is_told_to_stop_does_so_and_the_near_side_says_what_was_done(
             let said = output.stderr_str();
             output.code(1);
             let summary = said.lines().find(|line| line.contains("names in ")).expect("a summary");
-            assert!(summary.contains(" before it was cut off; "), "{said}");
-            assert!(summary.ends_with("; run it again to go on"), "{said}");
+            assert!(summary.contains(" before the run ended early; "), "{said}");
+            assert!(summary.ends_with("; run the command again to continue"), "{said}");
             assert!(summary.contains("copied ("), "{direction:?}: {said}");
             // Who had to be killed could not say that.
             let why = match direction {

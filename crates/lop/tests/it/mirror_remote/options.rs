@@ -227,7 +227,7 @@ fn more_than_was_allowed_is_not_removed() {
         output.code(3);
         let said = output.stderr_str();
         assert!(
-            said.contains("lop: --max-delete 3: 4 entries would be removed; none was\n"),
+            said.contains("lop: kept 4 extraneous entries: deleting them would exceed --max-delete 3\n"),
             "{said}"
         );
         assert!(lop.path("dst/surplus").exists() && lop.path("dst/gone/with/it").exists());
