@@ -32,7 +32,7 @@ use crate::monitor::Monitor;
 use crate::output::formats::document;
 use crate::output::stdout::Lines;
 use crate::prompt::confirm::{FEW, MANY, Question, can_ask};
-use crate::quantity::{count, counted};
+use crate::quantity::counted;
 use crate::settings::Patterns;
 use crate::settings::{Resources, Settings, Verbosity};
 

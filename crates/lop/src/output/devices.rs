@@ -77,8 +77,7 @@ mod tests {
             read_parallel_us: Some(20),
             waited_seconds: 1.5,
         };
-        let expected =
-            "sda: cold, many reads at once; a read takes 80 us single and 20 us among others";
+        let expected = "sda: cold, many reads at once; a read takes 80 us single and 20 us with others in flight";
         assert_eq!(device.text(), expected);
         let told =
             Device { seek_bound: true, read_single_us: None, read_parallel_us: None, ..device };

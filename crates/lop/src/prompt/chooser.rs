@@ -28,7 +28,7 @@ const HELP: &str = "
   Enter     keep the files that are marked so
   skip      leave this group alone (or: all)
   back      go back to the previous group
-  rest      take this and all other groups as shown
+  rest      take all remaining groups as shown
   done      stop here and use the choices so far
   quit      quit without changing anything
   ?         this help

@@ -1,4 +1,4 @@
-//! `report`, `file`, `ls` and `dups`: order, limits, and honesty about what changed since the scan.
+//! `report`, `file`, `ls` and `dups`: order, limits, and what they say about changes since the scan.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::lop::{Lop, document, settle};
 
 fn groups_of_many_kinds() -> Lop {
     let mut tree = TreeBuilder::new();
-    // Blocks of 4 KiB, with 2, 3, 5, 6 members: the more members, the more is reclaimable.
+    // Blocks of 4 KiB, in groups of 2, 3, 5 and 6 members: larger groups have more to reclaim.
     for (name, size, count) in [("w", 100, 2), ("x", 90, 3), ("y", 30, 5), ("z", 10, 6)] {
         for n in 0..count {
             // The group with the largest files comes last by path.
@@ -70,7 +70,7 @@ fn an_empty_report_says_so() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", "No duplicates\n"));
 }
 
-/// Six equal files of which two are left as they were.
+/// Returns a tree with six equal files, of which two are unchanged.
 fn changed() -> Lop {
     let mut tree = TreeBuilder::new();
     for name in ["changed", "gone", "moved", "same 1", "same 2", "touched"] {
@@ -106,13 +106,13 @@ fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
                     /d/gone  (gone)\n  /d/moved  (gone)\n  /d/touched  (changed since the scan)\n";
     let (heading, files) = text.split_once('\n').expect("a heading");
     assert_eq!(files, expected);
-    // What the two that are left take, as if there had never been more.
+    // The space of the two unchanged files, as if there had never been more.
     let one = disk_space(lop.path("d/same 1"));
     assert_eq!(one, 4096, "a block");
     assert!(heading.starts_with("2 files of 5 B, 4.0 KiB reclaimable, "), "{heading}");
     let group = &document(&lop.run(["report", "--json"]))["groups"][0];
     assert_eq!(group["reclaimable_bytes"], one);
-    // "pair 2" counts too: what was a group is not known to be none.
+    // "pair 2" counts too: a changed member of a group is unknown, not unique.
     let said = "1 group: 1 redundant file, 4.0 KiB reclaimable\n  \
                 2 files changed since the scan; run 'lop scan' again\n  \
                 3 files are gone since the scan; run 'lop scan' again\n";

@@ -1,5 +1,4 @@
-//! `ls` and `report` as one goes through a large catalog with them: directories, what is shown of many groups,
-//! and questions about a part.
+//! `ls` and `report` for a large catalog: directories, the first of many groups, and questions about a part.
 
 use std::fs;
 

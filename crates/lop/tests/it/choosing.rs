@@ -1,4 +1,4 @@
-//! `lop dedupe --interactive`: which files stay is typed, a line for each group.
+//! `lop dedupe --interactive`: the user types which files to keep, one line per group.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::lop::Lop;
 
 const KEEP: &str = "Keep which files? [Enter: as shown, ?: help] ";
 
-/// Returns a group of three files, which comes first, and one of twelve.
+/// Returns a tree with a group of three files, which comes first, and one of twelve.
 fn scanned() -> Lop {
     let mut tree = TreeBuilder::new();
     for (at, name) in ["a", "b", "c"].iter().enumerate() {
@@ -87,9 +87,9 @@ fn a_slip_is_said_to_be_one_and_a_choice_can_be_taken_back() {
         (KEEP, "4\n"),
         ("numbered from 1 to 3.", ""),
         (KEEP, "y\n"),
-        ("? helps.", ""),
+        ("type ? for help.", ""),
         (KEEP, "none\n"),
-        ("One file of each group stays", ""),
+        ("One file of each group must be kept", ""),
         (KEEP, "?\n"),
         ("leave this group alone", ""),
         (KEEP, "3\n"),
@@ -103,7 +103,7 @@ fn a_slip_is_said_to_be_one_and_a_choice_can_be_taken_back() {
     let is_path = |line: &&str| line.contains(lop.work().to_str().expect("UTF-8"));
     let widest = shown.text.lines().filter(|line| !is_path(line)).map(|line| line.chars().count());
     assert!(widest.max() <= Some(80), "{}", shown.text);
-    // All the rest as it is shown.
+    // Takes all other groups as shown.
     talk(
         &lop,
         &["--apply"],
@@ -131,12 +131,16 @@ fn choices_are_saved_as_a_plan_and_not_lost() {
     lop.run(["dedupe", "--plan", "chosen.jsonl", "--apply"]).success();
     assert_eq!(names(&lop, "three"), ["b"]);
     lop.remember(["."]);
-    let dialogue = [(KEEP, "2\n"), ("not at all] ", "\n")];
+    let dialogue = [(KEEP, "2\n"), ("do not save] ", "\n")];
     let shown = talk(&lop, &["twelve"], &dialogue, 0);
-    assert!(shown.text.contains("nothing was changed, and the choices are not"), "{}", shown.text);
+    assert!(
+        shown.text.contains("nothing was changed, and the choices were not saved"),
+        "{}",
+        shown.text
+    );
     talk(&lop, &["--save-plan", "named.jsonl", "twelve"], &[(KEEP, "12\n")], 0);
     assert_eq!(fs::read_to_string(lop.path("named.jsonl")).expect("there").lines().count(), 11);
-    // What is there and no plan is not written over.
+    // An existing file that is not a plan is not overwritten.
     let save = |file: &str| lop.run(["dedupe", "--by", "delete", "--save-plan", file]);
     save("precious").code(4);
     assert_eq!(fs::read(lop.path("precious")).expect("there"), b"precious");

@@ -1,4 +1,4 @@
-//! What is asked on a terminal before much goes that cannot be brought back, and what is refused.
+//! Confirmations on a terminal before much is removed for good, and refusals.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use testkit::{FileSystem, Mount, Shown, TreeBuilder, skipped};
 
 use crate::lop::Lop;
 
-/// Returns a tree with so many files in it.
+/// Returns a tree with this many files in a directory.
 fn files(tree: TreeBuilder, dir: &str, number: usize) -> TreeBuilder {
     (0..number).fold(tree, |tree, n| tree.file(format!("{dir}/{}/{n}", n % 7), "x"))
 }
@@ -52,19 +52,17 @@ fn mirror_asks_before_it_removes_more_than_there_is() {
     let said = "27 entries of dst that SRC does not have would be removed (SRC has 3 entries):\n  ";
     assert!(shown.text.contains(said), "{}", shown.text);
     assert!(shown.text.contains("  … and 2 more\n"), "{}", shown.text);
-    assert!(
-        shown.text.contains("kept 7 extraneous entries: the answer")
-    );
+    assert!(shown.text.contains("kept 7 extraneous entries: the answer"));
     assert!(lop.path("dst/a").exists() && lop.path("dst/0/0").exists());
     talk(&lop, &args, &[("[y/N] ", "y\n")], 0);
     assert!(lop.path("dst/a").exists() && !lop.path("dst/0").exists());
-    // Less than there is.
+    // Fewer entries than the source has.
     fs::write(lop.path("dst/more"), "m").expect("written");
     let shown = talk(&lop, &args, &[], 0);
     assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
 }
 
-/// The wrong directory as the source may have more than the destination.
+/// A source given by mistake may have more entries than the destination.
 #[test]
 fn mirror_asks_before_it_removes_half_of_the_destination() {
     let args = ["mirror", "--delete", "src", "dst"];
@@ -72,9 +70,13 @@ fn mirror_asks_before_it_removes_half_of_the_destination() {
         let tree = files(files(TreeBuilder::new(), "src", 50), "dst/old", 20);
         let lop = Lop::with(&tree.file("src/same", "s").file("dst/same", "s"));
         let shown = talk(&lop, &args, &[("[y/N] ", answer)], code);
-        assert!(shown.text.contains("entries would be removed from dst"), "{}", shown.text);
+        assert!(
+            shown.text.contains("entries of dst that SRC does not have would be removed"),
+            "{}",
+            shown.text
+        );
         assert_eq!(lop.path("dst/old").exists(), code != 0);
-        // Less than stays.
+        // Fewer entries than those that are kept.
         lop.lay(&files(TreeBuilder::new(), "dst/more", 12));
         let shown = talk(&lop, &args, &[], 0);
         assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
@@ -100,10 +102,10 @@ fn an_empty_source_empties_nothing() {
         output.code(4);
         let said = output.stderr_str();
         assert!(said.contains("empty is empty (is its disk mounted?), and --delete"), "{said}");
-        assert!(said.contains("nothing was changed\nhint: to remove everything"), "{said}");
+        assert!(said.contains("nothing was changed\nhint: to empty DST anyway"), "{said}");
     }
     assert!(lop.path("dst/d/b").exists());
-    // Without --delete there is no harm in it.
+    // Without --delete it does no harm.
     lop.run(["mirror", "empty", "dst"]).success();
     lop.run(["mirror", "--delete", "--allow-empty-source", "empty", "dst"]).success();
     assert_eq!(fs::read_dir(lop.path("dst")).expect("there").count(), 0);
@@ -120,13 +122,13 @@ fn a_source_that_has_only_directories_empties_nothing() {
         let said = output.stderr_str();
         let expected = "new has no files, only directories (is its disk mounted?), and --delete";
         assert!(said.contains(expected), "{said}");
-        assert!(said.contains("nothing was changed\nhint: to remove everything"), "{said}");
+        assert!(said.contains("nothing was changed\nhint: to empty DST anyway"), "{said}");
     }
     assert!(lop.path("dst/a/file").exists() && lop.path("dst/d/b").exists());
     lop.run(["mirror", "--delete", "--allow-empty-source", "new", "dst"]).success();
     assert!(lop.path("dst/a/b/c").exists());
     assert!(!lop.path("dst/a/file").exists() && !lop.path("dst/d").exists());
-    // Anything other than a directory is something to mirror, at any depth.
+    // Anything but a directory is something to mirror, at any depth.
     lop.lay(&TreeBuilder::new().symlink("new/a/b/c/link", "nowhere").file("dst/more", "m"));
     lop.run(["mirror", "--delete", "new", "dst"]).success();
     assert!(!lop.path("dst/more").exists());
@@ -156,9 +158,7 @@ fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
     output.code(4);
     let said = output.stderr_str();
     assert!(
-        said.contains(
-            "kept 1 extraneous entry: the source is empty or has only directories"
-        ),
+        said.contains("kept 1 extraneous entry: the source is empty or has only directories"),
         "{said}"
     );
     assert!(lop.path("dst/a").exists());

@@ -1,4 +1,4 @@
-//! Damage that was found counts: no question is answered from memory that is known to be wrong.
+//! Known damage counts: no question is answered from entries of the catalog that are known to be wrong.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// A directory `old` and an archive with a copy of every file in it.
+/// Returns a tree with a directory `old` and an archive with a copy of every file in it.
 fn archive() -> TreeBuilder {
     let mut tree = TreeBuilder::new().seeded("archive/more", 9, 5000);
     for dir in ["old", "archive"] {
@@ -26,7 +26,7 @@ fn damaged_bytes() -> Vec<u8> {
     vec![7; 70_000]
 }
 
-/// Returns a catalog that knows that a file of [`archived`] is damaged.
+/// Returns the program with a catalog that knows that a file of [`archived`] is damaged.
 fn found(path: &str) -> Lop {
     let lop = archived();
     lop.damage(path, damaged_bytes());
@@ -85,7 +85,7 @@ fn of_a_damaged_file_itself_nothing_is_known() {
     output.code(3);
     let said = "lop: old/a: damaged: it differs from what was scanned; scan it again\n";
     assert_eq!(output.stderr_str(), said);
-    // The good one has no copy that counts.
+    // The undamaged file has no copy that counts.
     assert_eq!(lop.listed(["uniques", "archive"], 6), ["archive/a", "archive/more"]);
 }
 
@@ -142,7 +142,7 @@ fn parts_can_be_validated() {
     assert_eq!(document(&output)["summary"]["gone"], 1);
 }
 
-/// Other commands then do not know of it, which has to be said.
+/// Other commands then do not know of the damage, so lop must report that.
 #[test]
 fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     let lop = archived();
@@ -159,7 +159,7 @@ fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     assert_eq!(document(&output)["summary"]["differing"], 1);
 }
 
-/// Of two files that were equal and are not, nobody can tell which one is damaged.
+/// If two files were equal and no longer are, it is unknown which one is damaged.
 #[test]
 fn what_a_run_finds_unequal_is_compared_anew_before_it_counts() {
     for kind in ["delete", "hardlink", "reflink"] {

@@ -1,4 +1,4 @@
-//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as their users run them.
+//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as users run them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
 
 use crate::lop::{Figures, Lop, document, settle};
 
-/// What is the same after an undo; times of directories change with the names in them.
+/// What an undo restores. The times of directories change with the names in them.
 pub(super) const BACK: Compare = Compare::VISIBLE;
 
 pub(super) fn tree() -> TreeBuilder {
@@ -76,7 +76,7 @@ fn what_is_lost_with_a_file_is_said_before() {
     };
     let text = said(&[]);
     assert!(text.contains("2/c  (other mode, other mtime, other attributes)"), "{text}");
-    // Only one of two names is asked about, so nothing is acted on that would free nothing.
+    // Only one of two names is in the scope, and acting on it would free nothing.
     assert!(said(&["1/a"]).is_empty());
     fs::hard_link(lop.path("2/c"), lop.path("unknown")).expect("linked");
     lop.remember(["2"]);
@@ -127,7 +127,7 @@ fn each_kind_does_what_it_says_and_is_undone() {
         }
         let left = snapshot(&lop).contents();
         assert!(before.contents().iter().all(|content| left.contains(content)));
-        // The catalog knows: nothing is left to do, and nothing changed behind its back.
+        // The catalog is up to date: nothing is left to do, and no file is reported as changed.
         let again = lop.run(["dedupe", "--by", kind]);
         assert_eq!(again.success().stderr_str(), "Nothing to do\n");
         let report = lop.run(["report"]);
@@ -179,7 +179,7 @@ fn what_changed_since_the_scan_is_left_alone() {
     let output = lop.run(["dedupe", "--by", "delete", "c", "--json"]);
     output.code(3);
     assert_eq!(document(&output)["summary"]["stale_files"], 1);
-    // What is not asked for is not asked about.
+    // Files outside of the scope need no confirmation.
     lop.run(["dedupe", "--by", "delete", "a"]).success();
 }
 
@@ -255,7 +255,7 @@ fn directories_that_are_gone_are_made_again() {
         lop.run(["undo"]).success();
         assert_eq!(fs::read(lop.path("d/e/f/b")).expect("is back"), b"alike");
     }
-    // Not through a link that took the place of a directory.
+    // A link that took the place of a directory is not followed.
     let tree = TreeBuilder::new().file("a", "alike").file("d/b", "alike").dir("elsewhere");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -307,7 +307,8 @@ fn files_in_quarantine_are_not_found_by_a_scan() {
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
     let at = listed["files"][0]["at"]["path"].as_str().expect("a path").to_owned();
     let store = Path::new(&at).ancestors().nth(2).and_then(Path::file_name).expect("a store");
-    // One like it: the store itself is at the top of the disk, where others work too.
+    // A directory with the same name elsewhere. The real quarantine is at the top of the disk, where other tests work
+    // too.
     let like = Path::new("like").join(store);
     lop.add(&TreeBuilder::new().seeded(like.join("1"), 5, 900).seeded("like/2", 5, 900));
     let found = lop.run(["scan", "--no-catalog", "--format", "nul", "like"]);
@@ -323,7 +324,7 @@ fn a_script_compares_again_and_takes_any_name() {
     let lop = scanned();
     let script = lop.run(["dedupe", "--by", "script"]);
     fs::write(lop.state().join("act.sh"), &script.success().stdout).expect("written");
-    // A stale script: one of the files is another one by now.
+    // A stale script: one of the files has been replaced.
     fs::write(lop.path("c/y"), vec![1; 70_000]).expect("written");
     let before = snapshot(&lop);
     let sh = |action: &str| {

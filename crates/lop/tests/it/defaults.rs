@@ -1,4 +1,4 @@
-//! What `lop dedupe` acts on and which file it keeps if it is not told.
+//! What `lop dedupe` acts on and which file it keeps by default.
 
 use testkit::{Shown, Snapshot, TreeBuilder, assert_same};
 
@@ -47,7 +47,7 @@ fn what_a_person_would_keep_is_kept_and_the_reason_is_told() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    // Rules that are given come before.
+    // Given rules take precedence.
     let shown =
         lop.run(["dedupe", "--by", "delete", "--keep", "path:Downloads/", "--keep", "newest"]);
     let text = shown.stdout_str().replace(&work, "");
@@ -114,7 +114,7 @@ fn much_is_deleted_only_if_the_user_agrees() {
         assert_eq!(shown.code, Some(code), "{args:?}:\n{}", shown.text);
         shown
     };
-    // A saved plan knows how long files are, not what they take on the disk.
+    // A saved plan has the sizes of files, but not the disk space that they take.
     for (args, size) in [
         (&["--by", "delete", "--apply", "d"][..], "3.9 MiB"),
         (&["--plan", &plan, "--apply"], "4.9 KiB"),

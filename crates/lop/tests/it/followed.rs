@@ -1,4 +1,4 @@
-//! What the catalog says after a run or an undo, without a scan in between.
+//! The catalog is up to date after a run or an undo, without a new scan.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use crate::lop::{Lop, settle};
 
 const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 
-/// Two groups; of one, files have several names.
+/// Returns a tree with two groups; files of one group have several names.
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
         .seeded("a/1", 1, 9000)
@@ -27,7 +27,7 @@ fn scanned() -> Lop {
     lop
 }
 
-/// Returns what is reported of all, and asserts that nothing in it is stale.
+/// Returns the report of everything, and asserts that nothing in it is stale.
 #[track_caller]
 fn reported(lop: &Lop) -> String {
     let output = lop.run(["report"]);
@@ -36,7 +36,7 @@ fn reported(lop: &Lop) -> String {
     text
 }
 
-/// The ways to have a run; the last takes its files from the catalog.
+/// Returns the arguments of runs from each source; the last is the catalog.
 fn sources(lop: &Lop, kind: &str) -> Vec<Vec<String>> {
     let path = |name: &str| lop.state().join(name).display().to_string();
     let report = lop.run(["report", "--format", "json"]).success().stdout.clone();
@@ -63,13 +63,13 @@ fn after_an_undo_the_catalog_says_what_it_said_before_the_run() {
             let args = sources(&lop, kind).swap_remove(source);
             let command = ["dedupe", "--apply"].into_iter().chain(args.iter().map(String::as_str));
             lop.run(command).success();
-            // The run itself is known, too: each content is one file now, but for a name that is in no report.
+            // The catalog knows the run too: each content is one file now, except for a name that is in no report.
             let text = reported(&lop);
             assert_eq!(text.matches("reclaimable").count(), usize::from(source == 1), "{text}");
             assert_contents_are_true(&lop);
             lop.run(["undo"]).success();
             let after = reported(&lop);
-            // A link to a name that is in no report cannot be made again.
+            // A link to a name that is in no report cannot be restored.
             assert!(after == before || source == 1, "{args:?}: {after}");
             assert_contents_are_true(&lop);
             settle();
@@ -87,7 +87,7 @@ fn what_is_restored_in_part_is_known_in_part() {
     let text = reported(&lop);
     assert!(text.contains("/b/2\n") && !text.contains("/b/3") && !text.contains("/c/y"), "{text}");
     assert_contents_are_true(&lop);
-    // What has changed since is not taken for what it was.
+    // Files that have changed since are not taken for unchanged.
     fs::write(lop.path("a/1"), vec![7; 9000]).expect("written");
     lop.run(["undo"]).code(3);
     assert_contents_are_true(&lop);
@@ -131,7 +131,7 @@ fn an_undo_does_not_need_a_catalog_nor_make_one() {
     fs::remove_file(lop.catalog()).expect("removed");
     lop.run(["undo"]).success();
     assert!(!lop.catalog().exists());
-    // One that cannot be used is said not to be up to date, after what was done.
+    // A catalog that cannot be used is reported as not up to date, after the summary.
     let lop = scanned();
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     fs::write(lop.catalog(), vec![7; 5000]).expect("written");
@@ -140,10 +140,10 @@ fn an_undo_does_not_need_a_catalog_nor_make_one() {
     let said = output.stderr_str();
     let done = said.find("Run 1 undone: 4 files restored").expect("is said");
     assert!(said[done..].contains("the catalog was not updated: "), "{said}");
-    assert!(said.contains("hint: what was done stays done"), "{said}");
+    assert!(said.contains("hint: the files stay as they are now"), "{said}");
 }
 
-/// What is written to a file in quarantine, by another of its names, goes back with it.
+/// A change that is made to a file in quarantine through another of its names is restored with it.
 #[test]
 fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
     for back in [&["undo"][..], &["quarantine", "restore"]] {
@@ -166,7 +166,7 @@ fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
     }
 }
 
-/// A file that somebody saved anew, while the run went on with others, is not what the run made of it.
+/// A file that somebody saved anew while the run continued with other files is not the result of the run.
 #[test]
 fn what_is_saved_during_a_run_is_not_taken_for_what_the_run_made() {
     let save = |lop: &Lop| {
@@ -180,7 +180,7 @@ fn what_is_saved_during_a_run_is_not_taken_for_what_the_run_made() {
 }
 
 /// Starts a run that links `b/2` to `a/1` and then many other files. Calls `change` after the first link, and `check`
-/// after the run. Tries again if the run was over before the change.
+/// after the run. Tries again if the run ended before the change.
 #[track_caller]
 pub(crate) fn change_during_a_run(change: impl Fn(&Lop), check: impl Fn(&Lop)) {
     const PAIRS: u64 = 3000;

@@ -1,4 +1,4 @@
-//! `lop forget`: paths that are there, gone, behind links, or on disks that are not mounted.
+//! `lop forget`: paths that exist, are gone, are behind links, or are on disks that are not mounted.
 
 use std::fs;
 

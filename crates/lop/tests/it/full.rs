@@ -1,4 +1,4 @@
-//! A full disk under the catalog: the old one stays whole, and what was found is still printed.
+//! A full disk under the catalog: the old catalog stays whole, and the results are still printed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,7 +12,7 @@ use testkit::{
 
 use crate::lop::{Lop, assert_whole};
 
-/// A small place for the catalog, and a program that scans elsewhere.
+/// A small file system for the catalog, and a program that scans elsewhere.
 struct Small {
     lop: Lop,
     mount: Mount,
@@ -23,7 +23,7 @@ fn few() -> TreeBuilder {
 }
 
 impl Small {
-    /// Makes a place of 1 MiB, or says why that cannot be.
+    /// Creates a file system of 1 MiB, or returns `None` after it printed why that is not possible.
     fn new() -> Option<Small> {
         let mount = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped).ok()?;
         let mut tree = few();
@@ -41,7 +41,7 @@ impl Small {
         self.lop.command().args(args).arg("--catalog").arg(self.catalog()).run()
     }
 
-    /// Fills the place up but for some bytes.
+    /// Fills the file system except for some bytes.
     fn fill(&self, but: usize) {
         let path = self.mount.path().join("filler");
         drop(fs::remove_file(&path));
@@ -60,7 +60,7 @@ impl Small {
     }
 }
 
-/// Asserts the exit code for a full disk, and that message and hint say what is the matter.
+/// Asserts the exit code for a full disk, and that the message and the hint explain it.
 #[track_caller]
 fn assert_no_room(small: &Small, output: &Output) {
     output.code(1);
@@ -84,7 +84,7 @@ fn a_scan_that_finds_no_room_prints_its_groups_and_leaves_the_old_catalog() {
             let said = output.stderr_str();
             assert!(said.contains("Found     1 group: 3,999 redundant files"), "{said}");
         } else {
-            // Not even the lock or the journal could be made: said before the work.
+            // Not even the lock or the journal could be created, which is reported before the work.
             assert!(room < 40_000, "{room}: {}", output.stderr_str());
         }
         small.assert_old_answers();
@@ -118,7 +118,7 @@ fn what_was_done_is_said_before_there_is_no_room_to_remember_it() {
     let name = |n: u32| format!("d/a file with quite a long name, number {n}");
     let lop = Lop::with(&(0..300).fold(TreeBuilder::new(), |tree, n| tree.file(name(n), "same")));
     let small = Small { lop, mount };
-    // Room for the journal, and at some point not for the catalog.
+    // Enough room for the journal, but at some point not for the catalog.
     for room in (150_000..600_000).step_by(25_000) {
         small.run(&["scan", "d"]).success();
         small.fill(room);
@@ -128,10 +128,10 @@ fn what_was_done_is_said_before_there_is_no_room_to_remember_it() {
         let (done, failed) = (said.find(" hard linked"), said.find("the catalog was not updated"));
         assert!(done.is_some() || !linked, "at {room}: {said}");
         if let (Some(done), Some(failed)) = (done, failed) {
-            // 1 if the journal has no room for its last line either.
+            // The code is 1 if the journal has no room for its last line either.
             assert!(matches!(output.ending, testkit::Ending::Code(1 | 3)), "{output:?}");
             assert!(said.contains("'lop undo ") && done < failed, "at {room}: {said}");
-            assert!(said.contains("hint: what was done stays done"), "{said}");
+            assert!(said.contains("hint: the files stay as they are now"), "{said}");
             return;
         }
         fs::remove_file(small.mount.path().join("filler")).expect("removed");
@@ -156,8 +156,8 @@ fn questions_are_answered_beside_a_full_disk() {
     small.assert_old_answers();
 }
 
-/// Pages of shared memory that no block is left for end who touches them with a bus error: on file systems
-/// with blocks of less than a page even after their file could be made.
+/// Touching a page of shared memory for which no block is left raises a bus error. On file systems with blocks smaller
+/// than a page this can happen even after the file was created.
 #[test]
 fn no_room_for_a_page_ends_nobody_by_a_signal() {
     let blocks = ["-b", "1024"];

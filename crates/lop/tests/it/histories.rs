@@ -1,4 +1,4 @@
-//! Random histories: changes and partial scans in any order, with what must hold after each step.
+//! Random histories: changes and partial scans in any order, with invariants that are checked after each step.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use testkit::{Content, Signal, When, assert_groups, naive_groups, relative_to};
 
 use crate::lop::{Lop, settle};
 
-/// A small generator of numbers that are the same in every run (Knuth's MMIX constants).
+/// A small generator of reproducible random numbers (Knuth's MMIX constants).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
 
 const DIRS: [&str; 6] = ["a", "a/b", "a/b/c", "d", "d/e", "f"];
 
-/// Returns one of few contents, of few sizes, alike at their beginnings.
+/// Returns one of a few contents, of a few sizes, with equal beginnings.
 fn content(random: &mut Random) -> Vec<u8> {
     let len = [5, 5, 100, 9000, 70_000][random.below(5)];
     let at = if random.below(2) == 0 { 0 } else { len - 1 };
@@ -34,7 +34,7 @@ fn path(lop: &Lop, random: &mut Random) -> PathBuf {
     lop.path(DIRS[random.below(DIRS.len())]).join(format!("f{}", random.below(8)))
 }
 
-/// Makes one change. What a step expects may be missing: then nothing happens.
+/// Makes one change. If what a change needs is missing, nothing happens.
 fn change(lop: &Lop, random: &mut Random) {
     let (one, other) = (path(lop, random), path(lop, random));
     match random.below(9) {
@@ -81,7 +81,7 @@ fn scan(lop: &Lop, random: &mut Random) {
     }
 }
 
-/// Acts on duplicates, from the catalog or from a list, and perhaps takes it back.
+/// Acts on duplicates, from the catalog or from a list, and sometimes undoes it.
 fn act(lop: &Lop, random: &mut Random) {
     let kinds = ["delete", "hardlink", "symlink", "quarantine"];
     let by = kinds[random.below(kinds.len())];
@@ -101,7 +101,7 @@ fn act(lop: &Lop, random: &mut Random) {
     }
 }
 
-/// A row of `file` whose file is as it was when the row was written.
+/// A row of `file` whose file has not changed since the row was written.
 struct Live {
     path: PathBuf,
     size: i64,
@@ -146,7 +146,7 @@ fn is_live(path: &Path, version: &[i64; 4]) -> bool {
     })
 }
 
-/// What docs/catalog.md promises of contents.
+/// Asserts what docs/catalog.md promises about contents.
 pub(crate) fn assert_contents_are_true(lop: &Lop) {
     let mut numbers: BTreeMap<(i64, i64), blake3::Hash> = BTreeMap::new();
     let mut contents: BTreeMap<(i64, String), i64> = BTreeMap::new();
@@ -175,7 +175,7 @@ pub(crate) fn assert_contents_are_true(lop: &Lop) {
     assert_eq!(wrong.as_deref(), Ok(&[][..]), "contents, their inodes as stored and as counted");
 }
 
-/// What is remembered and still true are groups of equal files, and all of them.
+/// Asserts that the remembered and unchanged files form groups of equal files, and that all groups are there.
 fn assert_report_is_true(lop: &Lop) {
     for group in lop.report() {
         let hash = |path: &Vec<u8>| blake3::hash(&fs::read(lop.path(path)).expect("readable"));
@@ -195,7 +195,7 @@ fn history(seed: u64) {
     lop.remember(["a"]);
     for _ in 0..8 {
         (0..random.below(8)).for_each(|_| change(&lop, &mut random));
-        // Now and then the scan is so close that new files cannot be trusted yet.
+        // Sometimes the scan follows so closely that the times of new files cannot be trusted yet.
         if random.below(3) > 0 {
             settle();
         }

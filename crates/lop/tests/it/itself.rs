@@ -1,4 +1,4 @@
-//! The catalog in use and its journals stay when they are among the files that lop is asked to act on.
+//! The catalog in use and its journals are never touched, even if they are among the files to act on.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use testkit::{Compare, Mount, Snapshot, TreeBuilder, assert_same, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns a sandbox with a run that can be undone, and a copy of the home folder in `backup`.
+/// Returns a sandbox with a run that can be undone, and a copy of the home directory in `backup`.
 fn backed_up() -> Lop {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("d/b", "alike"));
     lop.remember(["d"]);
@@ -102,7 +102,7 @@ fn plans_reports_and_lists_cannot_name_them() {
             assert!(journal.exists(), "{given:?}");
         }
     }
-    // A script leaves them out too.
+    // A script skips them too.
     let script = ["dedupe", "--by", "script", "--keep", &keep, "--files-from", "-"];
     let script = lop.command().args(script).stdin(&list[..]).run();
     assert!(!script.code(3).stdout_str().contains("1.jsonl"), "{}", script.stdout_str());

@@ -1,4 +1,4 @@
-//! `--json` on every command, and the record of how a run ended.
+//! `--json` with every command, and the record of how a run ended.
 
 use serde_json::{Value, json};
 use testkit::{TreeBuilder, disk_space};

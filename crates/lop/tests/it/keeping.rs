@@ -1,4 +1,4 @@
-//! What a scan leaves out stays remembered: by a filter, or because its disk is not mounted.
+//! Files that a scan skips stay in the catalog: because of a filter, or because their disk is not mounted.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use testkit::{FileSystem, Mount, Output, TreeBuilder, assert_groups, parse_nul, 
 
 use crate::lop::{Lop, document, settle};
 
-/// Pairs that filters tell apart: by size, name, directory, and the dot before it.
+/// Returns a tree of pairs that filters distinguish: by size, name, directory, and a leading dot.
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
         .seeded("small 1.txt", 1, 20_000)
@@ -28,7 +28,7 @@ fn scanned() -> Lop {
     lop
 }
 
-/// Options that each leave something out.
+/// Options that each skip something.
 const FILTERS: [&[&str]; 9] = [
     &["--min-size", "250k", "."],
     &["--max-size", "25k", "."],
@@ -91,8 +91,8 @@ fn what_is_gone_is_forgotten_by_a_scan_that_leaves_other_things_out() {
     }
 }
 
-/// A file whose size takes it out of a scan was looked at: what is remembered of another version of it is
-/// of no use.
+/// A file that is skipped only because of its size was still examined, so an entry for an older version of it is
+/// useless.
 #[test]
 fn what_has_changed_is_forgotten_where_only_its_size_leaves_it_out() {
     let lop = scanned();
@@ -126,7 +126,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// Makes a disk with two pairs, one of them also at home.
+    /// Creates a disk with two pairs; one of them also exists in the home directory.
     fn scanned(kind: FileSystem) -> Option<Disk> {
         let mount = Mount::new(kind, 16 << 20).map_err(skipped).ok()?;
         let disk = TreeBuilder::new().seeded("a", 1, 20_000).seeded("sub/b", 1, 20_000);
@@ -141,7 +141,7 @@ impl Disk {
         self.lop.command().args(args).run()
     }
 
-    /// Asserts that the disk is remembered as it was: nothing of it is read by a scan.
+    /// Asserts that the catalog still knows everything on the disk: a scan reads none of its files.
     #[track_caller]
     fn assert_kept(&self) {
         // Without the image, which is beside the mount point.
@@ -164,7 +164,7 @@ fn files_of_a_disk_that_is_not_mounted_are_kept_by_refresh() {
         for _ in 0..2 {
             let output = disk.run(&["refresh"]);
             output.success();
-            let said = "5 files looked at, 0 gone and forgotten, 4 on a disk that is not mounted\n";
+            let said = "5 files checked, 0 gone and forgotten, 4 on a disk that is not mounted\n";
             assert_eq!(output.stdout_str(), said);
         }
         assert_eq!(document(&disk.run(&["refresh", "--json"]))["summary"]["offline"], 4);
@@ -224,13 +224,13 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
         let line = format!("  {}  (offline)\n", on_disk(name));
         assert!(output.stdout_str().contains(&line), "{}", output.stdout_str());
     }
-    // A file that has taken the name of one of them changes nothing.
+    // A file that has taken the name of one of them makes no difference.
     fs::write(disk.mount.path().join("a"), "at the mount point").expect("written");
     let output = disk.run(&["file", "home"]);
     assert!(output.stdout_str().contains(&format!("{}  (offline)\n", on_disk("a"))));
     fs::remove_file(disk.mount.path().join("a")).expect("removed");
     assert_eq!(document(&disk.run(&["validate", "--json"]))["summary"]["offline"], 4);
-    // What is known not to be there is not unknown, but said.
+    // A file on a disk that is not mounted is not unknown, but it is mentioned.
     let line = "4 files are on a disk that is not mounted\n";
     for command in [&["report"][..], &["dedupe", "--by", "hardlink"], &["report", "--dirs"]] {
         let output = disk.run(command);
@@ -247,7 +247,7 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
     assert!(!output.stdout_str().contains("offline"), "{}", output.stdout_str());
 }
 
-/// Nothing that was in memory comes back.
+/// Files in memory never come back.
 #[test]
 fn files_of_a_file_system_in_memory_are_gone_with_it() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped) else { return };

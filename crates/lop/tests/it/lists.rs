@@ -1,4 +1,4 @@
-//! `lop scan --files-from`: lines, NULs, standard input, and what is left alone.
+//! `lop scan --files-from`: lines, NULs, standard input, and what is skipped.
 
 use testkit::{TreeBuilder, assert_groups, groups_of, parse_nul};
 
@@ -22,7 +22,7 @@ fn a_list_of_lines_comes_from_a_file_or_from_standard_input() {
     let output = lop.command().args(scan).arg("list").run();
     output.success();
     assert_groups(&expected, &parse_nul(&output.stdout));
-    // The last line needs no end.
+    // The last line needs no newline.
     let output = lop.command().args(scan).arg("-").stdin("a\nd/c\n\nb\na").run();
     output.success();
     assert_groups(&expected, &parse_nul(&output.stdout));
@@ -124,7 +124,7 @@ fn a_list_leaves_other_rows_alone() {
     assert_groups(&all, &lop.report());
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\ne\n").run().success();
     assert_groups(&all, &lop.report());
-    // A file that is listed again is looked at again; its neighbours stay as they were.
+    // A file that is listed again is examined again; its neighbours stay in the catalog.
     std::fs::write(lop.path("a"), "Alike").expect("written");
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\n").run().success();
     let rest = groups_of([[&b"b"[..], b"d/c", b"d/\xff", b"d/new\nline"]]);

@@ -1,4 +1,4 @@
-//! Tests of the program as its users run it: arguments, output, exit codes, and the catalog.
+//! Tests of the program as users run it: arguments, output, exit codes, and the catalog.
 
 #![expect(
     clippy::disallowed_methods,

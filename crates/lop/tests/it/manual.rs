@@ -1,4 +1,4 @@
-//! Man pages and completions, as a binary alone gives them.
+//! Man pages and completions, as the binary alone provides them.
 
 use std::process::Command;
 

@@ -33,7 +33,7 @@ const NAMES: [&str; 8] = ["a/1", "b/2", "b/3", "c/x", "c/y", "d/z", "e/link", "o
 /// How many of the names are in the list.
 const LISTED: usize = 7;
 
-/// Writes other bytes into a file as `rsync --inplace --times` does: size and modification time stay.
+/// Writes other bytes into a file as `rsync --inplace --times` does: size and modification time are kept.
 fn edit(path: &Path) {
     let file = File::options().read(true).write(true).open(path).expect("opens");
     let modified = file.metadata().expect("there").modified().expect("has one");
@@ -150,7 +150,7 @@ fn between_a_run_and_its_undo() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["out"], &["a/1", "c/x"]] {
             let lop = scanned();
-            // One name of the file stays, and is no part of the run.
+            // One name of the file is kept, and is no part of the run.
             let run = ["dedupe", "--by", kind, "--apply", "--keep", "path:c/x", "a", "b", "c", "d"];
             lop.run(run).success();
             edit_all(&lop, edited);
@@ -180,7 +180,7 @@ fn of_what_is_in_quarantine() {
 #[test]
 fn during_a_run() {
     let edit_linked = |lop: &Lop| {
-        // An edit at the same tick of the kernel's clock as the link would get the same status change time.
+        // An edit in the same tick of the kernel's clock as the link would get the same status change time.
         settle();
         edit(&lop.path("b/2"));
     };

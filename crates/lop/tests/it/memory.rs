@@ -1,4 +1,4 @@
-//! What `--memory` takes, and what it changes: nothing but memory.
+//! `--memory` accepts a size, and changes only how much memory is used.
 
 use testkit::TreeBuilder;
 
@@ -10,7 +10,7 @@ fn less_than_the_least_is_refused_before_anything_is_done() {
     for little in ["0", "1", "64M", "255M"] {
         let output = lop.command().args(["scan", "--memory", little, "."]).run();
         output.code(2);
-        assert!(output.stderr_str().contains("is below 256.0 MiB, the least to work with"));
+        assert!(output.stderr_str().contains("is too little: the minimum is 256.0 MiB"));
         assert!(!lop.catalog().exists());
     }
 }

@@ -1,4 +1,4 @@
-//! What `lop mirror` made, judged by programs that nobody here wrote.
+//! What `lop mirror` made, checked by independent programs.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ pub(crate) fn assert_alike(one: &Path, other: &Path) {
     assert_eq!(listed(one), listed(other));
 }
 
-/// Returns what `find` says of everything below a directory, sorted.
+/// Returns what `find` prints about everything below a directory, sorted.
 fn listed(root: &Path) -> Vec<String> {
     let mut find = Command::new("find");
     find.current_dir(root).args([".", "-type", "d", "-printf", "%P|%y|%m|%U|%G|%T@\\0", "-o"]);
@@ -33,7 +33,7 @@ fn listed(root: &Path) -> Vec<String> {
     all
 }
 
-/// Returns a tree with all that there is; only root can make it.
+/// Returns a tree with every kind of entry and metadata; only root can create it.
 pub(crate) fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..80u64 {
@@ -60,7 +60,7 @@ pub(crate) fn tree() -> TreeBuilder {
         .mtime("large", 1_000_000_000, 987_654_321)
 }
 
-/// Gives the tree an ACL, one that is handed down, and a capability.
+/// Gives the tree an ACL, an inherited ACL, and a capability.
 pub(crate) fn add_rights(root: &Path) {
     let does = |program: &str, args: &[&str], name: &str| {
         let status = Command::new(program).args(args).arg(root.join(name)).status();
@@ -71,7 +71,7 @@ pub(crate) fn add_rights(root: &Path) {
     does("setcap", &["cap_net_raw+ep"], "0/0/f0");
 }
 
-/// Returns a program that is needed to make the tree and to judge it, and is not installed.
+/// Returns a program that is needed to create and check the tree, and is not installed.
 pub(crate) fn missing() -> Option<&'static str> {
     ["rsync", "setfacl", "setcap"].into_iter().find(|tool| !is_there(tool))
 }

@@ -1,4 +1,4 @@
-//! Odd trees: special files, depths and widths, holes, few descriptors, trees that change.
+//! Odd trees: special files, great depth and width, holes, few descriptors, trees that change.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn what_is_no_regular_file_is_counted_and_never_opened() {
     assert_never_opened(&lop);
 }
 
-/// Traces a scan and looks for an open of a special file.
+/// Traces a scan and asserts that it opens no special file.
 fn assert_never_opened(lop: &Lop) {
     if !Path::new("/usr/bin/strace").exists() {
         return skipped("strace is not installed");
@@ -90,7 +90,7 @@ fn a_directory_of_100000_entries_is_nothing_special() {
     let lop = Lop::new();
     let dir = lop.path("wide");
     fs::create_dir(&dir).expect("made");
-    // Half of them empty, for the test's own speed; ten pairs among the others are equal.
+    // Half of them are empty, to make the test faster; ten pairs among the others are equal.
     for n in 0..100_000u32 {
         let content = if n % 2 == 0 { Vec::new() } else { n.to_le_bytes().to_vec() };
         fs::write(dir.join(format!("{n}")), content).expect("written");
@@ -125,11 +125,11 @@ fn two_holes_of_a_terabyte_are_compared_without_being_read() {
     let output = lop.scan(["--stats", "--format", "nul", "."]);
     assert_groups(&expected, &relative_to(".", &parse_nul(&output.stdout)));
     let read = Figures::of(&output).get("bytes_read");
-    // One round around the islands, of five files.
+    // One block around each island of data, in five files.
     assert!(read < 4 << 20, "{read} bytes read");
     assert_groups(&expected, &lop.report());
     lop.scan_figures(["."]).assert_nothing_read();
-    // Holes take no room, so that deleting one frees none.
+    // Holes take no space, so deleting a file of holes frees nothing.
     let summary = lop.scan_summary(["."]);
     assert!(summary["reclaimable_bytes"].as_u64() < Some(1 << 20), "{summary}");
     lop.run(["validate"]).success();
@@ -196,7 +196,7 @@ fn times_before_1970_and_far_ahead_are_times() {
     assert_eq!(years, 10);
 }
 
-/// Files that grow, shrink, vanish and are replaced while scans go on.
+/// Files grow, shrink, vanish and are replaced while scans run.
 #[test]
 fn a_tree_that_changes_under_a_scan_ends_no_scan_in_an_ugly_way() {
     let mut tree = TreeBuilder::new();
@@ -215,7 +215,7 @@ fn a_tree_that_changes_under_a_scan_ends_no_scan_in_an_ugly_way() {
             }
             changes
         });
-        // On a busy machine the changes may all fall between two scans.
+        // On a busy machine all changes may fall between two scans.
         for round in 0..500 {
             if round >= 20 && partial > 0 {
                 break;
@@ -247,7 +247,7 @@ fn change(lop: &Lop, number: u64) {
     let n = number * 7 % 300;
     let path = lop.path(format!("{}/{n}", n % 10));
     let bytes = Content::Seeded { seed: number % 5, len: 40_000 + number % 2 * 60_000 }.bytes();
-    // What another step removed may be missing: that is part of the change.
+    // What another change removed may be missing; that is part of the test.
     match number % 6 {
         0 => drop(fs::write(&path, &bytes)),
         1 => drop(fs::remove_file(&path)),

@@ -1,4 +1,4 @@
-//! `--include` and `--exclude` as people type them: counted from the directory, or as a shell completes them.
+//! `--include` and `--exclude` as users type them: relative to the directory, or as a shell completes them.
 
 use testkit::{Output, TreeBuilder};
 
@@ -14,7 +14,7 @@ fn tree() -> TreeBuilder {
         .dir("empty")
 }
 
-/// Returns how `dir/keep` may be typed by somebody who means it.
+/// Returns the ways in which a user may type `dir/keep`.
 fn spellings(lop: &Lop) -> Vec<String> {
     let absolute = lop.path("dir/keep").display().to_string();
     let spelt =
@@ -44,7 +44,7 @@ fn what_a_shell_completes_is_kept_by_purge() {
 fn what_a_shell_completes_is_neither_mirrored_nor_removed() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
-        // Of both sides.
+        // Paths of both sides.
         for (source, destination) in [("dir", "other"), ("empty", "dir")] {
             let lop = Lop::with(&tree().file("empty/x", "x").file("other/old", "o"));
             let pattern = spellings(&lop).swap_remove(number);
@@ -67,7 +67,7 @@ fn what_a_shell_completes_is_left_out_of_a_scan() {
         assert_eq!((&summary["files"], &summary["skipped"]["excluded"]), (&3.into(), &1.into()));
         assert!(summary.get("unmatched_patterns").is_none(), "{pattern}");
     }
-    // A file that is named itself is counted from the root directory.
+    // For a file that is named itself, paths begin at the root directory.
     for pattern in ["dir/keep/*", "./dir/keep/a", lop.path("dir/**").to_str().expect("UTF-8")] {
         let summary = lop.scan_summary(["--no-catalog", "--exclude", pattern, "./dir/keep/a"]);
         assert_eq!(summary["files"], 0, "{pattern}");
@@ -140,7 +140,7 @@ fn what_two_things_may_be_meant_by_is_kept_and_not_removed() {
     assert!(lop.path("dir/keep/a").exists() && lop.path("dir/dir/keep/d").exists());
     lop.run(["mirror", "--delete", "--include", "dir/keep", "dir", "new"]).code(4);
     lop.run(["mirror", "--include", "dir/keep", "dir", "new"]).success();
-    // As an absolute path it means one thing.
+    // An absolute path is not ambiguous.
     lop.run(["purge", "--include", path.to_str().expect("UTF-8"), "dir"]).success();
     assert!(!lop.path("dir/keep").exists() && lop.path("dir/dir/keep/d").exists());
     lop.run(["purge", "--exclude", "dir/keep", "dir"]).success();

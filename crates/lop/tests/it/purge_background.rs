@@ -1,4 +1,4 @@
-//! `lop purge --instant` and `--resume` as their users run them.
+//! `lop purge --instant` and `--resume` as users run them.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn tree() -> TreeBuilder {
     one_tree().file("other/kept", "kept")
 }
 
-/// Moves things out of the way, which has to succeed; returns the summary.
+/// Moves paths out of the way, which must succeed, and returns the summary.
 fn instant(lop: &Lop, args: &[&str]) -> Value {
     let output = lop.command().args(["--json", "purge", "--instant"]).args(args).run();
     output.success();
@@ -101,7 +101,7 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
         wait_for_process(&lop);
         let left = history(&lop).pop().expect("a run");
         assert!(left["ended_ms"].is_null() && left["run"] == run + 1, "{left}");
-        // It says how far it came, if it could.
+        // It records its progress if it had the chance.
         assert_eq!(signal == "-TERM", left["entries"].as_u64() > Some(0), "{left}");
         let text = lop.run(["history"]).stdout_str().to_string();
         assert!(text.contains("not finished ('lop purge --resume' continues): /"), "{text}");
@@ -121,7 +121,7 @@ fn what_another_process_is_at_is_left_to_it() {
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
     let output = lop.run(["purge", "--resume"]);
     output.success();
-    assert!(output.stderr_str().contains(&format!("run 1: process {process} is at it")));
+    assert!(output.stderr_str().contains(&format!("run 1: process {process} is working on it")));
     send("-TERM", &process);
     wait_for_process(&lop);
     lop.run(["purge", "--resume"]).success();
@@ -134,7 +134,7 @@ fn history_tells_how_far_it_is() {
     let process = process(&instant(&lop, &["--rate", "20", "tree"]));
     let run = wait(&lop, "told", |run| run["entries"].as_u64() > Some(0));
     assert_eq!(run["process"].to_string(), process);
-    // What is known of a process that was killed stays known.
+    // The progress of a process that was killed stays in the journal.
     send("-KILL", &process);
     wait_for_process(&lop);
     lop.run(["purge", "--resume"]).success();
@@ -161,7 +161,7 @@ fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
     for fifo in ["8.jsonl", "9.purge.jsonl"] {
         fs::remove_file(lop.runs().join(fifo)).expect("is removed");
     }
-    // Others go on.
+    // Other runs continue.
     lop.remember(["other"]);
     lop.run(["dedupe", "--by", "hardlink", "--apply"]).success();
     instant(&lop, &["other"]);
@@ -197,7 +197,7 @@ fn a_stop_gives_nothing_back() {
 #[test]
 fn what_cannot_be_removed_stays_known_until_it_can_be() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
-    // Its name is taken, so that it cannot be given back.
+    // Its name is taken, so it cannot be moved back.
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
     lop.lay(&TreeBuilder::new().file("tree", "another"));
     send("-TERM", &process);

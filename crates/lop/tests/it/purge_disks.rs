@@ -1,4 +1,4 @@
-//! `lop purge` on disks that have an arm, or sectors that cannot be read. Needs root and /dev/fuse.
+//! `lop purge` on hard disks, and on disks with sectors that cannot be read. Needs root and /dev/fuse.
 
 use bench::arm::{Settings, Trouble};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use testkit::{Output, TreeBuilder};
 use crate::disks::Ailing;
 use crate::lop::{Lop, unversioned};
 
-/// Directories that each take a block, which is fetched alone.
+/// Returns a tree of directories that each take a block, which is read on its own.
 fn tree() -> TreeBuilder {
     let files = (0..600).map(|i| format!("tree/{}/{i}", i / 2));
     files.fold(TreeBuilder::new(), |tree, file| tree.file(file, "x")).file("kept", "kept")
@@ -19,7 +19,7 @@ fn figures(output: &Output) -> Value {
     unversioned(line).expect("figures")
 }
 
-/// Purges a tree on a disk with an arm; returns what that took.
+/// Purges a tree on a hard disk, and returns the statistics.
 fn purged_before_an_arm(io: &str) -> Option<Value> {
     let ailing = Ailing::with_settings(&tree(), &Settings::default())?;
     let tree = ailing.join("tree");
@@ -37,7 +37,7 @@ fn a_disk_with_an_arm_is_gone_through_in_its_order() {
     assert!(figures["sweeps"].as_u64() > Some(0), "{figures}");
 }
 
-/// That an arm is there shows in how long reads take, which on a busy machine is anything.
+/// Only the duration of reads reveals that a disk is seek-bound, and on a busy machine that is unreliable.
 #[test]
 fn an_arm_is_told_by_how_long_reads_take() {
     let mut tries = Vec::new();

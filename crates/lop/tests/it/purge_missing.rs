@@ -1,4 +1,4 @@
-//! `lop purge --resume` where what a journal tells of is not in its store any more, as after a power failure.
+//! `lop purge --resume` when trees in the journal are no longer in the quarantine, as after a power failure.
 
 use std::fs;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn nothing_is_left_of_a_tree_if_its_store_is_gone() {
     moved(&lop, "tree");
     let store = testkit::stores(&lop.runs()).pop().expect("a store");
     testkit::remove_tree(&store).expect("is removed");
-    // Something else has the name.
+    // Another file has the name.
     lop.lay(&TreeBuilder::new().file("tree/another", "x"));
     let output = lop.run(["purge", "--resume"]);
     let known = format!(

@@ -1,4 +1,4 @@
-//! Which files a scan takes: sizes, patterns, hidden names, empty files, hard links, file systems.
+//! Which files a scan includes: sizes, patterns, hidden names, empty files, hard links, file systems.
 
 use testkit::{
     FileSystem, Groups, Mount, PathBytes, TreeBuilder, assert_groups, disk_space, groups_of,

@@ -1,4 +1,4 @@
-//! What a scan passes over: folders that belong to systems, and pseudo file systems.
+//! What a scan skips: system folders and pseudo file systems.
 
 use std::fs;
 use std::io::PipeReader;
@@ -22,7 +22,7 @@ const FOLDERS: [&str; 8] = [
     "home/me/.local/share/Trash",
 ];
 
-/// A file with a copy in each folder of a system, and a pair beside them.
+/// Returns a file with a copy in each system folder, and a pair beside them.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new().file("a", "alike").file("1", "pair").file("sub/2", "pair");
     for folder in FOLDERS {
@@ -51,7 +51,7 @@ fn folders_of_systems_are_scanned_if_that_is_asked_for_or_they_are_named() {
     let lop = Lop::with(&tree());
     let summary = lop.scan_summary(["--system-dirs", "."]);
     assert_eq!((&summary["files"], &summary["skipped"]), (&11.into(), &json!({})));
-    // What one scan has found out is not forgotten by another.
+    // What one scan has found is not forgotten by another.
     lop.remember(["."]);
     assert_eq!(lop.report().iter().map(std::collections::BTreeSet::len).max(), Some(9));
     let lop = Lop::with(&tree());
@@ -59,7 +59,7 @@ fn folders_of_systems_are_scanned_if_that_is_asked_for_or_they_are_named() {
     assert_eq!((&summary["files"], &summary["skipped"]), (&2.into(), &json!({})));
 }
 
-/// Snapshots are rotated and the trash is emptied: a copy there lets nobody delete another one.
+/// Snapshots are rotated and the trash is emptied, so a copy there is no reason to delete another one.
 #[test]
 fn a_copy_in_a_folder_of_a_system_does_not_count_as_one_elsewhere() {
     for options in [&["."][..], &["--system-dirs", "."]] {
@@ -73,7 +73,7 @@ fn a_copy_in_a_folder_of_a_system_does_not_count_as_one_elsewhere() {
     }
 }
 
-/// What is in the trash of a directory goes with the directory.
+/// The trash in a directory is lost with the directory.
 #[test]
 fn folders_of_systems_in_a_directory_that_is_asked_about_are_looked_into() {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("b", "alike"));
@@ -112,12 +112,12 @@ fn dedupe_leaves_repositories_and_folders_of_systems_alone() {
         (out.matches("  delete  ").count(), output.stderr_str().to_owned())
     };
     let (files, said) = planned(&[]);
-    let line = "5 files in repositories, snapshots, trash or system folders left out: \
-                --system-dirs takes them too\n";
+    let line = "skipped 5 files in repositories, snapshots, trash or system folders; \
+                use --system-dirs to include them\n";
     assert!(files == 1 && said.starts_with(line), "{files} {said}");
     let (files, said) = planned(&["--system-dirs"]);
-    assert!(files == 6 && !said.contains("left out"), "{files} {said}");
-    // One that is named is somebody's wish.
+    assert!(files == 6 && !said.contains("skipped"), "{files} {said}");
+    // A folder that is named is meant.
     assert_eq!(planned(&["one/.git"]).0, 2);
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     assert!(lop.path("one/.git/objects/x").exists() && lop.path("z/.Trash-1000/x").exists());
@@ -151,7 +151,7 @@ fn a_file_system_that_the_kernel_makes_up_is_not_scanned_if_it_is_named_either()
     assert_eq!(summary["files"], 2);
 }
 
-/// Whoever opens such a directory waits until somebody has mounted what belongs there.
+/// Opening such a directory blocks until the file system is mounted that belongs there.
 #[test]
 fn what_would_be_mounted_by_a_look_is_not_looked_at() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").dir("nas"));
@@ -162,17 +162,17 @@ fn what_would_be_mounted_by_a_look_is_not_looked_at() {
     assert_eq!(summary["skipped"], json!({ "pseudo_file_systems": 1 }));
 }
 
-/// A mount point at which nobody ever mounts what is asked for.
+/// A mount point whose requests to mount are never answered.
 struct Automount {
     point: PathBuf,
-    /// Where the kernel asks.
+    /// The pipe on which the kernel sends its requests.
     _requests: PipeReader,
 }
 
 impl Automount {
     fn on(point: &Path) -> Option<Automount> {
         let (requests, kernel) = std::io::pipe().expect("a pipe");
-        // Processes of this group are let pass: one that none of ours is in.
+        // Processes of this group are not blocked: it is a group with none of our processes.
         let mut group = Command::new("sleep").arg("60").process_group(0).spawn().expect("sleeps");
         let options = format!("fd=0,pgrp={},minproto=5,maxproto=5,direct", group.id());
         let mut mount = Command::new("mount");

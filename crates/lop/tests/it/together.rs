@@ -23,7 +23,7 @@ fn tree() -> TreeBuilder {
         .fifo("list")
 }
 
-/// A scan that holds the catalog until its list comes.
+/// A scan that has locked the catalog until its list arrives.
 pub(crate) struct Holder {
     running: Running,
     list: File,
@@ -32,7 +32,7 @@ pub(crate) struct Holder {
 impl Holder {
     pub(crate) fn start(lop: &Lop) -> Holder {
         let running = lop.command().args(["scan", "--files-from", "list"]).spawn();
-        // Opening waits for the reader, which has the catalog by then.
+        // Opening the list waits for the reader, which has locked the catalog by then.
         assert!(lop.path("list").metadata().expect("there").file_type().is_fifo());
         let list = File::options().write(true).open(lop.path("list")).expect("opens");
         Holder { running, list }
@@ -180,7 +180,7 @@ fn a_reader_during_commits_sees_one_state_or_the_other() {
                 let (from, to) = (lop.path("pairs"), lop.path("Pairs"));
                 let (from, to) = if round % 2 == 0 { (from, to) } else { (to, from) };
                 if round > 0 {
-                    // Of one length, so that every file can be taken for moved.
+                    // Of equal length, so that every file can be taken for moved.
                     drop(std::fs::rename(from, to));
                 }
                 lop.run(["scan", "-q", "."]).success();

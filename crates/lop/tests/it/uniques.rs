@@ -1,4 +1,4 @@
-//! `lop uniques DIR`: exactly what would be lost with a directory, and an exit code for scripts.
+//! `lop uniques DIR`: lists exactly what would be lost with a directory, with an exit code for scripts.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -8,7 +8,7 @@ use testkit::{Mount, NOBODY, Sandbox, TreeBuilder, deep_path, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the names below `dir` that are said to be unique there, with this exit code.
+/// Returns the names below `dir` that are listed as unique, and checks the exit code.
 #[track_caller]
 fn uniques(lop: &Lop, dir: &str, code: i32) -> Vec<String> {
     lop.listed(["uniques", dir], code)
@@ -89,7 +89,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
     assert_eq!(uniques(&lop, "dir", 6), lost.map(|name| format!("dir/{name}")));
     settle();
     lop.remember(["elsewhere"]);
-    // What was only touched, or written anew, is known again.
+    // Files that were only touched or rewritten are known again after a scan.
     assert_eq!(
         uniques(&lop, "dir", 6),
         ["changed", "gone", "kind", "replaced"].map(|n| format!("dir/{n}"))
@@ -132,7 +132,7 @@ fn a_directory_that_was_never_scanned_is_listed_whole() {
     assert_eq!(uniques(&lop, "dir", 5), ["dir/a"], "nothing at all is known of it");
 }
 
-/// What a copy that changed has in it now is not known.
+/// It is unknown what a changed copy contains now.
 #[test]
 fn a_file_whose_copies_changed_is_not_known_to_have_none() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("copy", "alike");
@@ -178,7 +178,7 @@ fn empty_files_and_links_are_mentioned_and_not_counted() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", ""));
 }
 
-/// A second path to the directory itself is no place where a copy survives it.
+/// A second path to the directory itself is no place where a copy survives.
 #[test]
 fn another_path_to_the_directory_is_not_outside() {
     let tree = TreeBuilder::new()
@@ -198,7 +198,7 @@ fn another_path_to_the_directory_is_not_outside() {
     lop.remember(["bound"]);
     assert_eq!(uniques(&lop, "dir", 6), below("dir"));
     assert_eq!(uniques(&lop, "bound", 6), below("bound"));
-    // The same for a part of it.
+    // The same holds for a part of it.
     assert_eq!(uniques(&lop, "bound/sub", 6), ["bound/sub/alone"]);
     assert_eq!(uniques(&lop, "dir/sub", 6), ["dir/sub/alone"]);
     drop(bound);
@@ -217,7 +217,7 @@ fn a_link_where_a_directory_was_leads_to_no_copy() {
     symlink("new", lop.path("old")).expect("linked");
     lop.remember(["new"]);
     assert_eq!(uniques(&lop, "new", 6), ["new/a", "new/b", "new/c", "new/d"]);
-    // And by the link, which names the same directory.
+    // The same holds for the link, which names the same directory.
     assert_eq!(uniques(&lop, "old", 6), ["old/a", "old/b", "old/c", "old/d"]);
 }
 
@@ -329,7 +329,7 @@ fn it_asks_about_every_file_below_mounts_too() {
     assert_eq!(uniques(&lop, "dir", 0), [""; 0]);
 }
 
-/// The answer is checked by doing what it is asked for: deleting the directory.
+/// Checks the answer by doing what it is needed for: deleting the directory.
 #[test]
 fn what_is_not_listed_survives_the_directory() {
     let mut tree = TreeBuilder::new();

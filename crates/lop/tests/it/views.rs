@@ -1,4 +1,4 @@
-//! Files that FUSE or overlayfs shows under two paths are not called copies of themselves. Needs root.
+//! Files that FUSE or overlayfs shows under two paths do not count as copies of themselves. Needs root.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::lop::{Lop, document, settle};
 /// The file systems that show a directory a second time; `None` is overlayfs.
 const WAYS: [Option<View>; 3] = [Some(View::Sshfs), Some(View::Mergerfs), None];
 
-/// Mounts a view of a directory; an overlay for `None`.
+/// Mounts an alias of a directory; an overlay for `None`.
 fn shown(way: Option<View>, dir: &Path) -> Option<Mount> {
     let mount = match way {
         Some(view) => Mount::view(view, dir),
@@ -30,7 +30,7 @@ fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
     Some((lop, mount))
 }
 
-/// Asks about directories, and returns the summary of an answer that is not known.
+/// Asks about directories, and returns the summary of an answer that is unknown.
 #[track_caller]
 fn unknown(lop: &Lop, command: &str, dirs: &[&Path], more: &[&str]) -> serde_json::Value {
     let output = lop.command().args([command, "--json"]).args(dirs).args(more).run();
@@ -166,12 +166,12 @@ fn mirror_delete_is_refused_if_it_cannot_tell_whether_the_source_is_in_the_desti
     for name in ["a", "b"] {
         assert!(to.join("sub").join(name).exists(), "{name} is lost");
     }
-    // Without --delete it begins, and can make nothing.
+    // Without --delete the mirror begins, but can create nothing.
     let said = mirror(&[]);
     assert!(said.stderr_str().contains("is full"), "{}", said.stderr_str());
 }
 
-/// mergerfs renames a file on all of its branches: the file that is kept would be moved away with the one that goes.
+/// mergerfs renames a file on all of its branches, so the kept file would be moved away with the removed one.
 #[test]
 fn a_file_of_a_pool_is_not_removed_in_favour_of_what_it_shows() {
     let tree = TreeBuilder::new().seeded("one/x", 1, 5000).seeded("two/x", 2, 5000);
@@ -191,7 +191,7 @@ fn a_file_of_a_pool_is_not_removed_in_favour_of_what_it_shows() {
     }
 }
 
-/// An overlayfs can keep metadata only in its upper layer, and show the bytes of the lower one.
+/// An overlayfs can keep only metadata in its upper layer, and show the bytes of the lower one.
 #[test]
 fn a_file_below_an_overlay_is_not_removed_in_favour_of_the_overlay() {
     let lop = Lop::with(&TreeBuilder::new().seeded("low/x", 1, 5000));

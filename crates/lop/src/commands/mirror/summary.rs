@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             text,
             "at least 2,004 names in 0.30 s before the run ended early; nothing changed; \
-             run it again to go on"
+             run the command again to continue"
         );
     }
 

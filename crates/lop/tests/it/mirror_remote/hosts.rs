@@ -1,4 +1,4 @@
-//! How the other host and lop there are called.
+//! How the other host is named, and how lop is found there.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use testkit::{TempTree, skipped};
 use super::{BOTH, Direction, HOST, Way, alike, there, two, write_script};
 use crate::lop::Lop;
 
-/// Returns a way that notes what the script was given, a word a line, and where it notes it.
+/// Returns a way that records the arguments of the script, one word per line, and the path of the record.
 fn noting(place: &TempTree) -> (Way, std::path::PathBuf) {
     let note = place.join("note");
     let line = format!("printf '%s\\n' \"$host\" \"$@\" >'{}'\nexec sh -c \"$*\"", note.display());
@@ -49,7 +49,7 @@ fn a_colon_behind_a_slash_is_of_a_path() {
     let absolute = lop.path("c:d");
     way.mirror(&lop, &["./a:b"]).arg(&absolute).run().success();
     alike(&lop.path("src"), &absolute);
-    // Of a path there too.
+    // The same holds for a path on the other host.
     way.mirror(&lop, &["src"]).arg(there(HOST, &lop.path("e:f"))).run().success();
     assert!(note.exists());
     alike(&lop.path("src"), &lop.path("e:f"));
@@ -80,7 +80,7 @@ fn a_path_there_is_not_for_the_shell_there() {
             way.run(&lop, direction, &["--delete"], (&from, &to)).run().success();
             alike(&from, &to);
         }
-        // Of the directory that the shell there begins in.
+        // Relative to the directory in which the shell there starts.
         let relative = Path::new(std::ffi::OsStr::new(".")).join(testkit::PathBytes::to_path(name));
         way.run(&lop, Direction::Push, &[], (&lop.path("src"), &relative)).run().success();
         alike(&lop.path("src"), &path);
@@ -134,7 +134,7 @@ fn without_a_word_it_is_ssh_and_lop() {
     }
 }
 
-/// Returns the program that has everything take longer, where that was built.
+/// Returns the program that slows down everything, if it was built.
 fn delay() -> Option<std::path::PathBuf> {
     let path = Path::new(env!("CARGO_BIN_EXE_lop")).parent()?.join("examples/delay");
     if !path.exists() {

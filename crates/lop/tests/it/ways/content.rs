@@ -1,4 +1,4 @@
-//! Only bytes that were compared a moment ago count.
+//! Only bytes that were compared right before the action count.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};
@@ -20,7 +20,7 @@ fn pair() -> TreeBuilder {
     TreeBuilder::new().seeded("kept", 1, 50_000).seeded("other", 1, 50_000)
 }
 
-/// Changes one byte, and gives the file back the times it had.
+/// Changes one byte of a file, and restores its times.
 fn change_unseen(path: &Path) {
     let was = fs::metadata(path).expect("a file").modified().expect("a time");
     let file = OpenOptions::new().write(true).open(path).expect("opens");
@@ -45,7 +45,7 @@ fn a_change_under_the_same_time_is_noticed() {
 // Way 17.
 #[test]
 fn bytes_that_changed_beneath_all_times_are_compared() {
-    // A damaged disk changes bytes without any trace: here the disk is written behind its file system.
+    // A damaged disk changes bytes without a trace: here the disk is written to below its file system.
     let Some(disk) = mounted(FileSystem::Ext4, 16 * MIB) else { return };
     for by in CHANGING {
         let lop = scanned_at(&disk, &pair());
@@ -142,13 +142,13 @@ fn files_that_differ_late_are_not_made_one_and_equal_ones_share_all_their_extent
         }
         let Some((kept, late)) = shared("1 kept", "3 late") else { return };
         assert!(kept.iter().all(|extent| !late.contains(extent)), "what differs was left alone");
-        // The files are what they were, so there is nothing to take back.
+        // The files are unchanged, so there is nothing to undo.
         lop.run(["undo"]).code(1);
         assert_same(&before, &Snapshot::of(&disk), Compare::ALL);
     }
 }
 
-/// Returns the blocks of a file on the disk, one by one, from what filefrag prints.
+/// Returns the blocks of a file on the disk, one by one, from the output of filefrag.
 fn extents(map: &str) -> Vec<(u64, u64)> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let range = |text: &str| {
@@ -215,7 +215,7 @@ fn a_file_that_somebody_writes_to_is_left_alone() {
             assert!(output.stderr_str().contains("open for writing"), "{by}");
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
             drop(writer);
-            // Who is no longer written to may go.
+            // A file that is no longer being written to may be removed.
             apply_all(&lop, by, 1);
             undo(&lop);
             assert_same(&before, &Snapshot::of(lop.work()), back());
@@ -223,7 +223,7 @@ fn a_file_that_somebody_writes_to_is_left_alone() {
     }
 }
 
-/// Maps a file for writing, closes it, writes a letter for each line it is sent.
+/// Maps a file for writing, closes it, and writes a letter for each line that it is sent.
 const MAPPED: &str = "import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 memory = mmap.mmap(fd, 0)

@@ -1,4 +1,4 @@
-//! One file that is reached in two ways is one file.
+//! A file that can be reached by two paths is one file.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -15,8 +15,8 @@ fn one_and_its_equal() -> TreeBuilder {
         .seeded("d/pair 2", 2, 5000)
 }
 
-/// Scans the working directory under further names too, and judges what each kind does: of three files
-/// with two contents, two stay.
+/// Scans the working directory under further names too, and checks each kind of action: of three files with two
+/// contents, two remain.
 #[track_caller]
 fn judge(lop: &Lop, roots: &[&str]) {
     let judged = lop.path("d");
@@ -54,7 +54,7 @@ fn a_directory_reached_through_a_link_has_no_duplicates_of_itself() {
 fn a_bind_mount_has_no_duplicates_of_itself() {
     let lop = Lop::with(&one_and_its_equal().dir("again").dir("d/inside"));
     let Some(_again) = bound(lop.path("d"), lop.path("again")) else { return };
-    // And one that contains itself, as far as the kernel lets it.
+    // And one that contains itself, as far as the kernel allows it.
     let Some(_inside) = bound(lop.path("d"), lop.path("d/inside")) else { return };
     judge(&lop, &["again", "d", "."]);
 }
@@ -90,13 +90,13 @@ fn a_file_seen_through_an_overlay_is_not_its_duplicate() {
         if !mount.status().is_ok_and(|status| status.success()) {
             return skipped("no overlay file system");
         }
-        // Both orders: what stays may be on either side.
+        // In both orders: the kept file may be on either side.
         for keep in ["path:**/merged/**", "path:**/d/**"] {
             settle();
             let lop = Lop::new();
             lop.remember([disk.path().join("d"), merged.clone()]);
             drop(apply(&lop, by, ["--all", "--keep", keep]));
-            // What is in the layer is what the overlay will show when it is mounted again.
+            // The files in the layer are what the overlay will show when it is mounted again.
             let real = Snapshot::of(disk.path().join("d"));
             let contents = real.contents().into_iter().filter(|(size, _)| *size == 5000).count();
             drop(lop.run(["undo"]));

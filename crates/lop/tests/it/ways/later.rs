@@ -1,4 +1,4 @@
-//! What an undo brings back later, when other things have happened since.
+//! What an undo restores later, when other things have happened since.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -18,16 +18,16 @@ fn runs_are_undone_one_after_the_other() {
         for two in CHANGING {
             let lop = scanned(&three());
             let before = Snapshot::of(lop.work());
-            // What the first run keeps goes with the second.
+            // The file that the first run keeps is removed by the second.
             apply(&lop, one, ["b", "--keep", "path:**/a/*"]).success();
             settle();
             lop.remember(["."]);
-            // Something else has the number that the file had.
+            // Another file has the inode number that the file had.
             apply(&lop, two, ["a", "--keep", "path:**/c/*"]).success();
             fs::write(lop.path("new"), "in between").expect("is written");
             undo(&lop);
             fs::remove_file(lop.path("new")).expect("is removed");
-            // Where the first made two names of one file, the second had nothing to do.
+            // If the first run made two names of one file, the second had nothing to do.
             drop(lop.run(["undo"]));
             assert_same(&before, &Snapshot::of(lop.work()), back());
         }

@@ -1,7 +1,7 @@
 //! How other duplicate finders lost their users' data: each way is a test that a naive program fails.
 //!
-//! The numbers in the comments are those of the list of ways that the project keeps. Reports that are
-//! replayed (3) and scripts (15) are in `dedupe.rs`.
+//! The numbers in the comments are those of the project's list of such ways. Replayed reports (3) and scripts (15) are
+//! tested in `dedupe.rs`.
 
 mod choice;
 mod content;
@@ -18,25 +18,25 @@ use testkit::{
 
 use crate::lop::{Lop, document, settle};
 
-/// What an undo brings back.
+/// What an undo restores.
 const BACK: Compare = Compare::ALL;
-/// The kinds that change names.
+/// The kinds of action that change names.
 const CHANGING: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 const KINDS: [&str; 5] = ["delete", "hardlink", "symlink", "quarantine", "reflink"];
 
-/// Returns what undo is judged by: it does not give directories their times back.
+/// Returns what an undo must restore, which excludes the times of directories.
 fn back() -> Compare {
     BACK - Compare::DIR_MTIMES
 }
 
-/// Makes a tree in the working directory and scans it.
+/// Lays a tree in the working directory and scans it.
 fn scanned(tree: &TreeBuilder) -> Lop {
     let lop = Lop::with(tree);
     lop.remember(["."]);
     lop
 }
 
-/// Makes a tree somewhere else and scans it there.
+/// Lays a tree elsewhere and scans it there.
 fn scanned_at(root: impl AsRef<Path>, tree: &TreeBuilder) -> Lop {
     tree.make(&root);
     settle();
@@ -50,7 +50,7 @@ fn apply<A: PathBytes>(lop: &Lop, by: &str, args: impl IntoIterator<Item = A>) -
     lop.command().args(["dedupe", "--json", "--apply", "--by", by]).args(args).run()
 }
 
-/// Runs it without further arguments; it has to do this many files, and leave none alone.
+/// Runs it without further arguments; it must act on this many files, and leave none alone.
 #[track_caller]
 fn apply_all(lop: &Lop, by: &str, files: u64) {
     let output = apply(lop, by, ["--all"]);
@@ -58,19 +58,19 @@ fn apply_all(lop: &Lop, by: &str, files: u64) {
     assert_eq!(done(&output), files, "{by}: {}", document(&output));
 }
 
-/// Returns how many files a run says that it did.
+/// Returns how many files a run reports as done.
 #[track_caller]
 fn done(output: &Output) -> u64 {
     document(output)["summary"]["done"].as_u64().expect("a number")
 }
 
-/// Undoes the last run, which has to succeed.
+/// Undoes the last run, which must succeed.
 #[track_caller]
 fn undo(lop: &Lop) {
     lop.run(["undo"]).success();
 }
 
-/// Asserts that every content of `before` is in one of the trees, or was put aside.
+/// Asserts that every content of `before` is in one of the trees or in quarantine.
 #[track_caller]
 fn assert_kept(lop: &Lop, before: &Snapshot, roots: &[&Path]) {
     let mut places: Vec<Snapshot> = roots.iter().map(Snapshot::of).collect();
@@ -78,7 +78,7 @@ fn assert_kept(lop: &Lop, before: &Snapshot, roots: &[&Path]) {
     testkit::assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Mounts a file system, or says why not.
+/// Mounts a file system, or prints why that is not possible.
 fn mounted(kind: FileSystem, bytes: u64) -> Option<Mount> {
     Mount::new(kind, bytes)
         .map_err(|reason| skipped(format!("no {} to test on: {reason}", kind.name())))
@@ -89,7 +89,7 @@ fn bound(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Option<Mount> {
     Mount::bind(source, target).map_err(|reason| skipped(format!("no bind mount: {reason}"))).ok()
 }
 
-/// Runs a tool of the system; its output if it succeeded, and else the reason that it is skipped for.
+/// Runs a tool of the system. Returns its output if it succeeded, or prints why the test is skipped.
 fn tool(name: &str, args: &[&str], path: impl AsRef<Path>) -> Option<String> {
     let output = std::process::Command::new(name).args(args).arg(path.as_ref()).output();
     match output {

@@ -1,4 +1,4 @@
-//! What the system does not allow is left as it is, and metadata comes back.
+//! What the system does not permit is left alone, and metadata is restored.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -171,7 +171,7 @@ fn who_is_not_root_changes_only_what_they_may() {
         assert!(done(&output) >= 3, "{by}: {}", document(&output));
         assert_kept(&lop, &before, &[&lop.work()]);
         drop(run(&["undo"]));
-        // What was the user's own is what it was; what was not keeps its bytes under some name.
+        // The user's own files are as before; the others keep their bytes under some name.
         let again = Snapshot::of(lop.work());
         for name in ["own/mine", "sticky/mine", "open/mine", "own/kept", "others/theirs"] {
             let (was, is) = (before.get(name).expect("is there"), again.get(name));
@@ -208,7 +208,7 @@ fn a_full_disk_loses_nothing_and_can_be_undone_later() {
         let done = done(&output);
         assert_kept(&lop, &before, &[disk.path()]);
         fill("filler 2");
-        // No room for copies: what cannot be brought back now is said, and left as it is.
+        // There is no room for copies: what cannot be restored now is reported and left alone.
         let undone = lop.run(["undo"]);
         assert!(
             by == "quarantine" || done == 0 || undone.ending == testkit::Ending::Code(3),

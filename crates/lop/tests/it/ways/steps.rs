@@ -1,4 +1,4 @@
-//! What is done is done in steps that can be taken back, or not at all.
+//! Actions consist of steps that can be undone, or do not happen at all.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::lop::{Lop, document, settle};
 
-/// Files in pairs; what stays is in `a`.
+/// Returns files in pairs; those to keep are in `a`.
 fn pairs(number: u64, size: u64) -> TreeBuilder {
     (0..number).fold(TreeBuilder::new(), |tree, i| {
         let tree = tree.seeded(format!("a/{i}"), i, size).seeded(format!("b/{i}"), i, size);
@@ -40,7 +40,7 @@ fn a_run_that_is_interrupted_leaves_every_file_under_a_name_and_is_undone() {
                 .signal(signal, delay);
             stopped += run.run().signals_sent;
             assert_kept(&lop, &before, &[&lop.work()]);
-            // The whole tree is what it was, however far the run came.
+            // The whole tree is as before, however far the run came.
             while lop.run(["undo"]).ending == testkit::Ending::Code(0) {}
             assert_same(&before, &Snapshot::of(lop.work()), back());
             assert_eq!(stores(&lop.runs()).len(), 0, "{by}");
@@ -65,7 +65,7 @@ fn a_file_with_all_the_links_it_can_have_loses_no_name() {
         &disk,
         &TreeBuilder::new().seeded("b/1", 1, 5000).seeded("b/2", 1, 5000).seeded("b/3", 1, 5000),
     );
-    // But for the many names of one file, which are counted.
+    // The many names of one file are counted instead.
     let seen = || Snapshot::without_names(&disk, &["links"]);
     let before = seen();
     let output = apply(&lop, "hardlink", ["--all", "--keep", "path:**/a/*"]);
@@ -193,7 +193,7 @@ fn what_could_not_be_done_is_said() {
     assert_eq!(done(&output), 3);
     assert!(lop.path("b/2").is_file() && !lop.path("b/1").exists());
     drop(writer);
-    // Undo says so too, and keeps its hands off what has appeared since.
+    // Undo reports it too, and does not touch files that have appeared since.
     fs::write(lop.path("b/1"), "somebody else's").expect("is written");
     let output = lop.run(["undo"]);
     output.code(3);
@@ -219,7 +219,7 @@ fn hostile_names_and_links_survive_every_kind() {
     }
 }
 
-/// Every file of `before` has its name and its content, be it through a link.
+/// Asserts that every file of `before` has its name and its content, perhaps through a link.
 fn every_link_leads_to_a_file(before: &Snapshot, root: &Path) {
     for (path, entry) in
         before.entries.iter().filter(|(path, e)| e.sha256.is_some() && path.len() < 3000)
