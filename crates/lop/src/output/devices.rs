@@ -67,7 +67,7 @@ mod tests {
     use super::Device;
 
     #[test]
-    fn a_line_says_what_was_concluded_and_why() {
+    fn a_line_says_how_a_device_was_read_and_why() {
         let device = Device {
             name: "sda".into(),
             rotational: Some(true),
@@ -77,12 +77,12 @@ mod tests {
             read_parallel_us: Some(20),
             waited_seconds: 1.5,
         };
-        let expected = "sda: cold, many reads at once; a read takes 80 us single and 20 us with others in flight";
+        let expected = "sda: cold, many reads at once; a read takes 80 us alone and 20 us with others in flight";
         assert_eq!(device.text(), expected);
-        let told =
+        let kernel_only =
             Device { seek_bound: true, read_single_us: None, read_parallel_us: None, ..device };
         let expected = "sda: cold, read in the order of positions; the kernel says that it rotates";
-        assert_eq!(told.text(), expected);
-        assert_eq!(Device { cold: false, ..told }.text(), "sda: cached");
+        assert_eq!(kernel_only.text(), expected);
+        assert_eq!(Device { cold: false, ..kernel_only }.text(), "sda: cached");
     }
 }

@@ -94,8 +94,8 @@ pub(crate) struct UnknownFiles {
     /// Of these, files that were found damaged or unreadable.
     pub(crate) damaged: u64,
     /// Of these, files that may be aliases of a file that counts.
-    #[serde(skip_serializing_if = "is_zero")]
-    views: u64,
+    #[serde(rename = "views", skip_serializing_if = "is_zero")]
+    aliases: u64,
     /// Of these, files in quarantine.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) quarantined: u64,
@@ -141,7 +141,7 @@ impl UnknownFiles {
             }
             Knowledge::NotInCatalog => None,
             Knowledge::CopiesChanged => Some(&mut self.copies_changed),
-            Knowledge::Is(State::View) | Knowledge::CopiesAreAliases => Some(&mut self.views),
+            Knowledge::Is(State::View) | Knowledge::CopiesAreAliases => Some(&mut self.aliases),
             Knowledge::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
             Knowledge::Is(State::Gone) => {
                 self.gone += 1;
@@ -174,7 +174,7 @@ impl UnknownFiles {
     /// Returns the number of files that are not in the catalog.
     fn missing(&self) -> u64 {
         let of_files = self.stale_files + self.pending + self.damaged + self.copies_changed;
-        self.all - of_files - self.views - self.quarantined
+        self.all - of_files - self.aliases - self.quarantined
     }
 
     /// Returns a line for each reason, with what to do about it.
@@ -204,7 +204,7 @@ impl UnknownFiles {
                 "damaged or unreadable; 'lop validate' lists them",
             ),
             (
-                self.views,
+                self.aliases,
                 files,
                 ["", ""],
                 "may be other files under a second path (network, FUSE, overlayfs); if not, pass \

@@ -24,7 +24,7 @@ pub(super) fn conclude(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     problems::print(outcome, args, settings);
-    if let Some(text) = spared(totals) {
+    if let Some(text) = kept_text(totals) {
         settings.complain(text.as_bytes());
     }
     let text = summary(totals, ended.as_ref().err());
@@ -85,7 +85,7 @@ fn done(totals: &Totals) -> String {
     let below = "name missing below a directory that failed";
     let below_many = "names missing below directories that failed";
     let lacks = [
-        some(totals.split, "copied because the link limit was reached", {
+        some(totals.link_limit_copies, "copied because the link limit was reached", {
             "copied because the link limit was reached"
         }),
         some(totals.vanished, "vanished before being copied", "vanished before being copied"),
@@ -93,7 +93,7 @@ fn done(totals: &Totals) -> String {
         some(totals.missing, below, below_many),
         some(totals.unread_dirs, "directory not read", "directories not read"),
     ];
-    let is_complete = totals.complete && totals.failed == 0 && totals.spared == 0;
+    let is_complete = totals.complete && totals.failed == 0 && totals.kept == 0;
     let nothing = if is_complete { "nothing to change" } else { "nothing changed" };
     let nothing = (totals.changes == 0).then(|| nothing.to_string());
     let all = nothing.into_iter().chain(changes.into_iter().chain(lacks).flatten());
@@ -132,14 +132,14 @@ impl Left {
 }
 
 /// Returns the message about extraneous entries that were kept.
-pub(super) fn spared(totals: &Totals) -> Option<String> {
-    if totals.spared == 0 {
+pub(super) fn kept_text(totals: &Totals) -> Option<String> {
+    if totals.kept == 0 {
         return None;
     }
-    let why = match totals.spared_why {
+    let why = match totals.kept_why {
         Spared::TooMany => {
             let most = totals.max_delete.map_or_else(String::new, count);
-            let kept = kept_entries(totals.spared_entries);
+            let kept = extraneous(totals.kept_entries);
             return Some(format!("{kept}: deleting them would exceed --max-delete {most}"));
         }
         Spared::SourceFailed => "not all of the source could be read",
@@ -153,16 +153,16 @@ pub(super) fn spared(totals: &Totals) -> Option<String> {
              run the command again when everything can be copied"
         }
     };
-    Some(format!("{}: {why}", kept_entries(totals.spared)))
+    Some(format!("{}: {why}", extraneous(totals.kept)))
 }
 
-fn kept_entries(entries: u64) -> String {
+fn extraneous(entries: u64) -> String {
     format!("kept {}", counted(entries, "extraneous entry", "extraneous entries"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{spared, summary};
+    use super::{kept_text, summary};
     use crate::commands::mirror::totals::Totals;
     use crate::error::CommandError;
     use mirror::Spared;
@@ -184,8 +184,8 @@ mod tests {
             "2,004 names in 0.30 s; nothing changed, 495 failed, \
              1,696 names missing below directories that failed"
         );
-        let spared = Totals { spared: 1, ..complete() };
-        assert_eq!(said(&spared), "2,004 names in 0.30 s; nothing changed");
+        let kept = Totals { kept: 1, ..complete() };
+        assert_eq!(said(&kept), "2,004 names in 0.30 s; nothing changed");
     }
 
     #[test]
@@ -224,13 +224,13 @@ mod tests {
     #[test]
     fn max_delete_is_reported_in_entries() {
         let totals = Totals {
-            spared: 2,
-            spared_entries: 4,
-            spared_why: Spared::TooMany,
+            kept: 2,
+            kept_entries: 4,
+            kept_why: Spared::TooMany,
             max_delete: Some(2),
             ..complete()
         };
-        let text = spared(&totals).expect("something stays");
+        let text = kept_text(&totals).expect("something stays");
         assert_eq!(text, "kept 4 extraneous entries: deleting them would exceed --max-delete 2");
     }
 }

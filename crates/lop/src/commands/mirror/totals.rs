@@ -31,8 +31,11 @@ pub(super) struct Totals {
     pub(super) adjusted: u64,
     pub(super) removed: u64,
     /// Extraneous entries that were not deleted.
-    pub(super) spared: u64,
-    pub(super) split: u64,
+    #[serde(rename = "spared")]
+    pub(super) kept: u64,
+    /// Files copied again because no more names could be linked to the previous copy.
+    #[serde(rename = "split")]
+    pub(super) link_limit_copies: u64,
     pub(super) vanished: u64,
     pub(super) failed: u64,
     /// Names below directories that could not be created.
@@ -51,9 +54,9 @@ pub(super) struct Totals {
     #[serde(skip)]
     pub(super) changes: u64,
     #[serde(skip)]
-    pub(super) spared_why: Spared,
+    pub(super) kept_why: Spared,
     #[serde(skip)]
-    pub(super) spared_entries: u64,
+    pub(super) kept_entries: u64,
     #[serde(skip)]
     pub(super) unremoved: u64,
     /// The number of skipped entries, including those that are not listed.
@@ -97,8 +100,8 @@ impl Totals {
             bytes_reused: outcome.reused_bytes,
             adjusted: outcome.adjusted,
             removed: outcome.removed,
-            spared: outcome.spared,
-            split: outcome.split,
+            kept: outcome.spared,
+            link_limit_copies: outcome.split,
             vanished: outcome.vanished,
             failed: outcome.failed,
             missing: outcome.missing,
@@ -109,8 +112,8 @@ impl Totals {
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
             changes: outcome.changes(),
-            spared_why: outcome.spared_why,
-            spared_entries: outcome.spared_entries,
+            kept_why: outcome.spared_why,
+            kept_entries: outcome.spared_entries,
             unremoved: outcome.unremoved,
             left_out_count: outcome.left_out,
             is_least: outcome.is_least,
@@ -121,9 +124,9 @@ impl Totals {
     pub(super) fn exit(&self) -> Exit {
         // Failures to copy, without failures to delete.
         let failed = self.failed.saturating_sub(self.unremoved);
-        if self.failed == 0 && self.spared == 0 {
+        if self.failed == 0 && self.kept == 0 {
             Exit::Done
-        } else if self.spared > 0 && self.spared_why == Spared::SourceEmpty {
+        } else if self.kept > 0 && self.kept_why == Spared::SourceEmpty {
             Exit::Refused
         } else if failed > 0 && self.changes == 0 && self.entries <= failed + self.missing {
             Exit::Failed

@@ -355,7 +355,7 @@ fn much_is_removed_only_if_the_user_agrees_whichever_side_has_it() {
         let shown = run().talk(80, &[("[y/N] ", "n\n")]);
         assert_eq!(shown.code, Some(3), "{}", shown.text);
         assert!(shown.text.contains("9 entries of "), "{}", shown.text);
-        assert!(shown.text.contains("were not removed: the answer was no"), "{}", shown.text);
+        assert!(shown.text.contains("extraneous entries: the answer was no"), "{}", shown.text);
         assert!(to.join("a").exists() && to.join("8").exists(), "{direction:?}");
         let shown = run().talk(80, &[("[y/N] ", "y\n")]);
         assert_eq!(shown.code, Some(0), "{}", shown.text);
