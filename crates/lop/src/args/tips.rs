@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_recognised_and_nothing_else_is() {
+    fn a_mistyped_option_is_recognised_and_nothing_else_is() {
         for (args, similar) in [
             (&["mirror", "--dellete", "a", "b"][..], "'--delete'"),
             (&["scan", "--exlude", "x"], "'--exclude'"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_together_is_not_shown_together() {
+    fn conflicting_options_are_not_shown_together() {
         let told = told(&["dedupe", "--plan", "p", "dir"]);
         assert!(told.contains("cannot be used with") && !told.contains("Usage"), "{told}");
     }

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_from_the_end() {
+    fn counts_that_do_not_fit_are_dropped_from_the_end() {
         for (columns, text) in [
             (79, "Comparing: 25%, 3:00:00 left, 500 of 2,000 files, 1.0 GiB of 4.0 GiB"),
             (67, "Comparing: 25%, 3:00:00 left, 500 of 2,000 files"),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_answer_is_told_once_and_again_only_after_it_did() {
+    fn a_stall_is_reported_once_and_again_only_after_it_ended() {
         let start = Instant::now();
         let mut stalls = Stalls::since(start);
         let at = |seconds| start + Duration::from_secs(seconds);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_wait_for_one_thing_are_one_stall() {
+    fn threads_blocked_on_one_path_are_one_stall() {
         let now = Instant::now();
         let mut stalls = Stalls::since(now);
         let two = [waiting(1, "a"), waiting(2, "a")];

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_disturbs_a_terminal_is_escaped() {
+    fn characters_that_disturb_a_terminal_are_escaped() {
         assert_eq!(escaped(b"a\nb\tc\rd"), "a\\nb\\tc\\rd");
         assert_eq!(escaped(b"\x1b[31m\x7f\0"), "\\x1b[31m\\x7f\\x00");
         assert_eq!(escaped(b"ok\xff\xc3"), "ok\\xff\\xc3");

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_said_in_a_few_lines() {
+    fn everything_is_summed_up_in_a_few_lines() {
         let mut summary =
             summary(&Skipped { empty: 1204, symlinks: 1, system_dirs: 2, ..Skipped::default() });
         summary.files = 203_114;

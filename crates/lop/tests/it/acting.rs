@@ -82,7 +82,7 @@ fn a_file_system_that_cannot_share_extents_is_named_once() {
 }
 
 #[test]
-fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
+fn inline_or_shared_files_gain_nothing_from_a_reflink() {
     let tree = twins().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
     let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &tree) else { return };
     let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
@@ -109,7 +109,7 @@ fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
 }
 
 #[test]
-fn what_is_in_an_inode_frees_nothing() {
+fn inline_files_free_nothing() {
     for kind in ["hardlink", "delete"] {
         let tiny = |tree: TreeBuilder, i: u64| tree.seeded(format!("tiny {i}"), 3, 500);
         let big = TreeBuilder::new().seeded("a", 1, 5000).seeded("b", 1, 5000);
@@ -159,7 +159,7 @@ fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Op
 }
 
 #[test]
-fn a_view_of_a_file_is_no_copy_of_it() {
+fn an_alias_of_a_file_is_no_copy_of_it() {
     let views =
         [(View::Sshfs, &["delete", "symlink", "quarantine"][..]), (View::Mergerfs, &["delete"])];
     for (view, kinds) in views {
@@ -186,7 +186,7 @@ fn a_view_of_a_file_is_no_copy_of_it() {
 }
 
 #[test]
-fn a_copy_on_a_network_counts_if_that_is_said() {
+fn a_copy_on_a_network_counts_with_distinct() {
     let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("far/f", 1, 5000));
     let mount = match Mount::view(View::Sshfs, &lop.path("far")) {
         Ok(mount) => mount,
@@ -255,7 +255,7 @@ fn a_script_takes_names_of_any_length() {
 }
 
 #[test]
-fn what_is_in_the_way_of_the_store_is_named() {
+fn an_obstacle_to_the_quarantine_is_named() {
     let Some((lop, mount)) = scanned_on(FileSystem::Tmpfs, &twins()) else { return };
     let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
     fs::write(&store, "in the way").expect("is written");
@@ -268,7 +268,7 @@ fn what_is_in_the_way_of_the_store_is_named() {
 }
 
 #[test]
-fn a_file_system_without_permissions_is_no_place_for_a_store_and_that_is_said() {
+fn a_file_system_without_permissions_gets_no_quarantine_which_is_reported() {
     let Some((lop, mount)) = scanned_on(FileSystem::Ntfs, &twins()) else { return };
     let before = Snapshot::of(mount.path());
     let output = lop.run(["dedupe", "--all", "--by", "delete", "--apply"]);

@@ -120,7 +120,7 @@ fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
 }
 
 #[test]
-fn file_marks_what_changed_and_counts_it_not() {
+fn file_marks_changed_copies_and_does_not_count_them() {
     let lop = changed();
     let output = lop.run(["file", "d/same 1"]);
     output.success();

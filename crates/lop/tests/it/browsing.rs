@@ -65,7 +65,7 @@ fn many_groups() -> Lop {
 }
 
 #[test]
-fn people_are_shown_the_best_groups_and_programs_all() {
+fn people_get_the_best_groups_and_programs_get_all() {
     let lop = many_groups();
     let headings = |args: &[&str]| {
         let output = lop.command().arg("report").args(args).run();
@@ -106,7 +106,7 @@ fn a_report_can_be_of_a_part() {
 }
 
 #[test]
-fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
+fn a_path_that_is_not_in_the_catalog_gets_no_answer() {
     let tree = TreeBuilder::new().file("a/x", "1").file("b/x", "1").file("c/x", "1").dir("d");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -132,7 +132,7 @@ fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
 }
 
 #[test]
-fn directories_that_overlap_only_by_equal_ones_are_told_once() {
+fn directories_that_overlap_only_by_equal_ones_are_listed_once() {
     let tree = TreeBuilder::new()
         .seeded("proj/one", 1, 50_000)
         .seeded("proj/two", 2, 50_000)

@@ -55,7 +55,7 @@ fn names_beside(path: &Path) -> Vec<OsString> {
 }
 
 #[test]
-fn what_is_no_database_is_refused_and_not_touched() {
+fn a_file_that_is_no_database_is_refused_and_not_touched() {
     let lop = Lop::with(
         &tree().file("notes.txt", "My notes, which are not a catalog.".repeat(99).as_str()),
     );
@@ -154,7 +154,7 @@ fn its_directories_are_made_for_the_owner_alone() {
 }
 
 #[test]
-fn a_catalog_among_the_files_scanned_is_passed_over() {
+fn a_catalog_among_the_scanned_files_is_skipped() {
     let lop = Lop::with(&tree());
     for _ in 0..2 {
         let output = lop.run(["scan", "--catalog", "lop.db", "--json", "."]);
@@ -164,7 +164,7 @@ fn a_catalog_among_the_files_scanned_is_passed_over() {
 }
 
 #[test]
-fn files_whose_names_begin_like_the_catalogs_are_not_passed_over() {
+fn files_with_names_like_the_catalog_are_not_skipped() {
     let lop = Lop::with(
         &TreeBuilder::new().file("cat", "alike").file("cow", "alike").file("c.old", "alike"),
     );
@@ -214,7 +214,7 @@ fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
 }
 
 #[test]
-fn what_a_killed_first_scan_left_is_cleared_away() {
+fn leftovers_of_a_killed_first_scan_are_removed() {
     let lop = Lop::with(&tree());
     let aside = lop.state().join("lop/catalog.db.new");
     fs::create_dir(lop.state().join("lop")).expect("made");
@@ -259,7 +259,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
 }
 
 #[test]
-fn a_commit_that_was_cut_off_is_taken_back_by_who_may_write() {
+fn an_interrupted_commit_is_reverted_by_a_user_who_may_write() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }

@@ -44,7 +44,7 @@ fn names(lop: &Lop, dir: &str) -> Vec<String> {
 }
 
 #[test]
-fn several_files_can_stay_and_any_of_them_by_number() {
+fn several_files_can_be_kept_by_number() {
     let lop = scanned();
     let before = Snapshot::of(lop.work());
     let dialogue = [(KEEP, "3\n"), (KEEP, "1,12 4-5\n"), ("[y/N] ", "y\n")];
@@ -59,7 +59,7 @@ fn several_files_can_stay_and_any_of_them_by_number() {
 }
 
 #[test]
-fn nothing_goes_without_the_last_yes() {
+fn nothing_is_changed_without_the_last_yes() {
     let lop = scanned();
     let before = Snapshot::of(lop.work());
     for dialogue in [
@@ -81,7 +81,7 @@ fn nothing_goes_without_the_last_yes() {
 }
 
 #[test]
-fn a_slip_is_said_to_be_one_and_a_choice_can_be_taken_back() {
+fn invalid_answers_are_explained_and_a_choice_can_be_revised() {
     let lop = scanned();
     let dialogue = [
         (KEEP, "4\n"),
@@ -148,7 +148,7 @@ fn choices_are_saved_as_a_plan_and_not_lost() {
 }
 
 #[test]
-fn what_is_protected_stays_whatever_is_chosen() {
+fn protected_files_are_kept_whatever_is_chosen() {
     let lop = scanned();
     let args = ["--apply", "--protect", "three/c", "three"];
     let shown = talk(&lop, &["--apply", "--protect", "three", "three"], &[], 0);
@@ -164,7 +164,7 @@ fn what_is_protected_stays_whatever_is_chosen() {
 }
 
 #[test]
-fn what_would_be_freed_is_what_files_take_on_the_disk() {
+fn the_reclaimable_space_is_the_disk_space_of_the_files() {
     let tree = TreeBuilder::new().sparse("a", 1 << 30, &[(1 << 20, b"island")]).sparse(
         "b",
         1 << 30,

@@ -84,7 +84,7 @@ fn mirror_asks_before_it_removes_half_of_the_destination() {
 }
 
 #[test]
-fn a_script_is_not_asked_nor_who_says_yes() {
+fn neither_a_script_nor_a_user_with_yes_is_asked() {
     let lop = Lop::with(&files(TreeBuilder::new().file("src/a", "a"), "dst", 20));
     lop.run(["mirror", "src", "two"]).success();
     lop.lay(&files(TreeBuilder::new(), "two", 20));
@@ -167,7 +167,7 @@ fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
 }
 
 #[test]
-fn the_mount_point_of_a_disk_that_is_not_there_is_an_empty_source() {
+fn the_mount_point_of_a_missing_disk_is_an_empty_source() {
     let lop = Lop::with(&TreeBuilder::new().dir("usb"));
     let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
         Ok(mount) => mount,

@@ -13,7 +13,7 @@ fn missing(lop: &Lop, one: &str, other: &str, code: i32) -> Vec<String> {
 }
 
 #[test]
-fn what_is_not_there_is_listed() {
+fn missing_files_are_listed() {
     let tree = TreeBuilder::new()
         .file("a/copied", "copied")
         .file("a/sub/renamed", "renamed")
@@ -40,7 +40,7 @@ fn what_is_not_there_is_listed() {
 }
 
 #[test]
-fn a_hard_link_is_there_and_said_to_free_nothing() {
+fn a_hard_link_counts_and_is_reported_to_free_nothing() {
     let tree = TreeBuilder::new()
         .hard_links("linked", &["a/x", "b/x"])
         .hard_links("linked and copied", &["a/y", "b/y"])
@@ -61,7 +61,7 @@ fn a_hard_link_is_there_and_said_to_free_nothing() {
 }
 
 #[test]
-fn what_the_catalog_does_not_know_is_not_proven() {
+fn files_not_in_the_catalog_prove_nothing() {
     let tree = TreeBuilder::new()
         .file("a/known", "known")
         .file("a/changed", "change")
@@ -95,7 +95,7 @@ fn what_the_catalog_does_not_know_is_not_proven() {
 
 /// In two directories without any known file, a file whose size does not occur in the second one is not there.
 #[test]
-fn what_was_never_scanned_is_unknown_or_told_by_its_size() {
+fn unscanned_files_are_unknown_or_decided_by_their_size() {
     let lop = Lop::with(&TreeBuilder::new().file("scanned", "x"));
     lop.remember(["scanned"]);
     lop.add(&TreeBuilder::new().file("a/1", "alike").file("b/1", "alike"));
@@ -165,7 +165,7 @@ fn a_second_path_to_the_directory_is_not_another() {
 }
 
 #[test]
-fn what_cannot_be_examined_makes_it_3() {
+fn unexamined_entries_make_the_code_3() {
     if !is_root() {
         return skipped("needs root to become another user");
     }
@@ -209,7 +209,7 @@ fn the_document_and_the_rows() {
 
 /// Checks the answer by doing what it is needed for: deleting the directory.
 #[test]
-fn every_content_that_is_not_listed_is_in_the_other() {
+fn every_unlisted_content_is_in_the_other_directory() {
     let mut tree = TreeBuilder::new();
     for n in 0..200u64 {
         let place = ["a", "a/sub", "b/a", "b", "b/sub"][(n % 5) as usize];

@@ -45,7 +45,7 @@ fn summary(lop: &Lop, args: &[&str], code: i32) -> Value {
 }
 
 #[test]
-fn a_damaged_copy_lets_nothing_go() {
+fn a_damaged_copy_is_no_reason_to_delete_anything() {
     let lop = found("archive/a");
     assert_eq!(lop.listed(["uniques", "old"], 6), ["old/a"]);
     assert_eq!(lop.listed(["contains", "old", "archive"], 6), ["old/a"]);
@@ -65,7 +65,7 @@ fn a_damaged_copy_lets_nothing_go() {
 }
 
 #[test]
-fn of_a_damaged_file_itself_nothing_is_known() {
+fn a_damaged_file_itself_is_unknown() {
     let lop = found("old/a");
     let output = lop.run(["uniques", "old"]);
     output.code(3);
@@ -90,7 +90,7 @@ fn of_a_damaged_file_itself_nothing_is_known() {
 }
 
 #[test]
-fn views_call_nothing_damaged_a_duplicate() {
+fn views_do_not_count_damaged_files_as_duplicates() {
     let lop = found("archive/a");
     let paths: i64 = lop
         .database()
@@ -105,7 +105,7 @@ fn views_call_nothing_damaged_a_duplicate() {
 }
 
 #[test]
-fn what_is_well_again_counts_again() {
+fn repaired_files_count_again() {
     let lop = archived();
     let good = fs::read(lop.path("archive/a")).expect("readable");
     lop.damage("archive/a", damaged_bytes());
@@ -161,7 +161,7 @@ fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
 
 /// If two files were equal and no longer are, it is unknown which one is damaged.
 #[test]
-fn what_a_run_finds_unequal_is_compared_anew_before_it_counts() {
+fn files_that_a_run_finds_unequal_are_compared_again_before_they_count() {
     for kind in ["delete", "hardlink", "reflink"] {
         let mut mount = None;
         let lop = archived();
@@ -193,7 +193,7 @@ fn what_a_run_finds_unequal_is_compared_anew_before_it_counts() {
 }
 
 #[test]
-fn what_a_run_finds_unlike_two_that_are_equal_is_damaged() {
+fn a_file_unlike_two_equal_ones_is_damaged() {
     let tree = ["a", "b", "c"].into_iter();
     let tree =
         tree.fold(TreeBuilder::new(), |tree, name| tree.seeded(format!("d/{name}"), 1, 70_000));

@@ -60,7 +60,7 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
 }
 
 #[test]
-fn what_is_lost_with_a_file_is_said_before() {
+fn losses_with_a_file_are_shown_before() {
     let tree = TreeBuilder::new()
         .hard_links("alike".as_bytes(), &["1/a", "1/b"])
         .file("2/c", "alike")
@@ -151,7 +151,7 @@ fn a_scan_after_a_run_reads_little() {
 }
 
 #[test]
-fn paths_limit_what_is_acted_on_and_protected_files_stay() {
+fn paths_limit_the_action_and_protected_files_are_kept() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "delete", "--apply", "b"]).success();
     assert!(!lop.path("b/2").exists() && lop.path("a/1").exists());
@@ -168,7 +168,7 @@ fn paths_limit_what_is_acted_on_and_protected_files_stay() {
 }
 
 #[test]
-fn what_changed_since_the_scan_is_left_alone() {
+fn files_changed_since_the_scan_are_left_alone() {
     let lop = scanned();
     fs::write(lop.path("c/x"), vec![7; 70_000]).expect("written");
     let output = lop.run(["dedupe", "--by", "delete", "--apply", "c"]);
@@ -184,7 +184,7 @@ fn what_changed_since_the_scan_is_left_alone() {
 }
 
 #[test]
-fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
+fn undo_overwrites_nothing_and_reports_what_it_cannot_restore() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     fs::write(lop.path("b/2"), "new").expect("written");
@@ -213,7 +213,7 @@ fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
 }
 
 #[test]
-fn files_of_others_come_back_and_their_owner_is_said() {
+fn files_of_other_users_are_restored_and_their_owner_reported() {
     if !testkit::is_root() {
         return skipped("only root can make files of others");
     }
@@ -267,7 +267,7 @@ fn directories_that_are_gone_are_made_again() {
 }
 
 #[test]
-fn history_tells_what_was_done() {
+fn history_lists_what_was_done() {
     let lop = scanned();
     assert_eq!(lop.run(["history"]).success().stdout_str(), "");
     lop.run(["dedupe", "--by", "quarantine", "--apply", "c"]).success();
@@ -283,7 +283,7 @@ fn history_tells_what_was_done() {
 }
 
 #[test]
-fn purging_needs_an_equal_that_is_still_there() {
+fn purging_needs_the_kept_file_to_exist_and_be_equal() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let young = lop.run(["quarantine", "purge", "--older-than", "1h"]);
@@ -342,7 +342,7 @@ fn a_script_compares_again_and_takes_any_name() {
 }
 
 #[test]
-fn hard_links_are_made_files_of_their_own_and_links_again() {
+fn hard_links_are_separated_and_linked_again() {
     let tree = TreeBuilder::new()
         .hard_links(testkit::Content::Seeded { seed: 1, len: 5000 }, &["d/1", "d/2", "e/3"])
         .xattr("d/1", "user.note", b"mine")
@@ -378,7 +378,7 @@ fn results_come_as_json() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_wrong_usage() {
+fn impossible_arguments_are_wrong_usage() {
     let lop = scanned();
     for args in [
         &["dedupe"][..],

@@ -33,7 +33,7 @@ fn scanned() -> Lop {
 }
 
 #[test]
-fn what_a_person_would_keep_is_kept_and_the_reason_is_told() {
+fn the_file_that_a_person_would_keep_is_kept_and_the_reason_shown() {
     let lop = scanned();
     let shown = lop.run(["dedupe", "--by", "delete"]);
     shown.success();
@@ -59,7 +59,7 @@ fn what_a_person_would_keep_is_kept_and_the_reason_is_told() {
 }
 
 #[test]
-fn what_takes_files_away_has_to_be_told_where() {
+fn actions_that_remove_files_need_a_scope() {
     for by in ["delete", "quarantine", "symlink"] {
         let lop = scanned();
         let before = Snapshot::of(lop.work());
@@ -78,7 +78,7 @@ fn what_takes_files_away_has_to_be_told_where() {
 }
 
 #[test]
-fn a_pattern_that_no_file_matched_is_said() {
+fn a_pattern_that_matched_no_file_is_reported() {
     let lop = scanned();
     let keep = |rule: &str| lop.run(["dedupe", "--by", "delete", "--keep", rule]);
     for rule in ["path:nowhere/photos", "path:*.png", "path:/photos/2020"] {

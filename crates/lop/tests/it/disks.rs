@@ -214,7 +214,7 @@ fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
 }
 
 #[test]
-fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
+fn a_disk_that_stops_answering_is_reported_and_the_others_continue() {
     let (Some(well), Some(ailing)) = (Ailing::with(&pairs(100)), Ailing::with(&pairs(0))) else {
         return;
     };

@@ -128,7 +128,7 @@ fn hard_links_are_shared_and_free_nothing() {
 }
 
 #[test]
-fn what_is_new_or_changed_keeps_a_directory_from_being_equal() {
+fn new_or_changed_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/empty", "").symlink("b/link", "one"));
     lop.remember(["."]);
     assert_eq!(told(&lop), ["equal a b"]);
@@ -155,7 +155,7 @@ fn what_is_new_or_changed_keeps_a_directory_from_being_equal() {
 }
 
 #[test]
-fn what_a_scan_left_out_is_not_taken_for_nothing() {
+fn skipped_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/small", "x").file("b/.hidden/file", "x"));
     lop.remember([".", "--min-size", "10", "--no-hidden"]);
     assert_eq!(told(&lop), ["overlapping a b", "equal a/sub b/sub"]);

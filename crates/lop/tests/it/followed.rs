@@ -80,7 +80,7 @@ fn after_an_undo_the_catalog_says_what_it_said_before_the_run() {
 }
 
 #[test]
-fn what_is_restored_in_part_is_known_in_part() {
+fn partly_restored_files_are_partly_known() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     lop.run(["undo", "1", "b/2"]).success();
@@ -97,7 +97,7 @@ fn what_is_restored_in_part_is_known_in_part() {
 }
 
 #[test]
-fn files_given_back_from_quarantine_are_known_again() {
+fn files_restored_from_quarantine_are_known_again() {
     let lop = scanned();
     let before = reported(&lop);
     lop.run(["dedupe", "--by", "quarantine", "--apply", "b"]).success();
@@ -110,7 +110,7 @@ fn files_given_back_from_quarantine_are_known_again() {
 }
 
 #[test]
-fn names_that_were_separated_are_known_as_files_of_their_own() {
+fn separated_names_are_known_as_independent_files() {
     let lop = scanned();
     let before = reported(&lop);
     lop.run(["separate", "--apply", "."]).success();
@@ -125,7 +125,7 @@ fn names_that_were_separated_are_known_as_files_of_their_own() {
 }
 
 #[test]
-fn an_undo_does_not_need_a_catalog_nor_make_one() {
+fn an_undo_neither_needs_nor_creates_a_catalog() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     fs::remove_file(lop.catalog()).expect("removed");
@@ -145,7 +145,7 @@ fn an_undo_does_not_need_a_catalog_nor_make_one() {
 
 /// A change that is made to a file in quarantine through another of its names is restored with it.
 #[test]
-fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
+fn a_file_changed_in_quarantine_is_no_copy_once_restored() {
     for back in [&["undo"][..], &["quarantine", "restore"]] {
         let tree = TreeBuilder::new().file("t/a/x", "alike").hard_links("alike", &["t/b/y", "out"]);
         let lop = Lop::with(&tree);
@@ -168,7 +168,7 @@ fn a_file_that_was_written_to_while_in_quarantine_is_no_copy_when_it_is_back() {
 
 /// A file that somebody saved anew while the run continued with other files is not the result of the run.
 #[test]
-fn what_is_saved_during_a_run_is_not_taken_for_what_the_run_made() {
+fn a_file_saved_during_a_run_is_not_taken_for_its_result() {
     let save = |lop: &Lop| {
         fs::write(lop.path("saved"), vec![7; 9000]).expect("written");
         fs::rename(lop.path("saved"), lop.path("b/2")).expect("renamed");

@@ -253,12 +253,12 @@ fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
 }
 
 #[test]
-fn values_that_are_false_end_no_command_in_an_ugly_way_and_lose_nothing() {
+fn forged_values_crash_no_command_and_lose_nothing() {
     rounds("60", forge);
 }
 
 #[test]
-fn flipped_and_lost_bytes_end_no_command_in_an_ugly_way_and_lose_nothing() {
+fn flipped_and_lost_bytes_crash_no_command_and_lose_nothing() {
     rounds("60", flip);
 }
 

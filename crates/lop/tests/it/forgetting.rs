@@ -48,7 +48,7 @@ fn a_path_is_forgotten_however_it_is_spelt() {
 }
 
 #[test]
-fn what_is_forgotten_is_new_to_the_next_scan_and_the_rest_is_known() {
+fn forgotten_files_are_new_to_the_next_scan_and_the_rest_is_known() {
     let lop = scanned();
     assert_eq!(document(&lop.run(["forget", "--json", "d/a"]))["summary"]["forgotten"], 1);
     let figures = lop.scan_figures(["d", "e"]);
@@ -57,7 +57,7 @@ fn what_is_forgotten_is_new_to_the_next_scan_and_the_rest_is_known() {
 }
 
 #[test]
-fn a_path_of_which_nothing_is_remembered_is_named() {
+fn a_path_that_is_not_in_the_catalog_is_reported() {
     let lop = scanned();
     let output = lop.run(["forget", "nowhere", "e"]);
     output.code(3);

@@ -224,7 +224,7 @@ fn ls_and_file_show_every_name() {
 }
 
 #[test]
-fn a_name_that_starts_with_a_backslash_is_told_from_an_escape() {
+fn a_name_that_starts_with_a_backslash_differs_from_an_escape() {
     let tree = testkit::TreeBuilder::new().file("\\n", "alike").file("\n", "alike");
     let lop = Lop::with(&tree);
     let output = lop.command().args(["scan", "--no-catalog", "--format", "fdupes", "--files-from"]);

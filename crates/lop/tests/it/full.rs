@@ -113,7 +113,7 @@ fn a_first_scan_that_finds_no_room_leaves_no_half_catalog() {
 }
 
 #[test]
-fn what_was_done_is_said_before_there_is_no_room_to_remember_it() {
+fn the_summary_is_printed_before_the_catalog_runs_out_of_room() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 4 << 20).map_err(skipped) else { return };
     let name = |n: u32| format!("d/a file with quite a long name, number {n}");
     let lop = Lop::with(&(0..300).fold(TreeBuilder::new(), |tree, n| tree.file(name(n), "same")));
@@ -141,7 +141,7 @@ fn what_was_done_is_said_before_there_is_no_room_to_remember_it() {
 }
 
 #[test]
-fn questions_are_answered_beside_a_full_disk() {
+fn questions_are_answered_on_a_full_disk() {
     let Some(small) = Small::new() else { return };
     small.run(&["scan", "few"]).success();
     small.fill(0);
@@ -159,7 +159,7 @@ fn questions_are_answered_beside_a_full_disk() {
 /// Touching a page of shared memory for which no block is left raises a bus error. On file systems with blocks smaller
 /// than a page this can happen even after the file was created.
 #[test]
-fn no_room_for_a_page_ends_nobody_by_a_signal() {
+fn no_room_for_a_page_kills_no_process() {
     let blocks = ["-b", "1024"];
     let mount = Mount::with_features(FileSystem::Ext4, 16 << 20, &blocks).map_err(skipped);
     let Ok(mount) = mount else { return };

@@ -220,7 +220,7 @@ fn history(seed: u64) {
 }
 
 #[test]
-fn whatever_the_history_the_catalog_tells_the_truth() {
+fn the_catalog_is_true_after_any_history() {
     let seeds = std::env::var("LOP_TEST_SEEDS").unwrap_or_default();
     let (first, count) = seeds.split_once('+').unwrap_or(("1", "12"));
     let first: u64 = first.parse().expect("a number");

@@ -160,7 +160,7 @@ fn questions_can_be_interrupted_too() {
 }
 
 #[test]
-fn a_list_that_does_not_come_can_be_waited_for_no_longer() {
+fn waiting_for_a_list_can_be_interrupted() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("list"));
     lop.remember(["a", "b"]);
     // The other end is open, and half a list has arrived.

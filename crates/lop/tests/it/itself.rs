@@ -128,7 +128,7 @@ fn files_in_quarantine_are_not_acted_on() {
 }
 
 #[test]
-fn a_mirror_spares_them() {
+fn a_mirror_keeps_them() {
     let lop = backed_up();
     let home = lop.home();
     let before = Snapshot::of(lop.state());
@@ -175,7 +175,7 @@ fn a_mirror_does_not_replace_them_with_those_of_a_backup() {
 }
 
 #[test]
-fn a_mirror_spares_the_link_that_leads_to_them() {
+fn a_mirror_keeps_the_link_that_leads_to_them() {
     let lop = backed_up();
     let (home, state) = (lop.home(), lop.state());
     fs::rename(&state, lop.path("moved")).expect("renamed");

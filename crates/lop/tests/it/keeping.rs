@@ -48,7 +48,7 @@ fn remembered(lop: &Lop) -> u64 {
 }
 
 #[test]
-fn what_a_filter_leaves_out_is_not_read_again_by_the_next_scan() {
+fn filtered_files_are_not_read_again_by_the_next_scan() {
     for filter in FILTERS {
         for io in ["cached", "hdd"] {
             let lop = scanned();
@@ -71,7 +71,7 @@ fn a_list_of_some_files_forgets_no_others() {
 }
 
 #[test]
-fn what_is_gone_is_forgotten_by_a_scan_that_leaves_other_things_out() {
+fn missing_files_are_forgotten_by_a_filtered_scan() {
     for (filter, gone) in [
         (&["--min-size", "250k", "."][..], "small 1.txt"),
         (&["--max-size", "25k", "."], "large 1"),
@@ -94,7 +94,7 @@ fn what_is_gone_is_forgotten_by_a_scan_that_leaves_other_things_out() {
 /// A file that is skipped only because of its size was still examined, so an entry for an older version of it is
 /// useless.
 #[test]
-fn what_has_changed_is_forgotten_where_only_its_size_leaves_it_out() {
+fn a_changed_file_skipped_only_for_its_size_is_forgotten() {
     let lop = scanned();
     fs::write(lop.path("small 1.txt"), "").expect("written");
     fs::write(lop.path("large 1"), "short").expect("written");
@@ -105,7 +105,7 @@ fn what_has_changed_is_forgotten_where_only_its_size_leaves_it_out() {
 }
 
 #[test]
-fn what_cannot_be_looked_at_stays_remembered() {
+fn unexamined_files_stay_in_the_catalog() {
     let lop = scanned();
     lop.remember(["-x", "."]);
     assert_eq!(remembered(&lop), 10);

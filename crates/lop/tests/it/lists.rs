@@ -109,7 +109,7 @@ fn a_list_that_cannot_be_read_fails_and_leaves_no_catalog() {
 }
 
 #[test]
-fn a_list_goes_with_no_path_and_its_nuls_with_no_walk() {
+fn a_list_conflicts_with_paths_and_nul_needs_a_list() {
     let lop = Lop::with(&tree());
     lop.run(["scan", "--files-from", "-", "d"]).code(2);
     lop.run(["scan", "-0", "d"]).code(2);

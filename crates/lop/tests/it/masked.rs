@@ -88,7 +88,7 @@ fn list_and_plan(lop: &Lop, kind: &str) -> [String; 2] {
 }
 
 #[test]
-fn after_a_run_and_before_the_catalog_is_told() {
+fn after_a_run_and_before_the_catalog_is_updated() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["a/1", "c/x"], &["b/2", "e/link"]] {
             let lop = scanned();
@@ -106,7 +106,7 @@ fn after_a_run_and_before_the_catalog_is_told() {
 }
 
 #[test]
-fn after_an_undo_and_before_the_catalog_is_told() {
+fn after_an_undo_and_before_the_catalog_is_updated() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["b/2", "c/y"], &["a/1", "c/x"]] {
             let lop = scanned();
@@ -161,7 +161,7 @@ fn between_a_run_and_its_undo() {
 }
 
 #[test]
-fn of_what_is_in_quarantine() {
+fn of_files_in_quarantine() {
     for back in [&["undo"][..], &["quarantine", "restore"]] {
         let lop = scanned();
         lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();

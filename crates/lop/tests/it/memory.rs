@@ -5,7 +5,7 @@ use testkit::TreeBuilder;
 use crate::lop::{Figures, Lop};
 
 #[test]
-fn less_than_the_least_is_refused_before_anything_is_done() {
+fn less_than_the_minimum_is_refused_before_anything_is_done() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x").file("b", "x"));
     for little in ["0", "1", "64M", "255M"] {
         let output = lop.command().args(["scan", "--memory", little, "."]).run();

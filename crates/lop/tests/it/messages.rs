@@ -50,7 +50,7 @@ fn long_lists_are_cut_short_in_one_way() {
 }
 
 #[test]
-fn purge_says_what_it_would_free_and_what_it_left() {
+fn purge_reports_what_it_would_free_and_what_it_kept() {
     let lop = linked();
     let output = lop.run(["purge", "-n", "--exclude", "*.log", "p"]);
     let said = output.success().stderr_str();
@@ -71,7 +71,7 @@ fn purge_says_what_it_would_free_and_what_it_left() {
 }
 
 #[test]
-fn a_dry_run_of_purge_speaks_of_what_could_not_be_looked_at() {
+fn a_dry_run_of_purge_reports_what_could_not_be_examined() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -102,7 +102,7 @@ fn links_are_called_what_they_are() {
 }
 
 #[test]
-fn what_a_run_frees_is_called_that_before_and_after() {
+fn the_freed_space_is_the_same_before_and_after_a_run() {
     let lop = Lop::with(&TreeBuilder::new().seeded("a", 1, 4096).seeded("b", 1, 4096));
     lop.remember(["."]);
     let output = lop.run(["dedupe", "--by", "hardlink", "."]);

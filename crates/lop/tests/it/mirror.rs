@@ -27,7 +27,7 @@ pub(crate) fn alike(lop: &Lop) {
 }
 
 #[test]
-fn a_tree_is_mirrored_and_what_was_done_is_said() {
+fn a_tree_is_mirrored_and_the_summary_printed() {
     let lop = Lop::with(&tree());
     let output = lop.run(["mirror", "--delete", "src", "dst"]);
     output.success();
@@ -100,7 +100,7 @@ fn json_is_one_document() {
 }
 
 #[test]
-fn how_it_ends_says_how_it_went() {
+fn the_exit_code_reflects_the_outcome() {
     let lop = Lop::with(&tree());
     lop.run(["mirror", "src"]).code(2);
     lop.run(["mirror", "--max-delete", "1", "src", "dst"]).code(2);
@@ -132,7 +132,7 @@ fn how_it_ends_says_how_it_went() {
 }
 
 #[test]
-fn a_directory_that_patterns_keep_is_said_to_stay_because_of_them() {
+fn a_directory_kept_by_patterns_is_reported_as_such() {
     let lop = Lop::with(&TreeBuilder::new().file("s/x", "new").file("d/x/keep", "k"));
     for dry in [&["-n"][..], &[]] {
         let args = ["mirror", "--delete", "--exclude", "keep", "s", "d"];
@@ -146,7 +146,7 @@ fn a_directory_that_patterns_keep_is_said_to_stay_because_of_them() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn skipped_entries_are_reported() {
     let tree = TreeBuilder::new()
         .file("src/a", "a")
         .dir("src/sub/dst")
@@ -225,7 +225,7 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
 }
 
 #[test]
-fn an_interrupted_run_says_so_and_the_next_one_goes_on() {
+fn an_interrupted_run_says_so_and_the_next_one_continues() {
     // If the directory exists, names appear one by one; in a new directory all appear at the end.
     let mut tree = TreeBuilder::new().dir("dst/0").dir("dst/1");
     for i in 0..40 {
@@ -297,7 +297,7 @@ fn backups_of_days_share_what_has_not_changed() {
 }
 
 #[test]
-fn progress_says_how_far_it_is() {
+fn progress_shows_how_far_it_is() {
     let lop =
         Lop::with(&TreeBuilder::new().seeded("src/a", 1, 900_000).seeded("src/b", 2, 900_000));
     let args = ["mirror", "--progress", "always", "--bwlimit", "1M", "src", "dst"];

@@ -50,7 +50,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
 
 /// The content of an unreadable directory is unknown, even if the directory above it could not be created.
 #[test]
-fn nothing_is_removed_if_what_is_below_a_failed_directory_cannot_be_read() {
+fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -124,7 +124,7 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
 
 /// If only a removal failed, the run as a whole has not failed.
 #[test]
-fn what_only_could_not_be_removed_has_an_exit_code_of_its_own() {
+fn a_failure_to_remove_only_is_a_partial_result() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -195,7 +195,7 @@ fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
 }
 
 #[test]
-fn modes_of_what_is_not_readable_are_kept() {
+fn modes_of_unreadable_entries_are_preserved() {
     let lop = Lop::with(&TreeBuilder::new().file("src/none", "n"));
     fs::set_permissions(lop.path("src/none"), fs::Permissions::from_mode(0o200)).expect("set");
     if !is_root() {
@@ -207,7 +207,7 @@ fn modes_of_what_is_not_readable_are_kept() {
 
 /// In a container, for example, root cannot map every owner.
 #[test]
-fn a_file_whose_owner_cannot_be_given_is_copied_without() {
+fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
     let lop = Lop::with(&TreeBuilder::new().file("src/d/a", "a").mode("src/d/a", 0o6755));
     if !is_root() {
         return skipped("only root gives files away");

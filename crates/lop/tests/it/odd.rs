@@ -12,7 +12,7 @@ use testkit::{
 use crate::lop::{Figures, Lop, document, settle};
 
 #[test]
-fn what_is_no_regular_file_is_counted_and_never_opened() {
+fn special_files_are_counted_and_never_opened() {
     let tree = TreeBuilder::new()
         .fifo("special fifo")
         .socket("special socket")
@@ -198,7 +198,7 @@ fn times_before_1970_and_far_ahead_are_times() {
 
 /// Files grow, shrink, vanish and are replaced while scans run.
 #[test]
-fn a_tree_that_changes_under_a_scan_ends_no_scan_in_an_ugly_way() {
+fn a_tree_that_changes_during_a_scan_makes_no_scan_crash() {
     let mut tree = TreeBuilder::new();
     for n in 0..300 {
         tree = tree.seeded(format!("{}/{n}", n % 10), n / 3, 40_000 + n % 2 * 60_000);

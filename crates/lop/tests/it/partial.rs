@@ -110,7 +110,7 @@ fn a_copy_found_later_gives_an_old_file_its_group() {
 
 /// A disk that is not mounted while its copies elsewhere are scanned, and is mounted again later.
 #[test]
-fn what_is_away_during_a_scan_is_found_again_when_it_is_back() {
+fn files_on_an_absent_disk_are_found_again_when_it_is_mounted() {
     let mut tree = TreeBuilder::new();
     for place in ["disk", "home"] {
         // Pairs, so that there is a digest; and single files that differ only after their heads.
@@ -143,7 +143,7 @@ fn what_is_away_during_a_scan_is_found_again_when_it_is_back() {
 }
 
 #[test]
-fn what_became_of_files_outside_is_no_problem_of_a_scan() {
+fn changes_of_files_outside_are_no_problem_of_a_scan() {
     let tree = TreeBuilder::new()
         .seeded("one/gone", 1, 50)
         .seeded("one/changed", 2, 60)

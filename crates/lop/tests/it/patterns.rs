@@ -27,7 +27,7 @@ fn said(output: &Output, text: &str) -> bool {
 }
 
 #[test]
-fn what_a_shell_completes_is_kept_by_purge() {
+fn paths_completed_by_a_shell_are_kept_by_purge() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
         let lop = Lop::with(&tree());
@@ -41,7 +41,7 @@ fn what_a_shell_completes_is_kept_by_purge() {
 }
 
 #[test]
-fn what_a_shell_completes_is_neither_mirrored_nor_removed() {
+fn paths_completed_by_a_shell_are_neither_mirrored_nor_removed() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
         // Paths of both sides.
@@ -60,7 +60,7 @@ fn what_a_shell_completes_is_neither_mirrored_nor_removed() {
 }
 
 #[test]
-fn what_a_shell_completes_is_left_out_of_a_scan() {
+fn paths_completed_by_a_shell_are_skipped_by_a_scan() {
     let lop = Lop::with(&tree());
     for pattern in spellings(&lop) {
         let summary = lop.scan_summary(["--no-catalog", "--exclude", &pattern, "dir"]);
@@ -75,7 +75,7 @@ fn what_a_shell_completes_is_left_out_of_a_scan() {
 }
 
 #[test]
-fn a_path_that_is_named_and_excluded_stays() {
+fn a_named_path_that_is_excluded_is_kept() {
     let lop = Lop::with(&tree());
     let kept = lop.path("dir/keep");
     for pattern in ["keep", "dir/keep", kept.to_str().expect("UTF-8")] {
@@ -130,7 +130,7 @@ fn patterns_that_matched_nothing_are_named() {
 }
 
 #[test]
-fn what_two_things_may_be_meant_by_is_kept_and_not_removed() {
+fn entries_matched_by_an_ambiguous_pattern_are_kept() {
     let lop = Lop::with(&tree().file("dir/dir/keep/d", "d"));
     let output = lop.run(["purge", "--include", "dir/keep", "dir"]);
     output.code(4);
@@ -148,7 +148,7 @@ fn what_two_things_may_be_meant_by_is_kept_and_not_removed() {
 }
 
 #[test]
-fn capitals_are_told_apart_unless_asked_not_to() {
+fn patterns_are_case_sensitive_unless_asked_not_to_be() {
     let lop = Lop::with(&tree());
     let files = |args: &[&str]| {
         let summary =

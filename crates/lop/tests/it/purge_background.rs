@@ -89,7 +89,7 @@ fn the_process_in_the_background_has_left_the_terminal_and_the_folder() {
 }
 
 #[test]
-fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
+fn resume_removes_what_a_killed_process_left_at_any_moment() {
     let lop = Lop::with(&TreeBuilder::new().file("other/kept", "kept"));
     for (run, (signal, delay)) in
         [("-KILL", 0), ("-KILL", 300), ("-KILL", 900), ("-TERM", 600)].into_iter().enumerate()
@@ -116,7 +116,7 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
 }
 
 #[test]
-fn what_another_process_is_at_is_left_to_it() {
+fn a_run_that_another_process_removes_is_left_to_it() {
     let lop = Lop::with(&tree());
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
     let output = lop.run(["purge", "--resume"]);
@@ -129,7 +129,7 @@ fn what_another_process_is_at_is_left_to_it() {
 }
 
 #[test]
-fn history_tells_how_far_it_is() {
+fn history_shows_the_progress() {
     let lop = Lop::with(&tree());
     let process = process(&instant(&lop, &["--rate", "20", "tree"]));
     let run = wait(&lop, "told", |run| run["entries"].as_u64() > Some(0));
@@ -144,7 +144,7 @@ fn history_tells_how_far_it_is() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
+fn an_unreadable_journal_does_not_hide_the_others() {
     let lop = Lop::with(&tree());
     instant(&lop, &["tree"]);
     wait_for_end(&lop);
@@ -168,7 +168,7 @@ fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
 }
 
 #[test]
-fn files_in_quarantine_are_given_back_where_they_were() {
+fn a_tree_with_files_in_quarantine_is_moved_back() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     instant(&lop, &["tree"]);
     let run = wait_for_end(&lop);
@@ -181,7 +181,7 @@ fn files_in_quarantine_are_given_back_where_they_were() {
 }
 
 #[test]
-fn a_stop_gives_nothing_back() {
+fn an_interrupted_restore_changes_nothing_more() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     let process = process(&instant(&lop, &["--rate", "100", "--threads", "1", "tree"]));
     std::thread::sleep(Duration::from_millis(1500));
@@ -195,7 +195,7 @@ fn a_stop_gives_nothing_back() {
 }
 
 #[test]
-fn what_cannot_be_removed_stays_known_until_it_can_be() {
+fn entries_that_cannot_be_removed_stay_in_the_journal_until_they_can() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     // Its name is taken, so it cannot be moved back.
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
@@ -218,7 +218,7 @@ fn what_cannot_be_removed_stays_known_until_it_can_be() {
 }
 
 #[test]
-fn what_is_named_twice_or_inside_goes_once() {
+fn nested_and_repeated_paths_are_removed_once() {
     let lop = Lop::with(&tree());
     let output = lop.run(["purge", "--instant", "tree", "tree", "tree/1"]);
     output.success();
@@ -227,7 +227,7 @@ fn what_is_named_twice_or_inside_goes_once() {
 }
 
 #[test]
-fn a_store_is_not_removed_by_its_name() {
+fn a_quarantine_is_not_removed_by_its_name() {
     let lop = Lop::with(&tree().file(".lop-quarantine-7/a/b", "in quarantine"));
     for path in [".lop-quarantine-7", ".lop-quarantine-7/a", "tree/../.lop-quarantine-7/a/b"] {
         for more in [&[][..], &["--instant"]] {
@@ -240,7 +240,7 @@ fn a_store_is_not_removed_by_its_name() {
 }
 
 #[test]
-fn what_cannot_be_moved_is_reported_and_stays() {
+fn paths_that_cannot_be_moved_are_reported_and_kept() {
     let lop = Lop::with(&tree().file("other/.lop-quarantine-7/kept", "in quarantine"));
     let output = lop.run(["purge", "--instant", "other", "missing"]);
     output.code(1);

@@ -31,7 +31,7 @@ fn purged_before_an_arm(io: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_disk_with_an_arm_is_gone_through_in_its_order() {
+fn a_hard_disk_is_read_in_elevator_order() {
     let Some(figures) = purged_before_an_arm("hdd") else { return };
     assert_eq!(figures["devices"][0]["seek_bound"], true, "{figures}");
     assert!(figures["sweeps"].as_u64() > Some(0), "{figures}");
@@ -39,7 +39,7 @@ fn a_disk_with_an_arm_is_gone_through_in_its_order() {
 
 /// Only the duration of reads reveals that a disk is seek-bound, and on a busy machine that is unreliable.
 #[test]
-fn an_arm_is_told_by_how_long_reads_take() {
+fn a_seek_bound_disk_is_recognised_by_the_duration_of_reads() {
     let mut tries = Vec::new();
     while tries.len() < 5 {
         let Some(figures) = purged_before_an_arm("auto") else { return };
@@ -52,7 +52,7 @@ fn an_arm_is_told_by_how_long_reads_take() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_read_stays_and_the_rest_goes() {
+fn an_unreadable_directory_is_kept_and_the_rest_is_removed() {
     let Some(ailing) = Ailing::with(&tree()) else { return };
     for (bad, io) in ["auto", "hdd", "ssd", "cached"].iter().enumerate() {
         let tree = ailing.join("tree");

@@ -61,7 +61,7 @@ impl Orphaned {
 }
 
 #[test]
-fn every_file_can_be_had_without_the_catalog() {
+fn every_file_can_be_restored_without_the_catalog() {
     let Some(disk) = Orphaned::new() else { return };
     let nothing = disk.lop.run(["quarantine", "list"]);
     assert_eq!(nothing.success().stderr_str(), "0 files in quarantine, 0 B\n");
@@ -149,7 +149,7 @@ fn a_damaged_manifest_is_reported_and_the_rest_of_it_holds() {
 }
 
 #[test]
-fn a_store_that_somebody_else_made_is_not_believed() {
+fn a_quarantine_made_by_another_user_is_not_trusted() {
     let Some(disk) = Orphaned::new() else { return };
     if !is_root() {
         return skipped("only root can make files of others");

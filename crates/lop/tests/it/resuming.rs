@@ -48,7 +48,7 @@ fn large_pair() -> TreeBuilder {
 
 /// A pair of files holds up the scan for ever, because its disk no longer answers.
 #[test]
-fn what_was_compared_is_kept_although_a_disk_stops_answering() {
+fn results_are_saved_although_a_disk_stops_answering() {
     let Some(ailing) = Ailing::with(&large_pair()) else { return };
     for signal in [Signal::INT, Signal::KILL] {
         ailing.cool();
@@ -80,7 +80,7 @@ fn what_was_compared_is_kept_although_a_disk_stops_answering() {
 
 /// Ctrl-C, SIGTERM and a closed terminal.
 #[test]
-fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
+fn an_interrupted_scan_reports_what_it_saved_and_the_next_continues() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     for (signal, bytes) in [(Signal::INT, 300_000), (Signal::TERM, 1 << 20), (Signal::HUP, 600_000)]
     {
@@ -196,7 +196,7 @@ fn journal(lop: &Lop) -> PathBuf {
 
 /// The database journal exists only while a save is in progress.
 #[test]
-fn a_scan_killed_while_it_saves_leaves_a_whole_catalog_and_the_next_goes_on_there() {
+fn a_scan_killed_during_a_save_leaves_a_whole_catalog_and_the_next_continues() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     let lop = Lop::new();
     let often = ["--io", "cached", "--save-every", "1"];
@@ -225,7 +225,7 @@ fn a_scan_killed_while_it_saves_leaves_a_whole_catalog_and_the_next_goes_on_ther
 
 /// A reader of the catalog holds up the save after the first Ctrl-C.
 #[test]
-fn a_second_signal_ends_a_scan_that_saves_and_the_catalog_stays_what_it_was() {
+fn a_second_signal_during_a_save_leaves_the_old_catalog() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     for signal in [Signal::INT, Signal::TERM] {
         let lop = Lop::new();
@@ -319,7 +319,7 @@ fn a_scan_that_reads_everything_again_names_what_is_damaged() {
 
 /// A file that is known to be unique may be equal to one that was not compared yet.
 #[test]
-fn no_is_no_answer_as_long_as_a_file_of_the_size_waits() {
+fn no_answer_is_no_while_a_file_of_the_size_is_pending() {
     let lop = Lop::with(
         &TreeBuilder::new()
             .file("old/a", "alike")

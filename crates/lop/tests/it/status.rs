@@ -145,7 +145,7 @@ fn a_disk_that_is_not_mounted_is_offline() {
 }
 
 #[test]
-fn what_is_not_certain_is_told() {
+fn uncertain_files_are_reported() {
     let lop = scanned();
     let change = "UPDATE file SET state = 1 WHERE name = CAST('a' AS BLOB);
                   UPDATE file SET state = 2 WHERE name = CAST('c' AS BLOB);
@@ -169,7 +169,7 @@ fn what_is_not_certain_is_told() {
 }
 
 #[test]
-fn problems_and_a_missing_catalog_are_told() {
+fn problems_and_a_missing_catalog_are_reported() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike"));
     lop.run(["status"]).code(5);
     lop.run(["scan", ".", "nowhere"]).code(3);

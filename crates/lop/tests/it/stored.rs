@@ -25,7 +25,7 @@ fn stored() -> Lop {
 const LINE: &str = "3 files are in quarantine there; list them with 'lop quarantine list'";
 
 #[test]
-fn a_folder_with_files_in_quarantine_is_not_said_to_be_elsewhere() {
+fn a_folder_with_files_in_quarantine_is_not_reported_as_copied_elsewhere() {
     let lop = stored();
     for args in [&["uniques", "d"][..], &["contains", "d", "other"]] {
         let output = lop.run(args);
@@ -48,7 +48,7 @@ fn a_folder_with_files_in_quarantine_is_not_said_to_be_elsewhere() {
 }
 
 #[test]
-fn a_store_that_cannot_be_read_is_named() {
+fn an_unreadable_quarantine_is_reported() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }
@@ -69,7 +69,7 @@ fn a_store_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_scan_says_what_it_left_out() {
+fn a_scan_reports_what_it_skipped() {
     let lop = stored();
     let said = lop.scan(["d"]);
     let said = said.stdout_str();

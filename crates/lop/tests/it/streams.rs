@@ -26,7 +26,7 @@ fn shell(lop: &Lop, script: &str) -> Output {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_every_command_quietly() {
+fn a_closed_pipe_ends_every_command_quietly() {
     let lop = Lop::with(&pairs(3000));
     lop.remember(["."]);
     for (args, code) in [
@@ -53,7 +53,7 @@ fn a_reader_that_leaves_ends_every_command_quietly() {
 }
 
 #[test]
-fn a_reader_that_leaves_does_not_cost_the_catalog() {
+fn a_closed_pipe_does_not_lose_the_catalog() {
     let lop = Lop::with(&pairs(3000));
     lop.command().args(["scan", "--format", "nul", "."]).close_stdout_after(0).run().success();
     assert_eq!(lop.report().len(), 3000);
@@ -232,7 +232,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
 }
 
 #[test]
-fn colours_are_for_who_asks() {
+fn colours_are_used_when_asked_for() {
     let lop = Lop::with(&pairs(1));
     let colours = |options: &[&str]| {
         let output = lop.command().args(["scan", "--no-catalog", "."]).args(options).run();
@@ -374,7 +374,7 @@ fn the_catalog_is_for_its_owner_alone_where_others_look() {
 }
 
 #[test]
-fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
+fn measurements_of_devices_are_shown_to_people_and_programs() {
     let lop = Lop::with(&pairs(2));
     let stats = |io: &str| {
         let args = ["scan", "--no-catalog", "-q", "--format", "nul", "--stats", "--io", io, "."];

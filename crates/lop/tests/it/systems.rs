@@ -32,7 +32,7 @@ fn tree() -> TreeBuilder {
 }
 
 #[test]
-fn folders_of_systems_are_left_out_and_counted() {
+fn system_folders_are_skipped_and_counted() {
     let lop = Lop::with(&tree());
     let summary = lop.scan_summary(["."]);
     assert_eq!(summary["files"], 3);
@@ -47,7 +47,7 @@ fn folders_of_systems_are_left_out_and_counted() {
 }
 
 #[test]
-fn folders_of_systems_are_scanned_if_that_is_asked_for_or_they_are_named() {
+fn system_folders_are_scanned_on_request_or_if_named() {
     let lop = Lop::with(&tree());
     let summary = lop.scan_summary(["--system-dirs", "."]);
     assert_eq!((&summary["files"], &summary["skipped"]), (&11.into(), &json!({})));
@@ -61,7 +61,7 @@ fn folders_of_systems_are_scanned_if_that_is_asked_for_or_they_are_named() {
 
 /// Snapshots are rotated and the trash is emptied, so a copy there is no reason to delete another one.
 #[test]
-fn a_copy_in_a_folder_of_a_system_does_not_count_as_one_elsewhere() {
+fn a_copy_in_a_system_folder_does_not_count_as_a_copy_elsewhere() {
     for options in [&["."][..], &["--system-dirs", "."]] {
         let lop = Lop::with(&tree().file("sub/a", "alike").file("trash/.Trash-7/a", "alike"));
         lop.remember(options);
@@ -75,7 +75,7 @@ fn a_copy_in_a_folder_of_a_system_does_not_count_as_one_elsewhere() {
 
 /// The trash in a directory is lost with the directory.
 #[test]
-fn folders_of_systems_in_a_directory_that_is_asked_about_are_looked_into() {
+fn system_folders_in_the_directory_in_question_are_examined() {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("b", "alike"));
     lop.remember(["."]);
     lop.run(["uniques", "d"]).success();
@@ -88,7 +88,7 @@ fn folders_of_systems_in_a_directory_that_is_asked_about_are_looked_into() {
 }
 
 #[test]
-fn folders_of_systems_keep_no_directories_from_being_equal() {
+fn system_folders_do_not_prevent_directories_from_being_equal() {
     let tree = TreeBuilder::new()
         .file("x/photo", "alike, and large enough")
         .file("y/photo", "alike, and large enough")
@@ -99,7 +99,7 @@ fn folders_of_systems_keep_no_directories_from_being_equal() {
 }
 
 #[test]
-fn dedupe_leaves_repositories_and_folders_of_systems_alone() {
+fn dedupe_leaves_repositories_and_system_folders_alone() {
     let mut tree = TreeBuilder::new().file("a", "alike").file("b", "alike").file("lone", "once");
     for file in ["one/.git/objects/x", "two/.git/objects/x", ".hg/x", "z/.Trash-1000/x"] {
         tree = tree.file(file, "alike");
@@ -125,7 +125,7 @@ fn dedupe_leaves_repositories_and_folders_of_systems_alone() {
 }
 
 #[test]
-fn file_systems_that_the_kernel_makes_up_are_passed_over() {
+fn pseudo_file_systems_are_skipped() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").dir("proc"));
     let Ok(mount) = Mount::bind("/proc", lop.path("proc")).map_err(skipped) else { return };
     let output = lop.run(["scan", "--json", "."]);
@@ -139,7 +139,7 @@ fn file_systems_that_the_kernel_makes_up_are_passed_over() {
 }
 
 #[test]
-fn a_file_system_that_the_kernel_makes_up_is_not_scanned_if_it_is_named_either() {
+fn a_pseudo_file_system_is_not_scanned_even_if_it_is_named() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
     let output = lop.run(["scan", "/proc", "/sys"]);
     output.success();
@@ -153,7 +153,7 @@ fn a_file_system_that_the_kernel_makes_up_is_not_scanned_if_it_is_named_either()
 
 /// Opening such a directory blocks until the file system is mounted that belongs there.
 #[test]
-fn what_would_be_mounted_by_a_look_is_not_looked_at() {
+fn an_automount_point_is_not_triggered() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").dir("nas"));
     let Some(_automount) = Automount::on(&lop.path("nas")) else { return };
     let output = lop.command().args(["scan", "--json", "."]).run();
@@ -198,7 +198,7 @@ impl Drop for Automount {
 }
 
 #[test]
-fn a_copy_in_the_trash_is_not_said_to_be_inside() {
+fn a_copy_in_the_trash_is_not_reported_as_inside() {
     let lop = Lop::with(
         &TreeBuilder::new()
             .file("d/a", "thrown away")

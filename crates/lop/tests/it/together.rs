@@ -53,7 +53,7 @@ pub(crate) fn said_to_wait(holder: &Holder) -> When {
 }
 
 #[test]
-fn a_second_scan_waits_and_says_for_whom_and_both_results_are_there() {
+fn a_second_scan_waits_names_the_other_process_and_both_results_are_kept() {
     for existing in [false, true] {
         let lop = Lop::with(&tree());
         if existing {
@@ -82,7 +82,7 @@ fn a_second_scan_waits_and_says_for_whom_and_both_results_are_there() {
 }
 
 #[test]
-fn a_wait_is_announced_also_to_who_wants_quiet() {
+fn a_wait_is_announced_even_with_quiet() {
     let lop = Lop::with(&tree());
     let holder = Holder::start(&lop);
     let mut second = lop.command().args(["scan", "-q", "two"]).spawn();

@@ -46,7 +46,7 @@ fn sources(lop: &Lop) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn no_other_content_is_ever_taken_for_the_file() {
+fn no_other_content_is_ever_used_for_the_file() {
     for source in 0..4 {
         let lop = Lop::with(&TreeBuilder::new().file("a", "content 1").file("b", "content 1"));
         lop.remember(["."]);
@@ -71,7 +71,7 @@ fn no_other_content_is_ever_taken_for_the_file() {
 }
 
 #[test]
-fn there_is_nothing_to_take_back_of_a_reflink_run() {
+fn a_reflink_run_has_nothing_to_undo() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 0).map_err(skipped) else { return };
     let tree = TreeBuilder::new().seeded("1", 1, 9000).seeded("2", 1, 9000).seeded("3", 1, 9000);
     tree.seeded("x", 2, 9000).seeded("y", 2, 9000).make(mount.path().join("d"));
@@ -93,7 +93,7 @@ fn there_is_nothing_to_take_back_of_a_reflink_run() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
+fn an_unreadable_journal_does_not_hide_the_others() {
     let tree = TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "other");
     let lop = Lop::with(&tree.file("d", "other"));
     lop.remember(["."]);
@@ -135,7 +135,7 @@ fn an_undo_that_was_killed_can_be_repeated() {
 }
 
 #[test]
-fn separated_names_whose_file_is_elsewhere_are_said_to_be() {
+fn separated_names_whose_file_is_elsewhere_are_reported() {
     let tree = TreeBuilder::new().hard_links("alike".as_bytes(), &["d/1", "d/2", "e/3"]);
     let lop = Lop::with(&tree);
     let shown = lop.run(["separate", "d"]);
@@ -164,7 +164,7 @@ fn separated_names_whose_file_is_elsewhere_are_said_to_be() {
 
 /// Two processes that undo at once wait for each other, so the shell's `mv` plays one of them here.
 #[test]
-fn a_file_that_somebody_took_out_of_the_store_by_hand_counts_as_back() {
+fn a_file_that_was_taken_out_of_quarantine_by_hand_counts_as_restored() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
     lop.remember(["."]);
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
@@ -197,7 +197,7 @@ fn applied(kind: &str) -> (Lop, Snapshot) {
 }
 
 #[test]
-fn a_dry_run_says_how_each_file_would_be_restored() {
+fn a_dry_run_shows_how_each_file_would_be_restored() {
     for (kind, how) in [("delete", "copy"), ("hardlink", "copy"), ("quarantine", "move")] {
         let (lop, before) = applied(kind);
         let after = Snapshot::of(lop.work());
@@ -266,7 +266,7 @@ fn only_some_files_of_a_run_can_be_restored() {
 }
 
 #[test]
-fn history_tells_of_each_file_of_a_run() {
+fn history_lists_each_file_of_a_run() {
     let (lop, _) = applied("quarantine");
     lop.run(["undo", "1", "b/2"]).success();
     fs::write(lop.path("b/2"), "open for writing").expect("written");
@@ -293,7 +293,7 @@ fn history_tells_of_each_file_of_a_run() {
 }
 
 #[test]
-fn a_run_tells_what_was_so_already_apart_from_what_was_left_alone() {
+fn a_run_counts_already_done_files_apart_from_files_left_alone() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 0).map_err(skipped) else { return };
     let tree = TreeBuilder::new().seeded("1", 1, 90_000).seeded("2", 1, 90_000);
     tree.make(mount.path().join("d"));
@@ -338,7 +338,7 @@ fn files_and_bytes_of_a_run_that_was_killed_agree() {
 }
 
 #[test]
-fn a_run_that_was_undone_before_has_nothing_left_and_says_so() {
+fn an_undone_run_reports_that_nothing_is_left() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     lop.run(["undo", "1"]).success();

@@ -41,7 +41,7 @@ fn only_copies_outside_count() {
 }
 
 #[test]
-fn a_directory_whose_name_begins_alike_is_outside() {
+fn a_directory_with_the_same_name_prefix_is_outside() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("dir2/a", "alike").file("di/b", "x");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -97,7 +97,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
 }
 
 #[test]
-fn files_the_catalog_does_not_know_as_they_are_are_listed_and_not_called_unique() {
+fn unknown_files_are_listed_and_not_called_unique() {
     let tree = TreeBuilder::new()
         .file("dir/known", "known")
         .file("dir/changed", "change")
@@ -134,7 +134,7 @@ fn a_directory_that_was_never_scanned_is_listed_whole() {
 
 /// It is unknown what a changed copy contains now.
 #[test]
-fn a_file_whose_copies_changed_is_not_known_to_have_none() {
+fn a_file_whose_copies_changed_is_unknown_and_not_unique() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("copy", "alike");
     let lop = Lop::with(&tree.file("dir/alone", "has no copy"));
     lop.remember(["."]);
@@ -272,7 +272,7 @@ fn hard_links_far_below_path_max_count() {
 }
 
 #[test]
-fn what_could_not_be_examined_decides_only_where_all_else_has_a_copy() {
+fn unexamined_entries_decide_only_if_all_others_have_a_copy() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }
@@ -313,7 +313,7 @@ fn limits_and_order_change_the_list_and_not_the_answer() {
 }
 
 #[test]
-fn it_asks_about_every_file_below_mounts_too() {
+fn every_file_below_mounts_is_examined_too() {
     let lop =
         Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("copy", "alike").dir("dir/mnt"));
     let mount = match Mount::new(testkit::FileSystem::Tmpfs, 1 << 20) {
@@ -331,7 +331,7 @@ fn it_asks_about_every_file_below_mounts_too() {
 
 /// Checks the answer by doing what it is needed for: deleting the directory.
 #[test]
-fn what_is_not_listed_survives_the_directory() {
+fn unlisted_contents_survive_the_directory() {
     let mut tree = TreeBuilder::new();
     for n in 0..200u64 {
         let place = ["dir", "dir/sub", "dir/sub/deeper", "other", "other/sub"][(n % 5) as usize];

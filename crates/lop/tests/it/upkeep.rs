@@ -38,7 +38,7 @@ fn files_as_they_were_are_valid() {
 }
 
 #[test]
-fn changes_that_show_in_the_metadata_are_told_apart_from_damage() {
+fn changes_that_show_in_the_metadata_are_not_damage() {
     let lop = scanned();
     // Written with the modification time restored: the status change time reveals it.
     let before = fs::metadata(lop.path("a")).and_then(|m| m.modified()).expect("a time");
@@ -118,7 +118,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_done_in_part() {
+fn unreadable_files_are_reported_with_a_partial_result() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }
@@ -155,7 +155,7 @@ fn a_list_of_damage_is_one_line_a_file() {
 }
 
 #[test]
-fn refresh_forgets_what_is_gone_and_its_empty_directories() {
+fn refresh_forgets_missing_files_and_their_empty_directories() {
     let lop = scanned();
     fs::remove_dir_all(lop.path("d")).expect("removed");
     fs::remove_file(lop.path("b")).expect("removed");
@@ -224,7 +224,7 @@ fn refresh_of_everything_leaves_an_empty_catalog_that_works() {
 }
 
 #[test]
-fn refresh_and_validate_of_a_file_system_that_is_away_say_so() {
+fn refresh_and_validate_report_a_file_system_that_is_not_mounted() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped) else { return };
     let lop = scanned();
     TreeBuilder::new().file("x", "alike").make(&mount);

@@ -47,7 +47,7 @@ const QUESTIONS: [&[&str]; 2] =
     [&["uniques", "--verify", "old"], &["contains", "--verify", "old", "archive"]];
 
 #[test]
-fn what_is_as_it_was_has_a_copy() {
+fn unchanged_files_have_a_copy() {
     for question in QUESTIONS {
         let lop = copied(&["archive"]);
         let output = run(&lop, question, 0);
@@ -236,7 +236,7 @@ fn copies_far_below_path_max_are_read() {
 
 /// Unknown is not no: a file that is not known may be a copy.
 #[test]
-fn where_something_is_unknown_a_bad_copy_is_not_the_last_one() {
+fn a_bad_copy_is_not_the_last_one_if_others_are_unknown() {
     let lop = copied(&["archive"]);
     fs::write(lop.path("archive/new"), other_bytes()).expect("written");
     lop.damage("archive/a", other_bytes());
@@ -266,7 +266,7 @@ fn where_something_is_unknown_a_bad_copy_is_not_the_last_one() {
 
 /// Other commands then do not know of the damage, so lop must report that.
 #[test]
-fn what_the_catalog_does_not_learn_is_no_clean_answer() {
+fn damage_that_cannot_be_recorded_makes_the_answer_partial() {
     let lop = copied(&["archive", "backup"]);
     lop.damage("archive/a", other_bytes());
     lop.database()

@@ -38,7 +38,7 @@ fn unknown(lop: &Lop, command: &str, dirs: &[&Path], more: &[&str]) -> serde_jso
 }
 
 #[test]
-fn whether_a_folder_can_go_is_not_known_where_its_copy_may_be_the_folder() {
+fn a_folder_whose_copy_may_be_itself_is_unknown() {
     for way in WAYS {
         let Some((lop, mount)) = scanned(way) else { continue };
         let (tree, view) = (lop.path("t"), mount.path().to_path_buf());
@@ -70,7 +70,7 @@ fn whether_a_folder_can_go_is_not_known_where_its_copy_may_be_the_folder() {
 }
 
 #[test]
-fn a_report_counts_a_file_and_its_view_once() {
+fn a_report_counts_a_file_and_its_alias_once() {
     for way in WAYS {
         let Some((lop, mount)) = scanned(way) else { continue };
         for more in [&[][..], &["--dirs"]] {
@@ -91,7 +91,7 @@ fn a_report_counts_a_file_and_its_view_once() {
 }
 
 #[test]
-fn a_copy_on_another_file_system_is_one_if_the_user_says_so() {
+fn a_file_on_another_file_system_counts_as_a_copy_with_distinct() {
     for way in WAYS {
         let tree = TreeBuilder::new().seeded("t/f", 1, 5000).mtime("t/f", 1_000_000_000, 0);
         let lop = Lop::with(&tree.seeded("far/f", 1, 5000).mtime("far/f", 1_000_000_005, 0));

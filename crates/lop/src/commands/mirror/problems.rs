@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn a_cause_is_reported_once() {
         let said = |cause, names, missing| {
             String::from_utf8(blocked_text(cause, OsStr::new("/mnt/small"), names, missing))
         };

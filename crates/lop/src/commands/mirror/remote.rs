@@ -228,7 +228,7 @@ mod tests {
     use super::{Host, Place};
 
     #[test]
-    fn a_host_is_before_a_colon_that_no_slash_is_before() {
+    fn a_host_ends_at_a_colon_without_a_slash_before_it() {
         let here = ["a", "/a:b", "./a:b", "a/b:c", ":a", "", "[x", "[x]"];
         for typed in here {
             assert_eq!(Place::of(OsStr::new(typed)), Place::Here(typed.into()), "{typed}");

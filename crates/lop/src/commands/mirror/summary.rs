@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_no_reason_to_say_that_nothing_was_to_change() {
+    fn a_run_with_failures_does_not_claim_that_nothing_was_to_change() {
         assert_eq!(said(&complete()), "2,004 names in 0.30 s; nothing to change");
         let failed = Totals { failed: 495, missing: 1_696, ..complete() };
         assert_eq!(
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_says_how_to_go_on() {
+    fn an_interrupted_run_says_how_to_continue() {
         let totals = Totals { is_least: true, complete: false, ..complete() };
         let cut = CommandError::failed("the connection to nas was lost");
         let text = String::from_utf8(summary(&totals, Some(&cut))).expect("it is text");

@@ -192,7 +192,7 @@ mod tests {
     use crate::exit::Exit;
 
     #[test]
-    fn only_a_run_that_nothing_came_of_has_failed() {
+    fn only_a_run_without_any_result_has_failed() {
         let totals = Totals { entries: 5, ..Totals::default() };
         assert_eq!(totals.exit(), Exit::Done);
         let failed = |entries, failed, unremoved, changes| {

@@ -73,7 +73,7 @@ mod tests {
     use super::Answer;
 
     #[test]
-    fn numbers_are_those_of_files_that_stay() {
+    fn numbers_choose_the_files_to_keep() {
         let read = |line| Answer::read(line, 12);
         let keep = |numbers: &[usize]| Ok(Some(Answer::Keep(numbers.into())));
         assert_eq!(read("1\n"), keep(&[0]));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_keeps_the_question_open() {
+    fn invalid_answers_keep_the_question_open() {
         for line in
             ["0", "4", "3-2", "1-4", "none", "y", "1,x", "-1", "1-", ",", "99999999999999999999"]
         {

@@ -95,7 +95,7 @@ fn the_lop_there_speaks_another_protocol() {
 }
 
 #[test]
-fn something_else_answers() {
+fn another_program_answers() {
     let scripts = [
         "echo Welcome",
         "printf 'no end of line'",
@@ -112,7 +112,7 @@ fn something_else_answers() {
 }
 
 #[test]
-fn what_greets_and_then_talks_nonsense_is_not_listened_to() {
+fn a_host_that_sends_nonsense_after_the_greeting_is_refused() {
     let greets = format!("'{}' mirror-server </dev/null | head -n 1", env!("CARGO_BIN_EXE_lop"));
     for nonsense in [
         "exec head -c 3000000 /dev/urandom",
@@ -127,7 +127,7 @@ fn what_greets_and_then_talks_nonsense_is_not_listened_to() {
 }
 
 #[test]
-fn what_a_shell_says_first_is_passed_over_or_told() {
+fn output_of_the_shell_before_the_greeting_is_skipped_or_reported() {
     for noise in ["echo Welcome to this host", "printf 'a\\nb\\n\\n'", "printf '%% '"] {
         for direction in BOTH {
             let lop = Lop::with(&two());
@@ -179,7 +179,7 @@ fn there_is_no_such_path() {
 }
 
 #[test]
-fn what_makes_no_sense_is_not_begun() {
+fn a_contradictory_mirror_is_not_begun() {
     let lop = Lop::with(&two());
     let mut way = Way::script("touch started\nexec sh -c \"$*\"");
     let dst = there(HOST, &lop.path("dst"));
@@ -223,7 +223,7 @@ fn a_tree_is_not_mirrored_to_itself_by_way_of_a_host() {
 }
 
 #[test]
-fn a_destination_that_another_run_has_is_left_to_it() {
+fn a_destination_that_another_run_uses_is_refused() {
     let lop = Lop::with(&two());
     let held = fs::File::open(lop.path("dst")).expect("opened");
     held.lock().expect("locked");
@@ -240,7 +240,7 @@ fn a_destination_that_another_run_has_is_left_to_it() {
 }
 
 #[test]
-fn a_host_that_says_nothing_need_not_be_waited_for() {
+fn waiting_for_a_silent_host_can_be_interrupted() {
     for says in [":", "echo Welcome"] {
         for direction in BOTH {
             let lop = Lop::with(&two());
@@ -257,7 +257,7 @@ fn a_host_that_says_nothing_need_not_be_waited_for() {
 }
 
 #[test]
-fn what_fails_there_is_told_here_by_its_path() {
+fn remote_failures_are_reported_here_with_their_path() {
     for direction in BOTH {
         let lop = Lop::with(&two());
         fs::create_dir_all(lop.path("dst/a/full")).expect("made");

@@ -74,7 +74,7 @@ fn was_lost(output: &Output) -> bool {
 }
 
 #[test]
-fn the_far_side_is_killed_at_random_moments() {
+fn the_remote_side_is_killed_at_random_moments() {
     for direction in BOTH {
         let lop = Lop::with(&tree());
         let whole_way = Way::shell();
@@ -98,7 +98,7 @@ fn the_far_side_is_killed_at_random_moments() {
 }
 
 #[test]
-fn the_near_side_is_killed_at_random_moments() {
+fn the_local_side_is_killed_at_random_moments() {
     for direction in BOTH {
         let lop = Lop::with(&tree());
         let way = Way::shell();
@@ -254,7 +254,7 @@ fn an_interrupt_ends_both_sides() {
 }
 
 #[test]
-fn a_large_file_is_gone_on_with_or_begun_again_but_never_half() {
+fn a_large_file_is_resumed_or_restarted_but_never_half() {
     for direction in BOTH {
         let lop = Lop::with(&TreeBuilder::new().seeded("src/large", 5, 24 << 20));
         let from = Snapshot::of(lop.path("src"));
@@ -294,7 +294,7 @@ fn many() -> TreeBuilder {
 }
 
 #[test]
-fn a_far_side_that_is_told_to_stop_does_so_and_the_near_side_says_what_was_done() {
+fn an_interrupted_remote_side_ends_and_the_local_side_reports_what_was_done() {
     let lop = Lop::with(&many());
     for direction in BOTH {
         for args in [&["--bwlimit", "1M"][..], &["--bwlimit", "300k"]] {
@@ -318,7 +318,7 @@ fn a_far_side_that_is_told_to_stop_does_so_and_the_near_side_says_what_was_done(
 }
 
 #[test]
-fn what_was_done_before_the_connection_was_lost_is_counted() {
+fn work_done_before_the_connection_was_lost_is_counted() {
     let lop = Lop::with(&many());
     for direction in BOTH {
         drop(fs::remove_dir_all(lop.path("dst")));
@@ -337,7 +337,7 @@ fn what_was_done_before_the_connection_was_lost_is_counted() {
 }
 
 #[test]
-fn what_a_killed_run_left_there_goes() {
+fn leftovers_of_a_killed_run_are_removed() {
     for direction in BOTH {
         let lop = Lop::with(&super::two());
         let part = format!(".lop-part-{}-{}", "0123456789abcdef".repeat(2), "a".repeat(16));

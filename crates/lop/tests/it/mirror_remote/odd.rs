@@ -53,7 +53,7 @@ fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
 }
 
 #[test]
-fn more_names_in_a_directory_than_go_into_a_message() {
+fn more_names_in_a_directory_than_fit_into_a_message() {
     let lop = Lop::new();
     let mut tree = TreeBuilder::new();
     for i in 0..6_000u64 {
@@ -179,7 +179,7 @@ fn a_file_that_grows_is_sent_as_it_was_at_a_time_and_again_later() {
 }
 
 #[test]
-fn names_that_come_and_go_meanwhile_are_no_failure() {
+fn names_that_appear_and_vanish_meanwhile_are_no_failure() {
     for direction in BOTH {
         let mut tree = TreeBuilder::new();
         for i in 0..400 {
@@ -275,7 +275,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
 
 /// A revoked permission is applied to the copy even if the owner can no longer read the closed directory.
 #[test]
-fn a_directory_that_cannot_be_read_gets_its_rights_and_keeps_what_is_in_it() {
+fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }

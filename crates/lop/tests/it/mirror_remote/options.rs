@@ -110,7 +110,7 @@ fn without_time(document: &Value) -> Value {
 }
 
 #[test]
-fn the_documents_tell_the_same() {
+fn the_documents_are_equal() {
     let lop = Lop::with(&two().file(b"src/odd \xff\n".to_vec(), "odd"));
     let way = Way::shell();
     for args in [&["--delete", "--json"][..], &["--delete", "--json", "-i"]] {
@@ -163,7 +163,7 @@ fn copies_can_be_verified_synced_and_slowed_down() {
 }
 
 #[test]
-fn what_is_equal_in_the_backup_before_is_linked_to_that() {
+fn files_equal_to_the_previous_backup_are_linked_to_it() {
     for direction in BOTH {
         let way = Way::shell();
         let lop = Lop::with(&two());
@@ -196,7 +196,7 @@ fn what_is_equal_in_the_backup_before_is_linked_to_that() {
 }
 
 #[test]
-fn what_is_left_out_is_neither_sent_nor_removed() {
+fn excluded_entries_are_neither_sent_nor_removed() {
     for direction in BOTH {
         let lop = Lop::with(&two().file("dst/d/b", "stays").file("dst/empty/surplus", "s"));
         let args = ["--delete", "--exclude", "b", "--exclude", "gone/", "--exclude", "d/l2"];
@@ -215,7 +215,7 @@ fn what_is_left_out_is_neither_sent_nor_removed() {
 }
 
 #[test]
-fn more_than_was_allowed_is_not_removed() {
+fn more_than_max_delete_is_not_removed() {
     for direction in BOTH {
         let lop = Lop::with(&two());
         let way = Way::shell();
@@ -241,7 +241,7 @@ fn more_than_was_allowed_is_not_removed() {
 }
 
 #[test]
-fn what_is_mounted_in_the_source_can_be_left_out_there_too() {
+fn mounts_in_a_remote_source_can_be_skipped() {
     if !is_root() {
         return skipped("file systems can be mounted by root only");
     }
@@ -273,7 +273,7 @@ fn what_is_mounted_in_the_source_can_be_left_out_there_too() {
 
 /// Both sides may share a terminal, because the remote side's errors go to the local one's.
 #[test]
-fn the_far_side_shows_no_progress() {
+fn the_remote_side_shows_no_progress() {
     for direction in BOTH {
         let lop = Lop::with(&two());
         let way = Way::script("exec sh -c \"$* --progress always\"");
@@ -285,7 +285,7 @@ fn the_far_side_shows_no_progress() {
 }
 
 #[test]
-fn what_was_done_is_said_as_here() {
+fn the_summary_is_the_same_as_without_another_host() {
     let lop = Lop::with(&two());
     three_alike(&lop);
     let mut said = Vec::new();

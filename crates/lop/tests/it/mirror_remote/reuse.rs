@@ -55,7 +55,7 @@ fn a_directory_that_was_renamed_is_not_copied() {
 }
 
 #[test]
-fn what_the_catalog_of_the_source_knows_twice_is_sent_once() {
+fn content_that_the_source_has_twice_is_sent_once() {
     for direction in BOTH {
         let mut tree = TreeBuilder::new();
         for i in 0..12 {
@@ -75,7 +75,7 @@ fn what_the_catalog_of_the_source_knows_twice_is_sent_once() {
 
 /// The catalog is not trusted: here everything in it is wrong.
 #[test]
-fn what_has_changed_since_it_was_remembered_is_copied() {
+fn files_changed_since_the_scan_are_copied() {
     for way in ways() {
         let (mut tree, mut other) = (TreeBuilder::new(), TreeBuilder::new());
         for i in 0..8 {

@@ -107,7 +107,7 @@ fn over_ssh_it_is_the_same() {
 }
 
 #[test]
-fn whoever_runs_this_mirrors_over_ssh() {
+fn the_current_user_mirrors_over_ssh() {
     let Some(way) = Way::ssh() else { return };
     for direction in BOTH {
         let lop = Lop::with(&super::two());

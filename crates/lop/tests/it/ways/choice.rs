@@ -46,7 +46,7 @@ fn no_rules_whatever_select_every_copy() {
 
 // Way 8.
 #[test]
-fn what_is_protected_on_all_sides_is_not_touched() {
+fn files_protected_everywhere_are_not_touched() {
     for by in CHANGING {
         let lop = scanned(&spread());
         let before = Snapshot::of(lop.work());
@@ -83,7 +83,7 @@ fn assert_protects_a(lop: &Lop, protect: &str, by: &str) {
 }
 
 #[test]
-fn a_directory_is_protected_by_whatever_path() {
+fn a_directory_is_protected_by_any_path() {
     for by in CHANGING {
         let lop = Lop::with(&spread().symlink("link", "a").symlink("round", "b/../a"));
         for protect in ["a", "./a/", "b/../a", "link", "round/.", "link/../a"] {
@@ -129,7 +129,7 @@ fn a_bind_mount_of_a_part_is_protected_with_the_whole() {
 
 // Way 12.
 #[test]
-fn a_name_and_a_size_in_common_are_no_reason() {
+fn an_equal_name_and_size_are_not_enough() {
     let mut tree = TreeBuilder::new();
     for dir in 0..20u8 {
         for (name, len, at) in
@@ -151,7 +151,7 @@ fn a_name_and_a_size_in_common_are_no_reason() {
 
 // Way 4.
 #[test]
-fn a_directory_that_is_alike_but_for_one_file_keeps_that() {
+fn a_directory_with_one_different_file_keeps_it() {
     for by in CHANGING {
         let lop = scanned(
             &TreeBuilder::new()

@@ -30,7 +30,7 @@ fn change_unseen(path: &Path) {
 
 // Way 17.
 #[test]
-fn a_change_under_the_same_time_is_noticed() {
+fn a_change_with_the_same_modification_time_is_noticed() {
     for changed in ["kept", "other"] {
         for by in CHANGING {
             let lop = scanned(&pair());
@@ -44,7 +44,7 @@ fn a_change_under_the_same_time_is_noticed() {
 
 // Way 17.
 #[test]
-fn bytes_that_changed_beneath_all_times_are_compared() {
+fn bytes_that_changed_below_the_file_system_are_compared() {
     // A damaged disk changes bytes without a trace: here the disk is written to below its file system.
     let Some(disk) = mounted(FileSystem::Ext4, 16 * MIB) else { return };
     for by in CHANGING {
@@ -85,7 +85,7 @@ fn bytes_that_changed_beneath_all_times_are_compared() {
 
 // Way 10.
 #[test]
-fn a_file_that_was_to_stay_and_is_gone_or_another_saves_its_equal() {
+fn a_missing_or_replaced_kept_file_saves_its_duplicate() {
     let changes: [fn(&Path); 4] = [
         |path| fs::remove_file(path).expect("is removed"),
         |path| fs::write(path, vec![7; 50_000]).expect("is written"),
@@ -111,7 +111,7 @@ fn a_file_that_was_to_stay_and_is_gone_or_another_saves_its_equal() {
 
 // Ways 7 and 16.
 #[test]
-fn files_that_differ_late_are_not_made_one_and_equal_ones_share_all_their_extents() {
+fn files_that_differ_late_are_not_linked_and_equal_ones_share_all_extents() {
     for kind in [FileSystem::Btrfs, FileSystem::Xfs] {
         let Some(disk) = mounted(kind, 512 * MIB) else { continue };
         let (size, at) = (64 * MIB, 16 * MIB + 12_345);
@@ -183,7 +183,7 @@ fn files_that_cannot_be_read_are_not_equal() {
 
 // Way 11.
 #[test]
-fn files_that_could_be_read_when_they_were_scanned_are_read_again() {
+fn files_that_were_readable_during_the_scan_are_read_again() {
     if !is_root() {
         return skipped("only root can make files of others");
     }

@@ -116,7 +116,7 @@ fn unmount(point: &std::path::Path) {
 
 // Way 2.
 #[test]
-fn a_symbolic_link_is_never_what_stays() {
+fn a_symbolic_link_is_never_the_kept_file() {
     let tree = TreeBuilder::new()
         .seeded("z/real", 1, 5000)
         .symlink("a/link", "../z/real")

@@ -36,7 +36,7 @@ fn runs_are_undone_one_after_the_other() {
 
 // Way 17.
 #[test]
-fn what_changed_under_the_same_time_is_not_brought_back_as_what_it_was() {
+fn a_kept_file_changed_under_the_same_time_is_not_restored_from() {
     for by in ["delete", "hardlink", "symlink"] {
         let lop = scanned(&three());
         apply(&lop, by, ["--all", "--keep", "path:**/a/*"]).success();
@@ -52,7 +52,7 @@ fn what_changed_under_the_same_time_is_not_brought_back_as_what_it_was() {
 }
 
 #[test]
-fn a_kept_file_with_another_mode_or_another_name_beside_is_still_the_same() {
+fn a_kept_file_with_another_mode_or_another_name_is_still_the_same() {
     for by in CHANGING {
         let lop = scanned(&three());
         let before = Snapshot::of(lop.work());

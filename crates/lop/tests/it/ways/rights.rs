@@ -13,7 +13,7 @@ fn pair() -> TreeBuilder {
 }
 
 #[test]
-fn a_mount_that_is_read_only_stays_as_it_is() {
+fn a_read_only_mount_is_unchanged() {
     for by in KINDS {
         let Some(disk) = mounted(FileSystem::Ext4, 16 << 20) else { return };
         let lop = scanned_at(&disk, &pair());
@@ -45,7 +45,7 @@ impl Drop for Attributes {
 }
 
 #[test]
-fn what_is_immutable_or_only_grows_stays_as_it_is() {
+fn immutable_and_append_only_files_are_unchanged() {
     let Some(disk) = mounted(FileSystem::Ext4, 16 << 20) else { return };
     for flag in ["i", "a"] {
         for by in CHANGING {
@@ -133,7 +133,7 @@ fn times_far_away_come_back() {
 }
 
 #[test]
-fn who_is_not_root_changes_only_what_they_may() {
+fn an_ordinary_user_changes_only_what_they_may() {
     if !is_root() {
         return skipped("only root can make files of others");
     }
@@ -248,7 +248,7 @@ fn a_journal_that_cannot_be_written_stops_the_run_and_nothing_is_forgotten() {
 }
 
 #[test]
-fn nothing_is_done_where_a_store_is_not_private() {
+fn nothing_is_done_where_a_quarantine_is_not_private() {
     if !is_root() {
         return skipped("only root can act as others");
     }

@@ -126,7 +126,7 @@ fn one_run_waits_for_the_other() {
 
 // Way 18.
 #[test]
-fn quarantine_moves_files_and_copies_none() {
+fn quarantine_moves_files_without_copying_any() {
     let disks: Vec<_> =
         FileSystem::ALL.into_iter().filter_map(|kind| mounted(kind, 16 << 20)).collect();
     if disks.is_empty() {
@@ -164,7 +164,7 @@ fn inode(path: &Path) -> u64 {
 
 // Way 19.
 #[test]
-fn quarantine_keeps_the_files_and_deletes_none() {
+fn quarantine_moves_files_without_deleting_any() {
     let lop = scanned(&pairs(20, 3000));
     let before = Snapshot::of(lop.work());
     let output = apply(&lop, "quarantine", ["--all", "--keep", "path:**/a/*"]);
@@ -184,7 +184,7 @@ fn quarantine_keeps_the_files_and_deletes_none() {
 
 // Way 19.
 #[test]
-fn what_could_not_be_done_is_said() {
+fn failures_are_reported() {
     let lop = scanned(&pairs(4, 3000));
     let writer = fs::OpenOptions::new().append(true).open(lop.path("b/2")).expect("opens");
     let output = apply(&lop, "delete", ["--all", "--keep", "path:**/a/*"]);
@@ -230,7 +230,7 @@ fn every_link_leads_to_a_file(before: &Snapshot, root: &Path) {
 }
 
 #[test]
-fn names_of_one_file_are_so_again_within_and_across_groups() {
+fn hard_links_are_restored_within_and_across_groups() {
     let tree = TreeBuilder::new()
         .hard_links(testkit::Content::Seeded { seed: 1, len: 9000 }, &["1/a", "1/b", "2/c"])
         .hard_links(testkit::Content::Seeded { seed: 1, len: 9000 }, &["2/d", "3/e"])
