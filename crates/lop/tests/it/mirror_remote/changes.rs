@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::mirror_judges::is_there;
+use crate::mirror_oracles::is_there;
 
 /// The name of a change, and a function that makes it.
 pub(super) type Change = (&'static str, fn(&Path));
 
-/// Returns changes to the tree of `mirror_judges`, in the order in which they are made; some need root.
+/// Returns changes to the tree of `mirror_oracles`, in the order in which they are made; some need root.
 pub(super) fn changes() -> Vec<Change> {
     [of_files(), of_links(), of_kinds(), of_rights(), of_directories()].concat()
 }

@@ -9,7 +9,7 @@ use testkit::{TreeBuilder, is_root, skipped};
 use super::changes::{Change, changes};
 use super::{BOTH, Direction, Way, alike, nothing_was_done, parts};
 use crate::lop::{Lop, document, settle};
-use crate::mirror_judges::{add_rights, assert_alike, missing, tree};
+use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
 const SIZE: u64 = 300_000;
 

@@ -11,7 +11,7 @@ use testkit::{
 use super::changes::changes;
 use super::{BOTH, Way, alike, nothing_was_done, parts};
 use crate::lop::Lop;
-use crate::mirror_judges::{add_rights, assert_alike, missing, tree};
+use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
 /// After this many changes, other programs check the trees too, which takes time.
 const JUDGED: usize = 12;

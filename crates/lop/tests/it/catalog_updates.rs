@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use testkit::{Content, TreeBuilder};
 
-use crate::histories::assert_contents_are_true;
 use crate::lop::{Lop, settle};
+use crate::random_histories::assert_contents_are_true;
 
 const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 

@@ -6,9 +6,9 @@
 mod choice;
 mod content;
 mod identity;
-mod later;
-mod rights;
+mod permissions;
 mod steps;
+mod undo_later;
 
 use std::path::Path;
 

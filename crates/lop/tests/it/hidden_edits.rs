@@ -7,10 +7,10 @@ use std::path::Path;
 
 use testkit::{Content, TreeBuilder};
 
-use crate::followed::change_during_a_run;
-use crate::histories::assert_contents_are_true;
+use crate::catalog_updates::change_during_a_run;
+use crate::concurrency::{Holder, said_to_wait};
 use crate::lop::{Lop, settle};
-use crate::together::{Holder, said_to_wait};
+use crate::random_histories::assert_contents_are_true;
 
 const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 
