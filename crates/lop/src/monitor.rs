@@ -2,7 +2,7 @@
 //! files that do not answer.
 //!
 //! On a terminal, progress is one line that is redrawn. In a log it is a new line from time to time: the first after
-//! [`PATIENCE`], then at intervals that grow from a second to a minute.
+//! [`FIRST_LINE_AFTER`], then at intervals that grow from a second to a minute.
 //!
 //! The thread sleeps between its checks, and the libraries never wait for it. [`interrupt`] catches the signals,
 //! [`memory`] bounds the memory of the process.
@@ -27,13 +27,13 @@ use crate::output::stream::Stream;
 use crate::settings::Settings;
 
 /// The time between two checks: short enough that Ctrl-C feels immediate and the line moves.
-const PERIOD: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Work that takes less time than this shows no progress line, so that nothing flickers.
-const PATIENCE: Duration = Duration::from_millis(200);
+const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 
 /// The time between two progress lines in a log, first and last.
-const INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
 /// How long work may take to end after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(3);
@@ -81,14 +81,14 @@ impl Monitor {
         interrupt::arm()?;
         let progress_line = settings.progress.then(ProgressLine::new);
         let (progress, stderr) = (Arc::clone(progress), settings.stderr);
-        let log = (!stderr.terminal).then(|| (Instant::now() + PATIENCE, INTERVALS[0]));
+        let log = (!stderr.terminal).then(|| (Instant::now() + FIRST_LINE_AFTER, LOG_INTERVALS[0]));
         let line = Mutex::new(Line { progress_line, log, ..Line::default() });
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
-        let looker = Arc::clone(&shared);
+        let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
             // The working thread then has its descriptor table to itself.
             runtime::own_descriptor_table();
-            looker.look_on();
+            watcher.watch();
         })?;
         Ok(Monitor { shared, thread: Some(thread), _signals: SignalsBlocked::new() })
     }
@@ -134,7 +134,7 @@ impl Shared {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look_on(&self) {
+    fn watch(&self) {
         let (start, mut asked) = (Instant::now(), None);
         let mut stalls = Stalls::since(start);
         let mut line = self.line();
@@ -148,14 +148,14 @@ impl Shared {
                     self.leave(&stalls);
                 }
             }
-            if let Some(text) = stalls.look(Instant::now()) {
+            if let Some(text) = stalls.check(Instant::now()) {
                 line.clear();
                 self.stderr.complain(&text);
             }
-            if start.elapsed() >= PATIENCE {
+            if start.elapsed() >= FIRST_LINE_AFTER {
                 line.show(&self.progress, Instant::now());
             }
-            let waited = self.wake.wait_timeout(line, PERIOD);
+            let waited = self.wake.wait_timeout(line, CHECK_INTERVAL);
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         line.clear();
@@ -184,7 +184,7 @@ impl Line {
         };
         let text = line.log_text(progress, now);
         if now >= *due {
-            (*due, *interval) = (now + *interval, (*interval * 2).min(INTERVALS[1]));
+            (*due, *interval) = (now + *interval, (*interval * 2).min(LOG_INTERVALS[1]));
             let _unseen = writeln!(io::stderr().lock(), "{text}");
         }
     }

@@ -18,11 +18,11 @@ const OPEN_DIRS: usize = 64;
 
 /// How long to wait until the times of a changed file reveal every further change (see `catalog`). The next scan would
 /// have to read again what was recorded earlier than that.
-const SETTLED: Duration = Duration::from_millis(15);
+const SETTLING_TIME: Duration = Duration::from_millis(15);
 
 /// A file of this size or more is never stored in its inode: btrfs has no blocks larger than 64 KiB, and inlines less
 /// than one block.
-const SMALL: u64 = 64 * 1024;
+const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 
 /// Records what a run did to files that it did not take from the catalog, and the status changes that it caused.
 pub(crate) fn follow_run(
@@ -61,7 +61,7 @@ where
 /// Waits until the times of files that were just changed can be trusted. Returns the current time in nanoseconds since
 /// the epoch.
 pub(crate) fn settled_now_ns() -> i64 {
-    std::thread::sleep(SETTLED);
+    std::thread::sleep(SETTLING_TIME);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -87,7 +87,7 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<Live> {
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
     let Stat { inode, size, ctime_ns, .. } = stat;
     let is_inline = device.volume.can_share_extents()
-        && size < SMALL
+        && size < INLINE_LIMIT_BYTES
         && dir.open_file(&name).is_ok_and(|file| file.is_inline());
     let allocated = if is_inline { 0 } else { stat.allocated };
     let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };

@@ -58,7 +58,7 @@ impl PlanTotals {
     }
 
     /// Returns what would be done, and which option does it.
-    pub(crate) fn offer(&self, kind: Kind, apply: &str) -> String {
+    pub(crate) fn preview_text(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
             text.push_str(&format!("; nothing was changed, use {apply} to do it"));

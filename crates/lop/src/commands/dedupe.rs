@@ -5,7 +5,7 @@ mod saved;
 use action::{Amount, Kind, Looks, Lot, Plan, Refusal};
 use catalog::{Rows, Writer};
 
-use self::saved::{of_saved, save, save_to};
+use self::saved::{run_saved, save, save_to};
 use crate::acting::catalog_update;
 use crate::acting::planner::{PlanOptions, Planner};
 use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
@@ -18,7 +18,7 @@ use crate::output::problems;
 use crate::output::stdout;
 use crate::paths::resolve_all;
 use crate::prompt::chooser;
-use crate::prompt::confirm::{MANY, Question, can_ask};
+use crate::prompt::confirm::{CONFIRM_ABOVE, Question, can_ask};
 use crate::quantity::{counted, size};
 use crate::questions::catalog::{open, waiting};
 use crate::questions::scope::Scope;
@@ -30,7 +30,7 @@ const OPEN_DIRS: usize = 64;
 /// Runs the command.
 pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     if let Some(file) = &args.plan {
-        return of_saved(file, args, settings);
+        return run_saved(file, args, settings);
     }
     let Some(by) = args.by else { return Err(CommandError::usage("--by is missing")) };
     if by == By::Script && (args.apply || args.save_plan.is_some()) {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let mut options =
         PlanOptions::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
     (options.system_dirs, options.own) = (args.system_dirs, settings.own());
-    let Given { source, writer, scope } = given(args, settings)?;
+    let Input { source, writer, scope } = input(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
     problems::print(problems.iter().copied(), settings);
     problems::print(source.refused(), settings);
@@ -64,14 +64,14 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let exit = if args.interactive {
         let mut refused = Vec::new();
         let distinct = resolve_all(&args.distinct)?;
-        let looks = Looks::new(OPEN_DIRS, distinct, settings.own());
-        let plans = inspected(planner.plans(), planner.kind(), looks, &mut refused);
+        let inspector = Looks::new(OPEN_DIRS, distinct, settings.own());
+        let plans = with_details(planner.plans(), planner.kind(), inspector, &mut refused);
         let plans: Vec<Plan> = plans.collect();
         problems::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
-        chose(chosen, &planner, by, args, writer.as_ref(), settings)?
+        act_on_choices(chosen, &planner, by, args, writer.as_ref(), settings)?
     } else {
-        carry_on(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
+        show_or_act(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
     };
     for rule in planner.idle_rules().filter(|_| settings.verbosity != Verbosity::Quiet) {
         settings.complain(format!("--keep {rule} matched no file").as_bytes());
@@ -111,26 +111,26 @@ fn has_scope(by: By, args: &DedupeArgs) -> bool {
 }
 
 /// Asks before many files are deleted. All other actions can be undone byte for byte.
-fn may_act(
+fn confirm_deletion(
     kind: Kind,
     files: u64,
     bytes: u64,
     yes: bool,
     settings: &Settings,
 ) -> Result<(), CommandError> {
-    if kind != Kind::Delete || files <= MANY || !can_ask(yes) {
+    if kind != Kind::Delete || files <= CONFIRM_ABOVE || !can_ask(yes) {
         return Ok(());
     }
     let about = format!("{} would be deleted ({})", counted(files, "file", "files"), size(bytes));
-    let question = Question { about, paths: Vec::new(), of: 0, ask: "Delete them?" };
-    if question.put(settings)? {
+    let question = Question { about, paths: Vec::new(), of: 0, prompt: "Delete them?" };
+    if question.ask(settings)? {
         return Ok(());
     }
     Err(CommandError::new(Exit::Refused, "nothing was changed"))
 }
 
 /// The files to act on.
-struct Given {
+struct Input {
     source: Source,
     /// The catalog, locked for writing, if the run changes files that it knows.
     writer: Option<Writer>,
@@ -138,8 +138,8 @@ struct Given {
     scope: Scope,
 }
 
-fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> {
-    let listed = |source| Given { source, writer: None, scope: Scope::default() };
+fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> {
+    let listed = |source| Input { source, writer: None, scope: Scope::default() };
     if let Some(report) = &args.report {
         return Ok(listed(Source::from_report(report, settings)?));
     }
@@ -154,7 +154,7 @@ fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> 
     // The run updates this catalog at the end, so no scan may change it meanwhile.
     let writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
     let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
-    Ok(Given { source: Source::Catalog(Box::new(loaded)), writer, scope })
+    Ok(Input { source: Source::Catalog(Box::new(loaded)), writer, scope })
 }
 
 impl From<By> for Kind {
@@ -171,7 +171,7 @@ impl From<By> for Kind {
 }
 
 /// Shows plans, saves them, writes a script, or carries them out.
-fn carry_on(
+fn show_or_act(
     plans: impl Iterator<Item = Plan> + Clone + Send,
     planner: &Planner,
     by: By,
@@ -187,8 +187,8 @@ fn carry_on(
         return apply(plans, planner, args, writer, settings);
     }
     let mut refused = Vec::new();
-    let looks = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
-    let plans = inspected(plans, kind, looks, &mut refused);
+    let inspector = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
+    let plans = with_details(plans, kind, inspector, &mut refused);
     let totals = PlanTotals::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
         save(plans, totals, kind, file, settings)?
@@ -202,7 +202,7 @@ fn carry_on(
 }
 
 /// Carries out or saves what the user chose.
-fn chose(
+fn act_on_choices(
     chosen: Vec<Plan>,
     planner: &Planner,
     by: By,
@@ -225,17 +225,17 @@ fn chose(
         let totals = PlanTotals::new(planner.unknown());
         return save_to(file, chosen.into_iter(), totals, kind, &path, settings);
     }
-    carry_on(chosen.into_iter(), planner, by, args, writer, settings)
+    show_or_act(chosen.into_iter(), planner, by, args, writer, settings)
 }
 
 /// Completes plans with what is shown of them. Files that must be left alone are added to `refused`.
-fn inspected(
+fn with_details(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
-    mut looks: Looks,
+    mut inspector: Looks,
     refused: &mut Vec<Refusal>,
 ) -> impl Iterator<Item = Plan> {
-    plans.filter_map(move |plan| looks.at(plan, kind, refused))
+    plans.filter_map(move |plan| inspector.at(plan, kind, refused))
 }
 
 /// Shows plans; `apply` is the option that carries them out.
@@ -246,7 +246,7 @@ fn show(
     apply: &str,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let heard = stdout::print(|out| {
+    let printed = stdout::print(|out| {
         let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
         for plan in plans {
             summary.add(&plan, kind);
@@ -254,8 +254,8 @@ fn show(
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.offer(kind, apply));
+    if printed {
+        settings.summarize(summary.preview_text(kind, apply).as_bytes());
     }
     Ok(Exit::Done)
 }
@@ -284,7 +284,7 @@ fn apply(
         plans.clone().for_each(|plan| totals.add(&plan, kind));
     }
     if asks {
-        may_act(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
+        confirm_deletion(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
     }
     let lots = if let [device] = planner.devices() {
         // With one device the groups need not be collected first.

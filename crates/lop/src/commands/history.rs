@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::output::formats::document;
 use crate::output::stdout;
 use crate::quantity::{count, counted, local_time, size};
-use crate::settings::{Settings, Verbosity};
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -36,15 +36,15 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
         }
     }
     runs.sort_by_key(Run::number);
-    let heard = stdout::print(|out| {
+    let printed = stdout::print(|out| {
         if settings.json {
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
             return writeln!(out, "{}", document(&Document { runs }));
         }
         runs.iter().try_for_each(|run| write_line(out, run, settings))
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&counted(runs.len() as u64, "run", "runs"));
+    if printed {
+        settings.summarize(counted(runs.len() as u64, "run", "runs").as_bytes());
     }
     Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
 }

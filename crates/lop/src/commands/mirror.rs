@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::output::formats::document;
 use crate::output::stdout::Lines;
-use crate::prompt::confirm::{FEW, MANY, Question, can_ask};
+use crate::prompt::confirm::{CONFIRM_ABOVE, NEVER_CONFIRM_UP_TO, Question, can_ask};
 use crate::quantity::counted;
 use crate::settings::Patterns;
 use crate::settings::{Resources, Settings, Verbosity};
@@ -166,7 +166,7 @@ impl Run<'_> {
     }
 
     /// Counts what there is to mirror, so that the progress line can show the time left.
-    fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
+    fn estimate(&self, source: &Source, is_done: &AtomicBool) {
         runtime::own_descriptor_table();
         mirror::survey(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
@@ -180,24 +180,25 @@ impl Run<'_> {
     }
 
     /// Asks before much is removed. A pattern that matched nothing may be mistyped, so it always leads to a question.
-    fn may_remove(&self, removal: &Removal) -> Result<bool, CommandError> {
+    fn confirm_removal(&self, removal: &Removal) -> Result<bool, CommandError> {
         let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
         // At least half of the destination.
-        let is_much = *entries > FEW.max(*unchanged);
-        if *entries <= MANY.min(*source) && !is_much && unmatched.is_empty() {
+        let is_much = *entries > NEVER_CONFIRM_UP_TO.max(*unchanged);
+        if *entries <= CONFIRM_ABOVE.min(*source) && !is_much && unmatched.is_empty() {
             return Ok(true);
         }
-        let slips = unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
+        let unmatched_text =
+            unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
         let about = format!(
             "{}{} of {} that SRC does not have would be removed (SRC has {}):",
-            slips.collect::<String>(),
+            unmatched_text.collect::<String>(),
             counted(*entries, "entry", "entries"),
             self.args.destination.display(),
             counted(*source, "entry", "entries")
         );
         let paths = some.iter().map(Vec::as_slice).collect();
-        Question { about, paths, of: *names, ask: "Remove them?" }.put(self.settings)
+        Question { about, paths, of: *names, prompt: "Remove them?" }.ask(self.settings)
     }
 
     /// Runs the work, estimates its amount meanwhile if the source is on this host, and reports the result.
@@ -205,7 +206,7 @@ impl Run<'_> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             if let Some(source) = source.filter(|_| self.settings.progress) {
-                scope.spawn(|| self.look_ahead(source, &is_done));
+                scope.spawn(|| self.estimate(source, &is_done));
             }
             let carried_out = self.carry_out_alone(&mut |user| {
                 let ended = work(user);
@@ -225,7 +226,7 @@ impl Run<'_> {
         let consent = |removal: &Removal, out: &Lines<'_>| {
             out.flush();
             let _no_line = monitor.hold();
-            self.may_remove(removal).unwrap_or_else(|error| {
+            self.confirm_removal(removal).unwrap_or_else(|error| {
                 asked.set(Err(error));
                 false
             })

@@ -61,8 +61,10 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     let counts = settings.progress && !args.instant;
     if !args.dry_run && (asks || counts) {
         let estimate = Estimate::count(&targets, &options, settings)?;
-        progress.removed_total.store(if estimate.whole { estimate.entries } else { 0 }, Relaxed);
-        if asks && !estimate.may_go(&paths, &patterns, settings)? {
+        progress
+            .removed_total
+            .store(if estimate.is_complete { estimate.entries } else { 0 }, Relaxed);
+        if asks && !estimate.is_confirmed(&paths, &patterns, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
 }
 
 /// Opens the quarantines in the directory of `--dir`, if it is given.
-fn shelf(
+fn open_quarantines(
     args: &StoreArgs,
     unreadable: impl FnMut(action::Error),
 ) -> Result<Option<Shelf>, CommandError> {
@@ -50,12 +50,12 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
         settings.report(&CommandError::from(error));
         unreadable += 1;
     };
-    let files = match shelf(args, &mut skip)? {
+    let files = match open_quarantines(args, &mut skip)? {
         Some(shelf) => shelf.list()?,
         None => Runs::quarantined(&Catalog::runs(&settings.catalog()?), &mut skip)?,
     };
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
-    let heard = stdout::print(|out| {
+    let printed = stdout::print(|out| {
         if settings.json {
             let files = files.iter().map(Row::from).collect();
             return writeln!(out, "{}", document(&Document { files }));
@@ -73,7 +73,7 @@ fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
         }
         Ok(())
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
+    if printed && !settings.json && settings.verbosity != Verbosity::Quiet {
         let files = counted(files.len() as u64, "file", "files");
         settings.note(&format!("{files} in quarantine, {}", size(bytes)));
     }
@@ -89,7 +89,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
     };
     let progress = Arc::new(Progress::default());
     let folder = Catalog::runs(&settings.catalog()?);
-    let (restored, ended, deeds) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+    let (restored, ended, deeds) = if let Some(shelf) = open_quarantines(&args.store, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = shelf.restore(&paths, &progress)?;
         let deeds = shelf.restored(&restored);
@@ -147,7 +147,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
-    let (purged, ended, monitor) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+    let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.store, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)

@@ -58,14 +58,14 @@ fn groups(
     let (format, limit) = shown(args, settings);
     let more = groups.len().saturating_sub(limit);
     groups.truncate(limit);
-    let heard = stdout::print(|out| {
+    let printed = stdout::print(|out| {
         let mut writer = writer(format, out, settings.stdout);
         for group in &groups {
             write_group(&mut *writer, tree, group, format == Format::Text)?;
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard {
+    if printed {
         stdout::print_summary_aside(format, settings, &summary, &summary.text());
         note_more(more, ["group", "groups"], args, settings);
     }
@@ -75,13 +75,13 @@ fn groups(
 }
 
 /// How many groups are shown as text without `--limit`.
-const SHOWN: usize = 20;
+const DEFAULT_GROUPS: usize = 20;
 
 /// Returns the format to print, and the largest number of groups.
 fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);
-    let usual = if format == Format::Text { SHOWN } else { usize::MAX };
+    let usual = if format == Format::Text { DEFAULT_GROUPS } else { usize::MAX };
     (format, args.limit.unwrap_or(usual))
 }
 

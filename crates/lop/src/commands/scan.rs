@@ -57,11 +57,11 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     summary.offline = offline;
     summary.hollow = searched.hollow;
     summary.unmatched_patterns = scan.patterns.unmatched();
-    let heard = print_results(&scan, settings, &tree, found, &summary, &progress)?;
+    let printed = print_results(&scan, settings, &tree, found, &summary, &progress)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     problems::print(all.iter().copied(), settings);
-    if let Some(format) = scan.format.filter(|_| heard) {
+    if let Some(format) = scan.format.filter(|_| printed) {
         stdout::print_summary_aside(format, settings, &summary, &summary.text());
     }
     if settings.verbosity == Verbosity::Verbose {
@@ -159,10 +159,10 @@ fn look_for(
     let mut checkpointer =
         Checkpointer::new((writer, memory), (tree, facts), record, scan.save_every, progress);
     checkpointer.rereads = scan.reread;
-    checkpointer.beside(settings, search).map_err(|_interrupted| {
+    checkpointer.search_and_save(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
         problems::print(&problems, settings);
-        checkpointer.give_up()
+        checkpointer.save_interrupted()
     })
 }
 

@@ -19,7 +19,7 @@ use crate::monitor::Monitor;
 use crate::output::formats::{PlanWriter, to_json};
 use crate::output::problems;
 use crate::output::stdout;
-use crate::settings::{Resources, Settings, Verbosity};
+use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -83,7 +83,7 @@ fn plans(
 
 fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
     let mut summary = PlanTotals::default();
-    let heard = stdout::print(|out| {
+    let printed = stdout::print(|out| {
         let mut writer = PlanWriter::new(out, Kind::Separate, settings.stdout, settings.json);
         for plan in plans {
             summary.add(plan, Kind::Separate);
@@ -91,8 +91,8 @@ fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.offer(Kind::Separate, "--apply"));
+    if printed {
+        settings.summarize(summary.preview_text(Kind::Separate, "--apply").as_bytes());
     }
     Ok(Exit::Done)
 }

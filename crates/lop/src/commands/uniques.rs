@@ -127,10 +127,10 @@ pub(crate) fn print_list(
     }
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);
-    let heard =
+    let printed =
         stdout::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
     problems::print(answer.problems.iter().copied(), settings);
-    if heard {
+    if printed {
         stdout::print_summary_aside(format, settings, summary, &answer.text);
     }
     let Answer { exit, why, problems, .. } = answer;

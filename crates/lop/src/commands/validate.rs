@@ -21,7 +21,7 @@ use crate::quantity::{count, counted};
 use crate::questions::catalog::open;
 use crate::questions::damage_marks::{state_after, with_marker};
 use crate::questions::scope::nothing_remembered;
-use crate::settings::{Resources, Settings, Verbosity};
+use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -43,11 +43,11 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
     let validated = validated?;
     monitor.finish()?;
     let summary = Summary::new(&validated);
-    let heard = print(tree, &validated, &summary, settings)?;
+    let printed = print(tree, &validated, &summary, settings)?;
     let all: Vec<&Problem> = validated.problems.iter().collect();
     problems::print(all.iter().copied(), settings);
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.text());
+    if printed {
+        settings.summarize(summary.text().as_bytes());
     }
     if validated.differing.is_empty() && all.is_empty() && marked {
         return Ok(Exit::Done);

@@ -13,13 +13,13 @@ use runtime::{Progress, Stage};
 use crate::quantity::{clock, count, size};
 
 /// The width to assume if the terminal does not report one.
-const COLUMNS: usize = 80;
+const DEFAULT_COLUMNS: usize = 80;
 
 /// The period over which a rate is averaged: long enough to be steady, short enough to follow the disk.
-const WINDOW: Duration = Duration::from_secs(3);
+const RATE_PERIOD: Duration = Duration::from_secs(3);
 
 /// A stage that is younger than this gives no estimate of its duration.
-const SETTLED: Duration = Duration::from_millis(500);
+const MIN_STAGE_AGE: Duration = Duration::from_millis(500);
 
 /// Builds the line from the current counters and from older samples of them.
 pub(crate) struct ProgressLine {
@@ -97,7 +97,7 @@ impl ProgressLine {
         let line = self.line(stage, progress, &now);
         let left = line.goal.and_then(|(counter, all)| self.left(&now, counter, all));
         let text = line.fit(&now, left, columns);
-        if now.at - self.newer.at >= WINDOW / 2 {
+        if now.at - self.newer.at >= RATE_PERIOD / 2 {
             (self.older, self.newer) = (self.newer, now);
         }
         text
@@ -178,7 +178,7 @@ impl ProgressLine {
         let elapsed = now.at - self.since.at;
         let left = u128::from(all.saturating_sub(counter(now)));
         let millis = elapsed.as_millis().checked_mul(left)? / u128::from(done);
-        (elapsed >= SETTLED)
+        (elapsed >= MIN_STAGE_AGE)
             .then(|| Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)))
     }
 }
@@ -237,8 +237,8 @@ fn of(done: u64, all: u64, text: fn(u64) -> String) -> String {
 /// Returns the work that files and bytes amount to, in bytes.
 fn weight(files: u64, bytes: u64) -> u64 {
     // Opening a file takes about as long as reading this many bytes.
-    const FILE: u64 = 64 << 10;
-    files.saturating_mul(FILE).saturating_add(bytes)
+    const FILE_COST_BYTES: u64 = 64 << 10;
+    files.saturating_mul(FILE_COST_BYTES).saturating_add(bytes)
 }
 
 fn columns() -> usize {
@@ -246,7 +246,7 @@ fn columns() -> usize {
         .map(|size| usize::from(size.ws_col))
         .ok()
         .filter(|&columns| columns > 0)
-        .unwrap_or(COLUMNS)
+        .unwrap_or(DEFAULT_COLUMNS)
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use runtime::BlockedThread;
 
 /// How long a call may block before it is reported. A disk that has trouble with a sector retries for some seconds; a
 /// server that does not answer for longer is down.
-const LONG: Duration = Duration::from_secs(10);
+const REPORT_AFTER: Duration = Duration::from_secs(10);
 
 /// The time between two checks.
-const PERIOD: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The calls in which threads are blocked.
 pub(crate) struct Stalls {
@@ -25,7 +25,7 @@ pub(crate) struct Stalls {
 struct Stall {
     since: Instant,
     path: Vec<u8>,
-    told: bool,
+    is_reported: bool,
 }
 
 impl Stalls {
@@ -35,18 +35,18 @@ impl Stalls {
     }
 
     /// Checks if a check is due. Returns a message about calls that have blocked for long; each is reported once.
-    pub(crate) fn look(&mut self, now: Instant) -> Option<Vec<u8>> {
-        if now - self.last < PERIOD {
+    pub(crate) fn check(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if now - self.last < CHECK_INTERVAL {
             return None;
         }
         self.last = now;
-        let long = in_words(self.update(&runtime::blocked_threads(), now))?;
+        let long = first_and_others(self.update(&runtime::blocked_threads(), now))?;
         Some([&b"still waiting for "[..], &long].concat())
     }
 
     /// Returns the paths that threads are waiting for, in words, or nothing if there are none.
     pub(crate) fn now(&self) -> Option<Vec<u8>> {
-        in_words(self.known.values().map(|stall| stall.path.clone()).collect())
+        first_and_others(self.known.values().map(|stall| stall.path.clone()).collect())
     }
 
     /// Takes the currently blocked threads, and returns the paths to report.
@@ -56,10 +56,10 @@ impl Stalls {
         for found in waiting {
             let key = (found.thread, found.call.clone());
             let path = found.path_bytes().to_vec();
-            let new = || Stall { since: now, path, told: false };
+            let new = || Stall { since: now, path, is_reported: false };
             let mut stall = self.known.remove(&key).unwrap_or_else(new);
-            if !stall.told && now - stall.since >= LONG {
-                stall.told = true;
+            if !stall.is_reported && now - stall.since >= REPORT_AFTER {
+                stall.is_reported = true;
                 long.push(stall.path.clone());
             }
             known.insert(key, stall);
@@ -70,7 +70,7 @@ impl Stalls {
 }
 
 /// Returns the first of the paths and the number of the others.
-fn in_words(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+fn first_and_others(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
     paths.sort_unstable();
     paths.dedup();
     let others = paths.len().checked_sub(1)?;

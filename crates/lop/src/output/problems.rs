@@ -1,7 +1,7 @@
 //! Problems with single paths, printed one per line on standard error as `lop: PATH: reason`.
 //!
 //! Every command prints its problems here, whichever library found them. Without `-v` the list is cut after
-//! [`SHOWN`] lines, and a reason that concerns a whole file system is printed once with the number of files. The
+//! [`MAX_LINES`] lines, and a reason that concerns a whole file system is printed once with the number of files. The
 //! libraries keep only some of very many problems, so even `-v` does not always show all.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
 /// How many lines are printed without `-v`. More would bury the rest of the output.
-const SHOWN: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// A problem with one path.
 pub(crate) trait PathProblem {
@@ -67,7 +67,7 @@ pub(crate) fn print_some<'p, P: PathProblem + 'p>(
             }
         }
     }
-    let shown = if is_verbose { single.len() } else { single.len().min(SHOWN) };
+    let shown = if is_verbose { single.len() } else { single.len().min(MAX_LINES) };
     single[..shown].iter().for_each(|problem| settings.complain(&line(*problem)));
     printed += shown as u64;
     if total > printed {

@@ -13,7 +13,7 @@ use crate::output::formats::summary_document;
 use crate::settings::{Settings, Verbosity};
 
 /// The size of the output buffer: what a pipe takes at once.
-const BUFFER: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Runs `write` with a buffer in front of standard output.
 ///
@@ -27,7 +27,7 @@ pub(crate) fn print(
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<bool, CommandError> {
     let outcome = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| {
-        let mut out = BufWriter::with_capacity(BUFFER, File::from(stdout));
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::from(stdout));
         let written = write(&mut out).and_then(|()| io::Write::flush(&mut out));
         // Dropping the buffer would try to write its content again after an error.
         let (_file, _unwritten) = out.into_parts();

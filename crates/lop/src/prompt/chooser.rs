@@ -36,7 +36,7 @@ You can type only the first letter of a word.
 ";
 
 /// How many files are listed before the last question, unless the user asks for all.
-const LISTED: usize = 10;
+const MAX_LISTED_FILES: usize = 10;
 
 /// The choice for a group; `None` leaves the group alone.
 type Choice = Option<Plan>;
@@ -78,8 +78,8 @@ pub(crate) fn choose(
 /// Fails if the answer was no.
 pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result<(), CommandError> {
     let files: Vec<&Member> = plans.iter().flat_map(|plan| &plan.others).collect();
-    list(settings.stdout, &files[..files.len().min(LISTED)], kind)?;
-    let rest = files.len().saturating_sub(LISTED);
+    list(settings.stdout, &files[..files.len().min(MAX_LISTED_FILES)], kind)?;
+    let rest = files.len().saturating_sub(MAX_LISTED_FILES);
     let more = if rest > 0 { "/list all" } else { "" };
     if rest > 0 {
         write(format!("  … and {rest} more\n").as_bytes())?;

@@ -10,13 +10,13 @@ use crate::quantity::count;
 use crate::settings::Settings;
 
 /// More files or entries than this are not removed without a question.
-pub(crate) const MANY: u64 = 1000;
+pub(crate) const CONFIRM_ABOVE: u64 = 1000;
 
 /// This few entries are removed without a question, however large a part of the whole they are.
-pub(crate) const FEW: u64 = 10;
+pub(crate) const NEVER_CONFIRM_UP_TO: u64 = 10;
 
 /// How many paths a question lists.
-const NAMED: usize = 5;
+const MAX_LISTED_PATHS: usize = 5;
 
 /// Returns whether there is a user who can be asked and who did not give `--yes`.
 pub(crate) fn can_ask(yes: bool) -> bool {
@@ -31,7 +31,7 @@ pub(crate) struct Question<'q> {
     pub(crate) paths: Vec<&'q [u8]>,
     pub(crate) of: u64,
     /// The question itself: "Remove them?"
-    pub(crate) ask: &'q str,
+    pub(crate) prompt: &'q str,
 }
 
 impl Question<'_> {
@@ -40,8 +40,8 @@ impl Question<'_> {
     /// # Errors
     ///
     /// Fails if the answer could not be read.
-    pub(crate) fn put(&self, settings: &Settings) -> Result<bool, CommandError> {
-        let shown = &self.paths[..self.paths.len().min(NAMED)];
+    pub(crate) fn ask(&self, settings: &Settings) -> Result<bool, CommandError> {
+        let shown = &self.paths[..self.paths.len().min(MAX_LISTED_PATHS)];
         settings.complain(self.about.as_bytes());
         for path in shown {
             let path = settings.stderr.names.show_line(path);
@@ -52,7 +52,7 @@ impl Question<'_> {
             settings.note(&format!("  \u{2026} and {} more", count(rest)));
         }
         let mut stderr = io::stderr().lock();
-        let _unseen = write!(stderr, "{} [y/N] ", self.ask).and_then(|()| stderr.flush());
+        let _unseen = write!(stderr, "{} [y/N] ", self.prompt).and_then(|()| stderr.flush());
         let mut answer = String::new();
         // Ctrl-C ends the program here, because nothing is being changed.
         let read = interrupt::default_during(|| io::stdin().read_line(&mut answer));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use action::{Kind, Looks, Plan, Saved, SavedError};
 
-use super::{OPEN_DIRS, may_act, show, work};
+use super::{OPEN_DIRS, confirm_deletion, show, work};
 use crate::acting::catalog_update;
 use crate::acting::run::{PlanTotals, by_disk, carry_out};
 use crate::args::DedupeArgs;
@@ -26,7 +26,7 @@ pub(super) fn save(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let failed = |e: io::Error| unwritten(file, e);
-    spare_other(file)?;
+    refuse_foreign_file(file)?;
     save_to(File::create(file).map_err(failed)?, plans, planned, kind, file, settings)
 }
 
@@ -35,7 +35,7 @@ fn unwritten(file: &Path, error: io::Error) -> CommandError {
 }
 
 /// Refuses to overwrite a file that is not a plan.
-fn spare_other(file: &Path) -> Result<(), CommandError> {
+fn refuse_foreign_file(file: &Path) -> Result<(), CommandError> {
     let is_other = File::open(file).is_ok_and(|file| {
         let is_regular = file.metadata().is_ok_and(|meta| meta.is_file());
         is_regular
@@ -76,7 +76,7 @@ pub(super) fn save_to(
 }
 
 /// Shows a saved plan, or carries it out.
-pub(super) fn of_saved(
+pub(super) fn run_saved(
     file: &Path,
     args: &DedupeArgs,
     settings: &Settings,
@@ -102,7 +102,7 @@ pub(super) fn of_saved(
     }
     let others = || saved.groups.iter().flat_map(|saved| &saved.group.others);
     let bytes = others().fold(0u64, |sum, other| sum.saturating_add(other.version.size));
-    may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
+    confirm_deletion(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
     let resources = Resources::automatic();
     let lots = by_disk(saved.groups.into_iter().map(|saved| saved.group), &resources);
@@ -124,11 +124,11 @@ fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
-    let mut looks = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
+    let mut inspector = Looks::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
     let mut refused = Vec::new();
     let now = |group| {
-        let plan = looks.at_saved(group, &mut refused)?;
-        looks.at(plan, kind, &mut refused)
+        let plan = inspector.at_saved(group, &mut refused)?;
+        inspector.at(plan, kind, &mut refused)
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
     problems::print(&refused, settings);

@@ -13,7 +13,7 @@ use crate::quantity::{count, counted, duration, size};
 use crate::settings::Settings;
 
 /// How many entries are named for each reason to skip them.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Prints the problems and the summary, and returns the exit code.
 pub(super) fn conclude(
@@ -111,8 +111,8 @@ fn left_out(totals: &Totals) -> Option<Vec<u8>> {
     ];
     let of = |reason| totals.left_out.iter().filter(move |left| left.reason == reason);
     let named = reasons.into_iter().filter_map(|(reason, what)| {
-        let paths: Vec<&[u8]> = of(reason).map(Left::shown).take(NAMED).collect();
-        let more = of(reason).count() > NAMED;
+        let paths: Vec<&[u8]> = of(reason).map(Left::shown).take(MAX_NAMED).collect();
+        let more = of(reason).count() > MAX_NAMED;
         let dots = if more { ", …".as_bytes() } else { b"" };
         let names = [&paths.join(&b", "[..]), dots].concat();
         (!paths.is_empty()).then(|| [what.as_bytes(), b" (", &names, b")"].concat())

@@ -34,7 +34,7 @@ use crate::settings::{Settings, Verbosity};
 const READY: &str = "ready";
 
 /// How often the progress of a removal is written to the journal.
-const TOLD_EVERY: Duration = Duration::from_secs(4);
+const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Moves `targets` out of the way, and starts the process that removes them.
 pub(super) fn begin(
@@ -138,9 +138,9 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     runtime::close_descriptors_on_exec();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let mut said = String::new();
-    let heard = BufReader::new(child.stdout.take()?).read_line(&mut said);
-    (heard.is_ok() && said.trim_end() == READY).then(|| child.id())
+    let mut line = String::new();
+    let read = BufReader::new(child.stdout.take()?).read_line(&mut line);
+    (read.is_ok() && line.trim_end() == READY).then(|| child.id())
 }
 
 /// Runs as the background process: leaves the terminal and removes what a run moved.
@@ -234,13 +234,14 @@ fn remove(
 ) -> Result<Removed, CommandError> {
     let missing = discard.settle().map_err(explained)?;
     for missing in &missing {
-        settings.complain(&told(missing));
+        settings.complain(&missing_text(missing));
     }
     let unmoved = missing.iter().filter(|missing| missing.is_at_path).count() as u64;
     let (left, refused) = discard.left().map_err(explained)?;
     let guard = guard(settings);
-    let (mut outcome, ended) =
-        telling(&discard, progress, || remove_trees(&discard, left, &guard, options, progress));
+    let (mut outcome, ended) = recording_progress(&discard, progress, || {
+        remove_trees(&discard, left, &guard, options, progress)
+    });
     let failed = outcome.failed + refused.len() as u64;
     let noted = discard.note(outcome.files + outcome.dirs, Some(failed));
     // Even an interrupted run may have removed everything.
@@ -253,7 +254,7 @@ fn remove(
 }
 
 /// Returns the message about a tree that is not where it was moved to.
-fn told(missing: &Missing) -> Vec<u8> {
+fn missing_text(missing: &Missing) -> Vec<u8> {
     let Missing { path, store, is_at_path } = missing;
     if *is_at_path {
         [path, &b": was not moved and is still there; purge it again"[..]].concat()
@@ -263,18 +264,18 @@ fn told(missing: &Missing) -> Vec<u8> {
 }
 
 /// Runs work, and records its progress in the journal every few seconds.
-fn telling<T>(discard: &Discard, progress: &Progress, work: impl FnOnce() -> T) -> T {
+fn recording_progress<T>(discard: &Discard, progress: &Progress, work: impl FnOnce() -> T) -> T {
     let before = progress.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let tell = move || {
-            while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let record = move || {
+            while is_done.recv_timeout(RECORD_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // Progress that cannot be recorded now is recorded with the next.
                 let _noted = discard.note(progress.removed_done.load(Relaxed) - before, None);
             }
         };
         // Without this thread, progress is recorded only at the end.
-        let _unstarted = thread::Builder::new().spawn_scoped(scope, tell);
+        let _unstarted = thread::Builder::new().spawn_scoped(scope, record);
         let result = work();
         drop(done);
         result

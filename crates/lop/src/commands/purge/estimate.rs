@@ -9,19 +9,19 @@ use runtime::Progress;
 
 use crate::error::CommandError;
 use crate::monitor::Monitor;
-use crate::prompt::confirm::{MANY, Question};
+use crate::prompt::confirm::{CONFIRM_ABOVE, Question};
 use crate::quantity::count;
 use crate::settings::Patterns;
 use crate::settings::Settings;
 
 /// How long the count may take. A removal of hours can wait this long, and one of seconds needs no estimate.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// The number of entries that a removal would remove.
 pub(super) struct Estimate {
     pub(super) entries: u64,
     /// Whether everything was counted in the time given.
-    pub(super) whole: bool,
+    pub(super) is_complete: bool,
 }
 
 impl Estimate {
@@ -37,41 +37,45 @@ impl Estimate {
     ) -> Result<Estimate, CommandError> {
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
-        let bell = Arc::clone(&progress);
+        let timer = Arc::clone(&progress);
         // If the thread cannot be started, the count has no time limit.
         let _unstarted = std::thread::Builder::new().spawn(move || {
-            std::thread::sleep(PATIENCE);
-            bell.stop();
+            std::thread::sleep(TIME_LIMIT);
+            timer.stop();
         });
         let throttle = Arc::default();
         let options = Options { deed: Deed::Count, throttle, ..options.clone() };
         let (outcome, ended) = purge::purge(targets, &options, &progress, None);
         monitor.finish()?;
-        Ok(Estimate { entries: outcome.files + outcome.dirs, whole: ended.is_ok() })
+        Ok(Estimate { entries: outcome.files + outcome.dirs, is_complete: ended.is_ok() })
     }
 
     /// Returns whether the removal may begin. A small one needs no question, unless a pattern matched nothing and may
     /// be mistyped.
-    pub(super) fn may_go(
+    pub(super) fn is_confirmed(
         &self,
         paths: &[PathBuf],
         patterns: &Patterns,
         settings: &Settings,
     ) -> Result<bool, CommandError> {
         let unmatched = patterns.unmatched();
-        let is_little = self.entries == 0 || self.entries <= MANY && unmatched.is_empty();
-        if self.whole && is_little {
+        let is_little = self.entries == 0 || self.entries <= CONFIRM_ABOVE && unmatched.is_empty();
+        if self.is_complete && is_little {
             return Ok(true);
         }
-        let least = if self.whole { "" } else { "more than " };
-        let slips = unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
-        let slips: String = slips.collect();
+        let more_than = if self.is_complete { "" } else { "more than " };
+        let unmatched_text =
+            unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
+        let unmatched_text: String = unmatched_text.collect();
         let question = Question {
-            about: format!("{slips}{least}{} entries would be removed:", count(self.entries)),
+            about: format!(
+                "{unmatched_text}{more_than}{} entries would be removed:",
+                count(self.entries)
+            ),
             paths: paths.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect(),
             of: paths.len() as u64,
-            ask: "Remove them? They cannot be restored.",
+            prompt: "Remove them? They cannot be restored.",
         };
-        question.put(settings)
+        question.ask(settings)
     }
 }

@@ -60,10 +60,10 @@ pub(super) fn run(
     let (format, limit) = shown(args, settings);
     let more = related.len().saturating_sub(limit);
     related.truncate(limit);
-    let heard = print(format, settings, &loaded.tree, &related, &summary)?;
+    let printed = print(format, settings, &loaded.tree, &related, &summary)?;
     let all: Vec<&Problem> = problems.iter().collect();
     problems::print(all.iter().copied(), settings);
-    if heard {
+    if printed {
         stdout::print_summary_aside(format, settings, &summary, &summary.text());
         note_more(more, ["set or pair", "sets and pairs"], args, settings);
     }

@@ -16,14 +16,14 @@ use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
 
 /// The time between two checks of the clock and of the request to stop.
-const LOOK: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long an interrupted search may take to end before its results are saved. A disk may no longer answer.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The time between two saves is at least this many times the duration of a save. Saving then costs a twentieth of the
 /// time of one thread, beside the threads that search.
-const RARELY: u32 = 20;
+const SAVE_INTERVAL_FACTOR: u32 = 20;
 
 /// Saves the results of a scan.
 pub(super) struct Checkpointer<'a> {
@@ -40,7 +40,7 @@ pub(super) struct Checkpointer<'a> {
     /// Whether the scan reads known files again. The next such scan starts from the beginning.
     pub(super) rereads: bool,
     /// Whether the interrupt and what was saved were reported.
-    has_told: bool,
+    has_reported: bool,
 }
 
 impl<'a> Checkpointer<'a> {
@@ -61,7 +61,7 @@ impl<'a> Checkpointer<'a> {
             progress,
             candidates: None,
             rereads: false,
-            has_told: false,
+            has_reported: false,
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Checkpointer<'a> {
     ///
     /// The calling thread uses the catalog: `SQLite`'s locks belong to a descriptor table, and searching threads have
     /// their own.
-    pub(super) fn beside<T: Send>(
+    pub(super) fn search_and_save<T: Send>(
         &mut self,
         settings: &Settings,
         search: impl FnOnce() -> T + Send,
@@ -82,12 +82,12 @@ impl<'a> Checkpointer<'a> {
                 search()
             });
             let (mut next, mut stopping) = (Instant::now() + self.every, None);
-            let look = LOOK.min(self.every);
-            while ended.recv_timeout(look) == Err(RecvTimeoutError::Timeout) {
+            let interval = CHECK_INTERVAL.min(self.every);
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 if self.progress.poll_stop() {
                     if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                        settings.report(&self.give_up());
-                        self.has_told = true;
+                        settings.report(&self.save_interrupted());
+                        self.has_reported = true;
                         // The monitor ends the program if the search does not end.
                         break;
                     }
@@ -99,7 +99,7 @@ impl<'a> Checkpointer<'a> {
                         next = start + Duration::from_secs(3600);
                         continue;
                     }
-                    next = Instant::now() + self.every.max(start.elapsed() * RARELY);
+                    next = Instant::now() + self.every.max(start.elapsed() * SAVE_INTERVAL_FACTOR);
                 }
             }
             search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -107,9 +107,9 @@ impl<'a> Checkpointer<'a> {
     }
 
     /// Saves the results of an interrupted search, and returns the error to report.
-    pub(super) fn give_up(&mut self) -> CommandError {
+    pub(super) fn save_interrupted(&mut self) -> CommandError {
         let bytes = self.progress.bytes_read.load(Relaxed);
-        if bytes == 0 || self.has_told {
+        if bytes == 0 || self.has_reported {
             return Interrupted.into();
         }
         match self.save() {
