@@ -32,7 +32,7 @@ complete -c lop -n "__fish_lop_needs_command" -l color -d 'Use colours: auto (on
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_needs_command" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_needs_command" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_needs_command" -s V -l version -d 'Print version'
@@ -95,7 +95,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l reread -d 'Read all fil
 complete -c lop -n "__fish_lop_using_subcommand scan" -l hash-all -d 'Give every file a digest, even if no other file has its size or first block'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l stats -d 'Print statistics of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand report" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -119,7 +119,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l dirs -d 'Show equal, contained and overlapping directories instead'
 complete -c lop -n "__fish_lop_using_subcommand report" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand file" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
@@ -131,7 +131,7 @@ complete -c lop -n "__fish_lop_using_subcommand file" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand file" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l sort -d 'Order in each directory' -r -f -a "path\t'By path'
@@ -146,7 +146,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand ls" -s R -l recursive -d 'List all directories below it too'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -166,7 +166,7 @@ complete -c lop -n "__fish_lop_using_subcommand dups" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dups" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -188,7 +188,7 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l anywhere -d 'Count copies inside DIR too'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l verify -d 'Read each file and its copy now, and count only copies that are equal byte by byte'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand contains" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
@@ -209,7 +209,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l verify -d 'Read each file and its copy now, and count only copies that are equal byte by byte'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand contains" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand contains" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand contains" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'What to do with each redundant file' -r -f -a "delete\t'Delete it'
@@ -251,7 +251,7 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -l system-dirs -d 'Act o
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s 0 -l null -d 'Paths in the list end with NUL instead of a newline'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l preserve-dir-times -d 'Restore the times of directories after names in them have changed'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -264,7 +264,7 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand separate" -l apply -d 'Carry out the plan'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l preserve-dir-times -d 'Restore the times of directories after names in them have changed'
 complete -c lop -n "__fish_lop_using_subcommand separate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand separate" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand separate" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand separate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -276,7 +276,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand undo" -s n -l dry-run -d 'Show how each file would be restored, without changing anything'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand history" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -287,7 +287,7 @@ complete -c lop -n "__fish_lop_using_subcommand history" -l color -d 'Use colour
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand history" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand history" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -298,7 +298,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "list" -d 'List the files in quarantine'
@@ -314,7 +314,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
@@ -326,7 +326,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove files that were moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
@@ -339,7 +339,7 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the files in quarantine'
@@ -378,7 +378,7 @@ complete -c lop -n "__fish_lop_using_subcommand mirror" -s x -l one-file-system 
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l ignore-case -d 'Ignore the case of letters in patterns'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l stats -d 'Print statistics of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l background -d 'Run as the background process that removes what run RUN moved out of the way' -r
@@ -410,7 +410,7 @@ complete -c lop -n "__fish_lop_using_subcommand purge" -l cross-mounts -d 'Empty
 complete -c lop -n "__fish_lop_using_subcommand purge" -l idle -d 'Let all other processes use the disk first (idle I/O class)'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l stats -d 'Print statistics of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand purge" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand purge" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand purge" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand purge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand status" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -421,7 +421,7 @@ complete -c lop -n "__fish_lop_using_subcommand status" -l color -d 'Use colours
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand status" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand status" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand status" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand status" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -432,7 +432,7 @@ complete -c lop -n "__fish_lop_using_subcommand validate" -l color -d 'Use colou
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand validate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -443,7 +443,7 @@ complete -c lop -n "__fish_lop_using_subcommand refresh" -l color -d 'Use colour
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand forget" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -455,7 +455,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand forget" -l offline -d 'Forget only files on disks that are not mounted'
 complete -c lop -n "__fish_lop_using_subcommand forget" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand forget" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand man" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -467,7 +467,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand man" -l list -d 'List the names of all pages'
 complete -c lop -n "__fish_lop_using_subcommand man" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand man" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand man" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand man" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand completions" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -478,7 +478,7 @@ complete -c lop -n "__fish_lop_using_subcommand completions" -l color -d 'Use co
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand completions" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand completions" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand completions" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand completions" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -489,7 +489,7 @@ complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l color -d 'Use 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -500,7 +500,7 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -l color -d 'Use colou
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print all problems, not only the first 20, and what was measured of the devices'
+complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'

@@ -70,7 +70,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Print all problems, not only the first 20, and what was measured of the devices
+    /// Print more than the first 20 problems, and what was measured of the devices
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 

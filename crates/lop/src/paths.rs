@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`resolve_all`] | paths that must exist | every link |
 //! | [`possible_paths`] | paths that the catalog may know, existing or not | every link, and also none |
-//! | [`journal::journal_paths`] | paths that a journal may know, existing or not | links in directories, not the last one |
+//! | [`journal::journal_paths`] | paths that a journal may know, existing or not | links in directories only |
 //!
 //! [`path_list`] reads lists of paths from a file or from standard input.
 

@@ -143,7 +143,7 @@ fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
     let output = lop.run(args);
     output.code(4);
     let said = output.stderr_str();
-    let expected = "kept 1 extraneous entry: the source is empty or has only directories";
+    let expected = "kept 1 extraneous entry: the source has nothing to mirror, or only directories";
     assert!(said.contains(expected), "{said}");
     assert!(lop.path("dst/d/old.jpg").exists());
     lop.command().args(args).arg("--allow-empty-source").run().success();
@@ -158,7 +158,9 @@ fn a_source_of_which_nothing_is_mirrored_empties_nothing() {
     output.code(4);
     let said = output.stderr_str();
     assert!(
-        said.contains("kept 1 extraneous entry: the source is empty or has only directories"),
+        said.contains(
+            "kept 1 extraneous entry: the source has nothing to mirror, or only directories"
+        ),
         "{said}"
     );
     assert!(lop.path("dst/a").exists());

@@ -144,7 +144,7 @@ pub(super) fn kept_text(totals: &Totals) -> Option<String> {
         }
         Spared::SourceFailed => "not all of the source could be read",
         Spared::SourceEmpty => {
-            "the source is empty or has only directories; \
+            "the source has nothing to mirror, or only directories; \
              use --allow-empty-source to delete them"
         }
         Spared::Declined => "the answer was no",
