@@ -293,7 +293,7 @@ fn apply(
     } else {
         by_disk(plans.map(Into::into), &resources)
     };
-    let work = work(kind, (lots, totals.amount), args)?;
+    let work = work(kind, lots, totals.amount, args)?;
     carry_out(work, &resources, settings, |run, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.renew(loaded, planner.changes(outcome))?),
         None => catalog_update::follow_run(run, &outcome.statuses, settings),
@@ -302,7 +302,8 @@ fn apply(
 
 fn work<'a>(
     kind: Kind,
-    (lots, amount): (Vec<Lot<'a>>, Amount),
+    lots: Vec<Lot<'a>>,
+    amount: Amount,
     args: &DedupeArgs,
 ) -> Result<Work<'a>, CommandError> {
     let (directory_times, distinct) = (args.preserve_dir_times, resolve_all(&args.distinct)?);

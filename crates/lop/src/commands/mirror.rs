@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use mirror::{Options, Refusal, Removal, Roots, Source};
+use mirror::{Options, Outcome, Refusal, Removal, Roots, Source};
 use runtime::Progress;
 use runtime::Throttle;
 
@@ -232,8 +232,11 @@ impl Run<'_> {
             })
         };
         let consent: Option<Consents<'_>> = if self.asks { Some(&consent) } else { None };
+        let totals = |outcome: &Outcome, complete| {
+            Totals::new(outcome, complete, args, patterns, start.elapsed())
+        };
         let (outcome, ended) = if settings.json {
-            listed_as_json(*lists, consent, (args, patterns, start), work)?
+            listed_as_json(*lists, consent, &totals, work)?
         } else {
             listed(*lists, consent, settings, work)?
         };
@@ -241,7 +244,7 @@ impl Run<'_> {
         // On Ctrl-C the connection breaks too; the interrupt is the error to report.
         let ended = seen.map_err(CommandError::from).and(ended);
         let ended = ended.and(asked.into_inner());
-        let totals = Totals::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
+        let totals = totals(&outcome, ended.is_ok());
         if args.stats {
             settings.note(&document(&Figures::new(&totals, options)));
         }

@@ -127,8 +127,8 @@ fn examine(
     EagerHeads::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started, progress);
-    let both = (&mut recall, writer.as_mut());
-    let mut searched = look_for(scan, settings, &tree, both, begun, progress)?;
+    let mut searched =
+        find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
         // The inline head reader has read these during the walk, so they look known to the engine.
         searched.found.known = 0;
@@ -143,11 +143,12 @@ fn examine(
 }
 
 /// Finds the groups. With a catalog, it saves the results so far at intervals and on an interrupt.
-fn look_for(
+fn find_groups(
     scan: &ScanSettings,
     settings: &Settings,
     tree: &Tree,
-    (recall, writer): (&mut Recall, Option<&mut Writer>),
+    recall: &mut Recall,
+    writer: Option<&mut Writer>,
     record: ScanRecord,
     progress: &Progress,
 ) -> Result<Searched, CommandError> {
@@ -157,7 +158,7 @@ fn look_for(
     let search = || search(scan, tree, facts, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
     let mut checkpointer =
-        Checkpointer::new((writer, memory), (tree, facts), record, scan.save_every, progress);
+        Checkpointer::new(writer, memory, tree, facts, record, scan.save_every, progress);
     checkpointer.rereads = scan.reread;
     checkpointer.search_and_save(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();

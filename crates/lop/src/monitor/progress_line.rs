@@ -129,7 +129,7 @@ impl ProgressLine {
             }
             Stage::Compare => {
                 let rate = self.per_second(now, |sample| sample.bytes_read, size);
-                contents(("Comparing", "files"), progress, now, rate)
+                contents("Comparing", "files", progress, now, rate)
             }
             Stage::Look => {
                 let files = load(&progress.files_total);
@@ -141,11 +141,11 @@ impl ProgressLine {
             Stage::Commit => alone("Writing the catalog"),
             Stage::Act => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Changing files", "files"), progress, now, rate)
+                contents("Changing files", "files", progress, now, rate)
             }
             Stage::Restore => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Restoring files", "files"), progress, now, rate)
+                contents("Restoring files", "files", progress, now, rate)
             }
             Stage::Count => {
                 Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
@@ -159,7 +159,7 @@ impl ProgressLine {
             }
             Stage::Mirror => {
                 let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents(("Mirroring", "names"), progress, now, rate)
+                contents("Mirroring", "names", progress, now, rate)
             }
         }
     }
@@ -208,7 +208,8 @@ impl Line {
 
 /// Returns the line of a stage that works through files and their bytes.
 fn contents(
-    (doing, noun): (&'static str, &str),
+    doing: &'static str,
+    noun: &str,
     progress: &Progress,
     now: &Sample,
     rate: String,

@@ -106,7 +106,7 @@ pub(super) fn run_saved(
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
     let resources = Resources::automatic();
     let lots = by_disk(saved.groups.into_iter().map(|saved| saved.group), &resources);
-    carry_out(work(saved.kind, (lots, amount), args)?, &resources, settings, |run, outcome| {
+    carry_out(work(saved.kind, lots, amount, args)?, &resources, settings, |run, outcome| {
         catalog_update::follow_run(run, &outcome.statuses, settings)
     })
 }

@@ -2,17 +2,14 @@
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use mirror::{Change, Consent, Outcome, Removal, Tell, User};
 
 use super::change::{Line, line};
 use super::totals::Totals;
-use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::output::formats::{JsonList, summary_document, to_json};
 use crate::output::stdout::{self, Lines};
-use crate::settings::Patterns;
 use crate::settings::Settings;
 
 /// The outcome of a mirror, and the error that ended it early.
@@ -50,7 +47,7 @@ pub(super) fn listed(
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,
-    (args, patterns, start): (&MirrorArgs, &Patterns, Instant),
+    totals: &dyn Fn(&Outcome, bool) -> Totals,
     work: Work<'_>,
 ) -> Result<Ended, CommandError> {
     let mut ended = None;
@@ -65,8 +62,7 @@ pub(super) fn listed_as_json(
         let consent: Consent<'_> = &consent;
         let tell = lists.then_some(&tell as Tell<'_>);
         let (outcome, end) = work(User { tell, consent: consents.map(|_| consent) });
-        let complete = end.is_ok();
-        let totals = Totals::new((&outcome, complete), args, patterns, start.elapsed());
+        let totals = totals(&outcome, end.is_ok());
         let _kept_by_lines = if lists {
             list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&totals))
         } else {

@@ -54,14 +54,15 @@ fn serve(progress: &Progress, settings: &Settings) -> Result<(), Broken> {
         Err(text) => return answer(&out, &Answer::Refused { on_purpose: false, text }),
     };
     match open.role {
-        Role::Send => send(&open, (options, settings), progress, &mut incoming, &out),
-        Role::Receive => receive(&open, (options, settings), progress, &mut incoming, &out),
+        Role::Send => send(&open, options, settings, progress, &mut incoming, &out),
+        Role::Receive => receive(&open, options, settings, progress, &mut incoming, &out),
     }
 }
 
 fn send(
     open: &Open,
-    (mut options, settings): (Options, &Settings),
+    mut options: Options,
+    settings: &Settings,
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
@@ -84,7 +85,8 @@ fn send(
 
 fn receive(
     open: &Open,
-    (mut options, settings): (Options, &Settings),
+    mut options: Options,
+    settings: &Settings,
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,

@@ -81,7 +81,8 @@ pub(super) struct Left {
 
 impl Totals {
     pub(super) fn new(
-        (outcome, complete): (&Outcome, bool),
+        outcome: &Outcome,
+        complete: bool,
         args: &MirrorArgs,
         patterns: &Patterns,
         took: Duration,

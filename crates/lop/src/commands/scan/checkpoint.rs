@@ -45,8 +45,10 @@ pub(super) struct Checkpointer<'a> {
 
 impl<'a> Checkpointer<'a> {
     pub(super) fn new(
-        (writer, memory): (&'a mut Writer, &'a mut Memory),
-        (tree, facts): (&'a Tree, &'a Facts),
+        writer: &'a mut Writer,
+        memory: &'a mut Memory,
+        tree: &'a Tree,
+        facts: &'a Facts,
         record: ScanRecord,
         every: Duration,
         progress: &'a Progress,
