@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use act::{
-    By, DedupeArgs, HistoryArgs, QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs,
-    QuarantineRestoreArgs, SeparateArgs, StoreArgs, UndoArgs,
+    By, DedupeArgs, HistoryArgs, QuarantineArgs, QuarantineCommand, QuarantineDirArgs,
+    QuarantinePurgeArgs, QuarantineRestoreArgs, SeparateArgs, UndoArgs,
 };
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,

@@ -49,13 +49,13 @@ pub(crate) struct Monitor {
 struct Shared {
     progress: Arc<Progress>,
     stderr: Stream,
-    line: Mutex<Line>,
+    line: Mutex<Display>,
     wake: Condvar,
 }
 
 /// The progress line, and whether the work is done.
 #[derive(Default)]
-struct Line {
+struct Display {
     done: bool,
     drawn: bool,
     progress_line: Option<ProgressLine>,
@@ -82,7 +82,7 @@ impl Monitor {
         let progress_line = settings.progress.then(ProgressLine::new);
         let (progress, stderr) = (Arc::clone(progress), settings.stderr);
         let log = (!stderr.terminal).then(|| (Instant::now() + FIRST_LINE_AFTER, LOG_INTERVALS[0]));
-        let line = Mutex::new(Line { progress_line, log, ..Line::default() });
+        let line = Mutex::new(Display { progress_line, log, ..Display::default() });
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
@@ -109,7 +109,7 @@ impl Monitor {
 }
 
 /// Keeps the progress line away while it exists.
-struct Hold<'m>(MutexGuard<'m, Line>);
+struct Hold<'m>(MutexGuard<'m, Display>);
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
@@ -130,7 +130,7 @@ impl Drop for Monitor {
 }
 
 impl Shared {
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn line(&self) -> MutexGuard<'_, Display> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,7 +173,7 @@ impl Shared {
     }
 }
 
-impl Line {
+impl Display {
     fn show(&mut self, progress: &Progress, now: Instant) {
         let Some(line) = &mut self.progress_line else { return };
         let Some((due, interval)) = &mut self.log else {

@@ -282,7 +282,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct QuarantineListArgs {
     #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    pub(crate) at: QuarantineDirArgs,
 }
 
 /// Which files in quarantine to restore.
@@ -293,12 +293,12 @@ pub(crate) struct QuarantineRestoreArgs {
     pub(crate) paths: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    pub(crate) at: QuarantineDirArgs,
 }
 
 /// Where to look for files in quarantine.
 #[derive(Debug, Args)]
-pub(crate) struct StoreArgs {
+pub(crate) struct QuarantineDirArgs {
     /// Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog
     ///
     /// A quarantine records where its files were, so neither the catalog nor its journals are needed. If the disk is
@@ -315,5 +315,5 @@ pub(crate) struct QuarantinePurgeArgs {
     pub(crate) older_than: Duration,
 
     #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    pub(crate) at: QuarantineDirArgs,
 }

@@ -22,7 +22,7 @@ use runtime::Progress;
 use runtime::Throttle;
 
 use self::listing::{Consents, Work, listed, listed_as_json};
-use self::remote::{Host, Place};
+use self::remote::{Host, TreeArg};
 use self::summary::conclude;
 use self::totals::{Figures, Totals};
 use crate::args::MirrorArgs;
@@ -56,7 +56,7 @@ struct Run<'r> {
 
 /// Runs the command.
 pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let (source, destination) = (Place::of(&args.source), Place::of(&args.destination));
+    let (source, destination) = (TreeArg::of(&args.source), TreeArg::of(&args.destination));
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
     let patterns = patterns.below(&[source.top(), destination.top()]);
     if args.delete {
@@ -72,17 +72,19 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
         asks: args.delete && !args.dry_run && can_ask(args.yes),
     };
     match (source, destination) {
-        (Place::Here(source), Place::Here(destination)) => run.here(&source, &destination),
-        (Place::Here(source), Place::There(host)) => run.push(&source, &host),
-        (Place::There(host), Place::Here(destination)) => run.pull(&host, &destination),
-        (Place::There(_), Place::There(_)) => {
+        (TreeArg::Local(source), TreeArg::Local(destination)) => {
+            run.mirror_here(&source, &destination)
+        }
+        (TreeArg::Local(source), TreeArg::Remote(host)) => run.push(&source, &host),
+        (TreeArg::Remote(host), TreeArg::Local(destination)) => run.pull(&host, &destination),
+        (TreeArg::Remote(_), TreeArg::Remote(_)) => {
             Err(CommandError::usage("SRC or DST must be on this host"))
         }
     }
 }
 
 impl Run<'_> {
-    fn here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
+    fn mirror_here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
         let Run { args, progress, .. } = self;
         let base = args.link_dest.as_deref();
         self.refuse_empty(&Source::open(source).map_err(refused)?)?;

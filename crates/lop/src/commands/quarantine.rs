@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::acting::catalog_update;
 use crate::acting::conclusion::{self, Conclusion};
 use crate::args::{
-    QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, QuarantineRestoreArgs, StoreArgs,
+    QuarantineArgs, QuarantineCommand, QuarantineDirArgs, QuarantinePurgeArgs,
+    QuarantineRestoreArgs,
 };
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -27,7 +28,7 @@ use crate::settings::{Settings, Verbosity};
 /// Runs the command.
 pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, CommandError> {
     match &args.command {
-        QuarantineCommand::List(args) => list(&args.store, settings),
+        QuarantineCommand::List(args) => list(&args.at, settings),
         QuarantineCommand::Restore(args) => restore(args, settings),
         QuarantineCommand::Purge(args) => purge(args, settings),
     }
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
 
 /// Opens the quarantines in the directory of `--dir`, if it is given.
 fn open_quarantines(
-    args: &StoreArgs,
+    args: &QuarantineDirArgs,
     unreadable: impl FnMut(action::Error),
 ) -> Result<Option<Shelf>, CommandError> {
     let Some(dir) = &args.dir else { return Ok(None) };
@@ -44,7 +45,7 @@ fn open_quarantines(
     Ok(Some(Shelf::open(found.as_os_str().as_bytes(), unreadable)?))
 }
 
-fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
+fn list(args: &QuarantineDirArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let mut unreadable = 0;
     let mut skip = |error| {
         settings.report(&CommandError::from(error));
@@ -89,7 +90,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
     };
     let progress = Arc::new(Progress::default());
     let folder = Catalog::runs(&settings.catalog()?);
-    let (restored, ended, deeds) = if let Some(shelf) = open_quarantines(&args.store, &mut skip)? {
+    let (restored, ended, deeds) = if let Some(shelf) = open_quarantines(&args.at, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = shelf.restore(&paths, &progress)?;
         let deeds = shelf.restored(&restored);
@@ -147,7 +148,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
-    let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.store, &mut skip)? {
+    let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.at, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)

@@ -26,9 +26,9 @@ const NO_CONNECTION: i32 = 255;
 
 /// A tree as the user typed it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Here(PathBuf),
-    There(Host),
+pub(super) enum TreeArg {
+    Local(PathBuf),
+    Remote(Host),
 }
 
 /// A tree on another host.
@@ -39,10 +39,10 @@ pub(super) struct Host {
     pub(super) path: Vec<u8>,
 }
 
-impl Place {
+impl TreeArg {
     /// Parses `HOST:PATH` as ssh's own tools do: there is no slash before the colon, and a host in brackets may contain
     /// colons.
-    pub(super) fn of(typed: &OsStr) -> Place {
+    pub(super) fn of(typed: &OsStr) -> TreeArg {
         let bytes = typed.as_bytes();
         let start = bytes.iter().position(|&b| b == b'[').map_or(0, |open| {
             let close = bytes[open..].iter().position(|&b| b == b']');
@@ -50,19 +50,21 @@ impl Place {
         });
         let colon = bytes[start..].iter().position(|&b| b == b':').map(|at| at + start);
         let Some(colon) = colon.filter(|&at| at > 0 && !bytes[..at].contains(&b'/')) else {
-            return Place::Here(typed.into());
+            return TreeArg::Local(typed.into());
         };
         let name = bytes[..colon].iter().copied().filter(|b| !b"[]".contains(b)).collect();
-        Place::There(Host { name: OsString::from_vec(name), path: bytes[colon + 1..].to_vec() })
+        TreeArg::Remote(Host { name: OsString::from_vec(name), path: bytes[colon + 1..].to_vec() })
     }
 }
 
-impl Place {
+impl TreeArg {
     /// Returns the top directory, as patterns can refer to it.
     pub(super) fn top(&self) -> Top {
         match self {
-            Place::Here(path) => Top::new(path),
-            Place::There(Host { name, path }) => Top::far(&name.to_string_lossy(), &path_of(path)),
+            TreeArg::Local(path) => Top::new(path),
+            TreeArg::Remote(Host { name, path }) => {
+                Top::far(&name.to_string_lossy(), &path_of(path))
+            }
         }
     }
 }
@@ -225,13 +227,13 @@ impl Drop for Connection {
 mod tests {
     use std::ffi::OsStr;
 
-    use super::{Host, Place};
+    use super::{Host, TreeArg};
 
     #[test]
     fn a_host_ends_at_a_colon_without_a_slash_before_it() {
         let here = ["a", "/a:b", "./a:b", "a/b:c", ":a", "", "[x", "[x]"];
         for typed in here {
-            assert_eq!(Place::of(OsStr::new(typed)), Place::Here(typed.into()), "{typed}");
+            assert_eq!(TreeArg::of(OsStr::new(typed)), TreeArg::Local(typed.into()), "{typed}");
         }
         let there = [
             ("nas:/a", "nas", "/a"),
@@ -242,7 +244,7 @@ mod tests {
         ];
         for (typed, name, path) in there {
             let host = Host { name: name.into(), path: path.into() };
-            assert_eq!(Place::of(OsStr::new(typed)), Place::There(host), "{typed}");
+            assert_eq!(TreeArg::of(OsStr::new(typed)), TreeArg::Remote(host), "{typed}");
         }
     }
 }
