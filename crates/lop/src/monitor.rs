@@ -102,6 +102,10 @@ impl Monitor {
 
     /// Stops watching work that is done. A signal that arrived too late to stop the work still counts as an interrupt;
     /// a loop of the shell would otherwise continue.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a signal was caught.
     pub(crate) fn finish(self) -> Result<(), Interrupted> {
         drop(self);
         interrupt::caught().map_or(Ok(()), |_| Err(Interrupted))

@@ -25,6 +25,11 @@ const SETTLING_TIME: Duration = Duration::from_millis(15);
 const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 
 /// Records what a run did to files that it did not take from the catalog, and the status changes that it caused.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read or the catalog cannot be written. The files stay as the run left them, and the
+/// next scan corrects the catalog.
 pub(crate) fn follow_run(
     run: u64,
     statuses: &Statuses,
@@ -39,6 +44,11 @@ pub(crate) fn follow_run(
 ///
 /// The caller must not hold the lock of the journals: another process may have locked the catalog while it waits for
 /// that.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read or the catalog cannot be written. The files stay as they are, and the next scan
+/// corrects the catalog.
 pub(crate) fn follow<D>(
     deeds: D,
     statuses: &Statuses,

@@ -79,6 +79,10 @@ impl Source {
     }
 
     /// Returns the current attributes of each file, or `None` for a file that has changed.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an interrupt.
     pub(crate) fn inspect(
         &self,
         settings: &Settings,

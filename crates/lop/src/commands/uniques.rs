@@ -112,6 +112,10 @@ pub(crate) struct Answer<'a> {
 }
 
 /// Prints a list of files, its summary and the problems; returns the exit code.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written.
 pub(crate) fn print_list(
     Listing(mut files): Listing,
     summary: &impl Serialize,

@@ -25,6 +25,10 @@ struct Flags {
 static FLAGS: OnceLock<Flags> = OnceLock::new();
 
 /// Starts to catch signals.
+///
+/// # Errors
+///
+/// Fails if a handler cannot be registered.
 pub(crate) fn arm() -> io::Result<()> {
     if let Some(flags) = FLAGS.get() {
         flags.deadly.store(false, Relaxed);

@@ -41,6 +41,10 @@ pub(crate) fn print(
 }
 
 /// Prints a summary as a JSON document of its own.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written for another reason than a closed pipe.
 pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandError> {
     print(|out| writeln!(out, "{}", summary_document(summary)))
 }
@@ -80,6 +84,10 @@ impl<'o> Lines<'o> {
     }
 
     /// Returns the first failure, if there was one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first failed write or flush.
     pub(crate) fn end(self) -> io::Result<()> {
         self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }

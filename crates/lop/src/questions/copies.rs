@@ -22,6 +22,10 @@ impl PendingSizes {
     }
 
     /// Returns whether a file of this size exists that was not compared yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
     pub(crate) fn has(
         &mut self,
         size: u64,
@@ -64,6 +68,10 @@ impl CopyCounts {
     }
 
     /// Returns the other files with the content of a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
     pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
         let Some(content) = file.content.filter(|_| file.copies > 1) else {
             return Ok(Others::default());

@@ -25,16 +25,28 @@ impl Default for Inspector {
 
 impl Inspector {
     /// Returns the metadata of the file at an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is gone, or cannot be reached without following a link.
     pub(crate) fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
         self.reach.stat(path)
     }
 
     /// Returns the identity of the directory that contains an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory is gone, or cannot be reached without following a link.
     pub(crate) fn dir_key(&mut self, path: &[u8]) -> io::Result<FileKey> {
         Ok(self.reach.dir(split(path).0)?.stat()?.key())
     }
 
     /// Returns the metadata by which an alias of the file at an absolute path is recognised.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is gone, or cannot be reached without following a link.
     pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<Sight> {
         let volume = self.reach.dir(split(path).0)?.volume()?;
         let stat = self.stat(path)?;

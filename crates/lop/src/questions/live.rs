@@ -157,6 +157,10 @@ impl Live {
 }
 
 /// Runs work on remembered files, with a progress line, until it is done or interrupted.
+///
+/// # Errors
+///
+/// Fails on an interrupt.
 pub(crate) fn work_on<T>(
     loaded: &Loaded,
     settings: &Settings,

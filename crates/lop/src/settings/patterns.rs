@@ -16,6 +16,10 @@ pub(crate) struct Patterns {
 
 impl Patterns {
     /// Parses patterns. A shell does not expand `~` after an equals sign or in quotes, so this does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pattern is not valid.
     pub(crate) fn new(
         include: &[String],
         exclude: &[String],
@@ -39,6 +43,10 @@ impl Patterns {
 
     /// Refuses an `--include` that can be read in two ways, for commands that destroy what it includes. `so` says what
     /// has not happened.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is such a pattern.
     pub(crate) fn refuse_ambiguous(&self, so: &str) -> Result<(), CommandError> {
         let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
         let text = format!("--include {typed} can mean {inside} or {path}; {so}");

@@ -50,6 +50,10 @@ pub(crate) struct ScanSettings {
 
 impl ScanSettings {
     /// Resolves the arguments, and raises the process's limit on descriptors.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pattern is not valid, if the sizes contradict each other, or if there is no place for the catalog.
     pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;

@@ -18,6 +18,10 @@ use crate::paths::resolve_all;
 use crate::settings::{Resources, Settings, Verbosity};
 
 /// Saves plans to a file.
+///
+/// # Errors
+///
+/// Fails if the file exists and is not a plan, or if it cannot be written; it may then be incomplete.
 pub(super) fn save(
     plans: impl Iterator<Item = Plan>,
     planned: PlanTotals,
@@ -49,6 +53,10 @@ fn refuse_foreign_file(file: &Path) -> Result<(), CommandError> {
 }
 
 /// Saves plans to a file that was created for them.
+///
+/// # Errors
+///
+/// Fails if the file cannot be written; it may then be incomplete.
 pub(super) fn save_to(
     to: File,
     plans: impl Iterator<Item = Plan>,
@@ -76,6 +84,10 @@ pub(super) fn save_to(
 }
 
 /// Shows a saved plan, or carries it out.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read or is not a valid plan; nothing is changed then. Otherwise fails like any run.
 pub(super) fn run_saved(
     file: &Path,
     args: &DedupeArgs,

@@ -14,6 +14,10 @@ use crate::output::stdout;
 use crate::settings::Settings;
 
 /// Shows a run and its files.
+///
+/// # Errors
+///
+/// Fails if there is no such run or its journal cannot be read.
 pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit, CommandError> {
     match Runs::deeds(folder, run) {
         Ok((summary, deeds)) => of_files(summary, deeds, settings),

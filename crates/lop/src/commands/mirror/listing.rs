@@ -22,6 +22,10 @@ pub(super) type Work<'w> = &'w mut dyn FnMut(User<'_>) -> Ended;
 pub(super) type Consents<'c> = &'c dyn Fn(&Removal, &Lines<'_>) -> bool;
 
 /// Mirrors, and lists each change on a line if `lists` is set.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written. The mirror itself is complete by then.
 pub(super) fn listed(
     lists: bool,
     consents: Option<Consents<'_>>,
@@ -44,6 +48,10 @@ pub(super) fn listed(
 }
 
 /// Mirrors, and prints one document: the changes if `lists` is set, and the summary.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written. The mirror itself is complete by then.
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,

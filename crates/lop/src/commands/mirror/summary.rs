@@ -16,6 +16,10 @@ use crate::settings::Settings;
 const MAX_NAMED: usize = 3;
 
 /// Prints the problems and the summary, and returns the exit code.
+///
+/// # Errors
+///
+/// Returns the error in `ended`, which ended the mirror early.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,

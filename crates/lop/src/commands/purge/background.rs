@@ -37,6 +37,11 @@ const READY: &str = "ready";
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Moves `targets` out of the way, and starts the process that removes them.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be written. What was moved by then is in the journal, and `lop purge --resume` removes
+/// it.
 pub(super) fn begin(
     targets: &[Target],
     mut missing: Vec<Problem>,
@@ -144,6 +149,11 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
 }
 
 /// Runs as the background process: leaves the terminal and removes what a run moved.
+///
+/// # Errors
+///
+/// Fails if the process cannot leave the terminal, or if the journal cannot be read or written. The rest of the trees
+/// stays in the journal.
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
@@ -161,6 +171,10 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
 }
 
 /// Continues every run that no process is working on.
+///
+/// # Errors
+///
+/// Fails if the list of runs cannot be read, or on an interrupt. The rest of the trees stays in the journal.
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs(&settings.catalog()?);
     let runs = Discard::unfinished(&folder).map_err(explained)?;

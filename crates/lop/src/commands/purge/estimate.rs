@@ -52,6 +52,10 @@ impl Estimate {
 
     /// Returns whether the removal may begin. A small one needs no question, unless a pattern matched nothing and may
     /// be mistyped.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the answer could not be read.
     pub(super) fn is_confirmed(
         &self,
         paths: &[PathBuf],

@@ -23,6 +23,10 @@ struct Entry<'a> {
 
 /// Runs `work`, and prints each entry that it reports. A document ends with the totals. If the reader closes the pipe,
 /// the work is stopped.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written. Nothing has been removed.
 pub(super) fn listed(
     progress: &Progress,
     settings: &Settings,

@@ -89,6 +89,10 @@ impl Totals {
     }
 
     /// With `--json`, prints the totals on standard output.
+    ///
+    /// # Errors
+    ///
+    /// Fails if standard output cannot be written.
     pub(super) fn print_document(&self, settings: &Settings) -> Result<(), CommandError> {
         if settings.json {
             stdout::print_summary(self)?;
@@ -125,6 +129,10 @@ impl<'a> Figures<'a> {
 }
 
 /// Prints the problems and the summary, and returns the exit code.
+///
+/// # Errors
+///
+/// Fails if the removal was interrupted; what was removed by then is in the totals.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,

@@ -20,6 +20,10 @@ pub(super) struct Searched {
 
 /// Finds the groups of a tree, gives files the other digests that are wanted, and finds suspects whose content has
 /// changed although their metadata has not.
+///
+/// # Errors
+///
+/// Fails on an interrupt. What was found by then is in `facts`.
 pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,

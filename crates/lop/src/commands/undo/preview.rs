@@ -17,6 +17,10 @@ use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
 /// Shows how the files of a run would be restored; with `paths`, only files at or below them.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read. Nothing is changed.
 pub(super) fn show(
     run: Option<u64>,
     paths: &[Vec<u8>],

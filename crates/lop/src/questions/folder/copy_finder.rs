@@ -64,6 +64,10 @@ impl Content {
 
 impl<'a> CopyFinder<'a> {
     /// Prepares to find copies of the files of `tree`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
     pub(super) fn new(
         catalog: &'a Catalog,
         tree: &'a Tree,
@@ -75,6 +79,10 @@ impl<'a> CopyFinder<'a> {
     }
 
     /// Returns the copies of each file, in the order of the tree.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
     pub(super) fn ask(mut self) -> Result<Vec<Copies>, CommandError> {
         let records = self.catalog.known(self.tree)?;
         let mut files = Vec::with_capacity(records.len());
