@@ -1,4 +1,4 @@
-//! What the program prints, and in which form.
+//! Output: results, problems and summaries, and the formats in which they are printed.
 //!
 //! | module | what it does |
 //! |---|---|

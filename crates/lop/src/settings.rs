@@ -33,7 +33,7 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
-/// What holds for every command.
+/// Settings that apply to every command.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) verbosity: Verbosity,

@@ -15,7 +15,7 @@ use crate::output::{problems, stdout};
 use crate::quantity::counted;
 use crate::settings::Settings;
 
-/// What a command reports at the end of its work on files.
+/// The report of a command at the end of its work on files.
 pub(crate) struct Conclusion<'a, S> {
     /// For programs, with `--json`.
     pub(crate) summary: &'a S,

@@ -20,7 +20,7 @@ use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
 use crate::questions::knowledge::UnknownFiles;
 
-/// What the user wants to do with redundant files.
+/// The user's options for redundant files.
 #[derive(Debug)]
 pub(crate) struct PlanOptions {
     pub(crate) kind: Kind,

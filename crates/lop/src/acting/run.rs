@@ -67,7 +67,7 @@ impl PlanTotals {
     }
 }
 
-/// Sorts groups by the device of what is kept.
+/// Sorts groups by the disk of the kept file.
 pub(crate) fn by_disk<'g>(
     groups: impl Iterator<Item = Group>,
     resources: &Resources,

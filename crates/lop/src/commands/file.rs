@@ -25,7 +25,7 @@ use crate::questions::knowledge::state_of;
 use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::settings::Settings;
 
-/// What is known of one file.
+/// The answer about one file.
 struct Answer {
     file: Listed,
     /// Its other names, and all names of the files with the same content.

@@ -183,7 +183,7 @@ impl<'a> Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
-    /// What is known of each file that is not empty.
+    /// The catalog's knowledge of each file that is not empty.
     knowledge: Vec<Knowledge>,
     copy_counts: CopyCounts,
     waiting: PendingSizes,

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     removal.carry_out(args, settings)
 }
 
-/// What to remove, and how.
+/// The paths to remove, and the options.
 struct Removal {
     targets: Vec<Target>,
     /// Paths that could not be examined.

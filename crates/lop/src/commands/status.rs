@@ -39,7 +39,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(conclusion::with_unreadable(Exit::Done, done.unreadable, settings))
 }
 
-/// What runs have done, according to their journals.
+/// The work of all runs, according to their journals.
 #[derive(Default, Serialize)]
 struct Done {
     /// Runs that acted on files or moved trees out of the way.

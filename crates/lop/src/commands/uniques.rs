@@ -105,7 +105,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) exit: Exit,
     /// The reasons why some files have no answer.
     pub(crate) why: Vec<String>,
-    /// What could not be examined.
+    /// Entries that could not be examined.
     pub(crate) problems: Vec<&'a Problem>,
     /// The summary for people.
     pub(crate) text: String,

@@ -61,7 +61,7 @@ impl Sample {
 /// A counter that grows during a stage.
 type Counter = fn(&Sample) -> u64;
 
-/// What the line shows in one stage.
+/// The parts of the line in one stage.
 struct Line {
     doing: &'static str,
     /// The counter that measures the stage, and its final value; `None` if that is unknown.

@@ -1,11 +1,11 @@
-//! What was measured of the storage devices, for programs and for people.
+//! Measurements of the storage devices, for programs and for people.
 
 use std::time::Duration;
 
 use device::DiskProfile;
 use serde::Serialize;
 
-/// What was measured of a device, and how it was therefore used.
+/// The measurements of a device, and how it was therefore used.
 #[derive(Debug, Serialize)]
 pub(crate) struct Device {
     pub(crate) name: String,

@@ -32,7 +32,7 @@ pub(crate) use folders::write_related;
 pub(crate) use list::{JsonListed, Listed, write_list};
 pub(crate) use plan::PlanWriter;
 
-/// What is known of a group, without its files.
+/// A group without its files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupHead {
     /// The size of each file, in bytes.

@@ -25,7 +25,7 @@ pub(crate) fn can_ask(yes: bool) -> bool {
 
 /// A question to the user.
 pub(crate) struct Question<'q> {
-    /// What the question is about: a sentence, with a colon at the end if paths follow.
+    /// The subject of the question: a sentence, with a colon at the end if paths follow.
     pub(crate) about: String,
     /// Some of the paths, out of `of`.
     pub(crate) paths: Vec<&'q [u8]>,

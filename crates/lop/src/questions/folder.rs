@@ -41,7 +41,7 @@ pub(crate) struct Folder {
 /// their scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
-    /// What is known about the file and its copies.
+    /// The catalog's knowledge of the file and its copies.
     pub(crate) knowledge: Knowledge,
     /// The number of other inodes with the same content.
     pub(crate) duplicates: u64,

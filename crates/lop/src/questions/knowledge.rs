@@ -1,4 +1,4 @@
-//! What is known about files, and the count of files without an answer.
+//! The catalog's knowledge of files, and the count of files without an answer.
 //!
 //! "Unknown" is never the same as "no": a file that the catalog does not know may well have a copy. A command therefore
 //! counts such files apart, names the reasons, and ends with its own exit code.
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::quantity::count;
 
-/// What the catalog knows about an existing file and its copies.
+/// The catalog's knowledge of an existing file and its copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Knowledge {
     /// The file is not in the catalog.

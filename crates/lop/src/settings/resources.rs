@@ -30,7 +30,7 @@ const MAX_ACTED_FILES: usize = 512;
 /// start one by one, each in 5 to 20 seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a command may use.
+/// The threads, disks and descriptors that a command may use.
 #[derive(Clone, Debug)]
 pub(crate) struct Resources {
     /// How many threads there are for each disk, and whether more may be added.

@@ -135,7 +135,7 @@ fn a_directory_within_the_other() {
         .symlink("link", "all");
     let lop = Lop::with(&tree);
     lop.remember(["all"]);
-    // What is in the part is removed with it.
+    // Files in the part are removed with it.
     assert_eq!(missing(&lop, "all/part", "all", 6), ["all/part/2", "all/part/3"]);
     assert_eq!(missing(&lop, "all/part", "link", 6), ["all/part/2", "all/part/3"]);
     for (one, other) in [("all", "all/part"), ("all", "all"), ("all", "link"), ("link", "all/part")]

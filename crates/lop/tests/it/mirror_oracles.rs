@@ -1,4 +1,4 @@
-//! What `lop mirror` made, checked by independent programs.
+//! Independent programs check the trees that `lop mirror` made.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What the catalog knows of the files on either side of a mirror, for `--reuse`.
+//! The catalog's knowledge of the files on either side of a mirror, for `--reuse`.
 //!
 //! These are only hints: the mirror compares content before it uses any. A catalog that cannot be read therefore gives
 //! no hints and no error.
@@ -16,14 +16,14 @@ use mirror::{Hint, Memory, SMALLEST_REUSED};
 use crate::error::CommandError;
 use crate::settings::Settings;
 
-/// What the catalog knows of the trees on this host.
+/// The catalog's knowledge of the trees on this host.
 #[derive(Debug, Default)]
 struct Remembered {
     source: Option<Mutex<OfSource>>,
     destination: Option<Mutex<Holdings>>,
 }
 
-/// What the catalog knows of the source, with the files of the last directory that was asked for.
+/// The catalog's knowledge of the source, with the files of the last directory that was asked for.
 #[derive(Debug)]
 struct OfSource {
     holdings: Holdings,

@@ -12,7 +12,7 @@ use crate::output::formats::JsonPath;
 use crate::output::stats::peak_memory_bytes;
 use crate::settings::Patterns;
 
-/// What a run did, or would do.
+/// The totals of a run or a dry run.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Totals {
     pub(super) dry_run: bool,
@@ -150,7 +150,7 @@ impl Left {
     }
 }
 
-/// What `--stats` prints.
+/// The output of `--stats`.
 #[derive(Serialize)]
 pub(super) struct Figures<'a> {
     #[serde(flatten)]

@@ -30,7 +30,7 @@ use crate::quantity::{count, counted};
 use crate::settings::Patterns;
 use crate::settings::{Settings, Verbosity};
 
-/// What the background process prints once it no longer depends on its parent.
+/// The line that the background process prints once it no longer depends on its parent.
 const READY: &str = "ready";
 
 /// How often the progress of a removal is written to the journal.

@@ -14,7 +14,7 @@ use crate::output::{problems, stdout};
 use crate::quantity::{count, counted, duration, size};
 use crate::settings::Settings;
 
-/// What a run did, or would do.
+/// The totals of a run or a dry run.
 #[derive(Serialize)]
 pub(super) struct Totals {
     dry_run: bool,
@@ -101,7 +101,7 @@ impl Totals {
     }
 }
 
-/// What `--stats` prints.
+/// The output of `--stats`.
 #[derive(Serialize)]
 pub(super) struct Figures<'a> {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! What an undo restores later, when other things have happened since.
+//! An undo long after the run, when other things have happened since.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
