@@ -69,7 +69,7 @@ fn a_second_scan_waits_names_the_other_process_and_both_results_are_kept() {
             holder.finish(b"one/a\none/b\n");
             third.wait().success();
         } else {
-            // There is nothing to wait for.
+            // Nothing is left to wait for.
             third.wait().code(5);
             assert!(second.is_running());
             holder.finish(b"one/a\none/b\n");

@@ -9,7 +9,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
 
 use crate::lop::{Figures, Lop, document, settle};
 
-/// What an undo restores. The times of directories change with the names in them.
+/// The state that an undo restores. The times of directories change with the names in them.
 pub(super) const BACK: Compare = Compare::VISIBLE;
 
 pub(super) fn tree() -> TreeBuilder {

@@ -1,4 +1,4 @@
-//! What `lop dedupe` acts on and which file it keeps by default.
+//! The defaults of `lop dedupe`: the files that it acts on, and the file that it keeps.
 
 use testkit::{Shown, Snapshot, TreeBuilder, assert_same};
 

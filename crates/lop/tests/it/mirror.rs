@@ -65,7 +65,7 @@ fn a_dry_run_lists_changes_and_makes_none() {
     let real = lop.command().args(args).arg("-i").run();
     real.success();
     let done = sorted(real.stdout_str());
-    // What replaces a directory is listed after the directory is removed, but a dry run removes nothing.
+    // An entry that replaces a directory is listed after the directory is removed, but a dry run removes nothing.
     let done: Vec<_> = done.into_iter().filter(|line| line != "new      link").collect();
     let listed: Vec<_> = listed.into_iter().filter(|line| line != "new      link").collect();
     assert_eq!(listed, done);

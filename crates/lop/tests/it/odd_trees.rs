@@ -247,7 +247,7 @@ fn change(lop: &Lop, number: u64) {
     let n = number * 7 % 300;
     let path = lop.path(format!("{}/{n}", n % 10));
     let bytes = Content::Seeded { seed: number % 5, len: 40_000 + number % 2 * 60_000 }.bytes();
-    // What another change removed may be missing; that is part of the test.
+    // Files that another change removed may be missing; that is part of the test.
     match number % 6 {
         0 => drop(fs::write(&path, &bytes)),
         1 => drop(fs::remove_file(&path)),

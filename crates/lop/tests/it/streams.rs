@@ -224,7 +224,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
     let said = scan.talk(80, &dialogue).text;
     let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
     assert!(rest.contains("Scanned   2 files"), "{said:?}");
-    // What was typed must be visible in between.
+    // The typed text must be visible in between.
     for (text, _) in line.split('\r').filter_map(|text| text.split_once("\x1b[K")) {
         let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
         assert!(known && text.len() < 80, "{text:?}");

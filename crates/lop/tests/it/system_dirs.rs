@@ -1,4 +1,4 @@
-//! What a scan skips: system folders and pseudo file systems.
+//! Entries that a scan skips: system folders and pseudo file systems.
 
 use std::fs;
 use std::io::PipeReader;
@@ -51,7 +51,7 @@ fn system_folders_are_scanned_on_request_or_if_named() {
     let lop = Lop::with(&tree());
     let summary = lop.scan_summary(["--system-dirs", "."]);
     assert_eq!((&summary["files"], &summary["skipped"]), (&11.into(), &json!({})));
-    // What one scan has found is not forgotten by another.
+    // A scan does not forget the results of another.
     lop.remember(["."]);
     assert_eq!(lop.report().iter().map(std::collections::BTreeSet::len).max(), Some(9));
     let lop = Lop::with(&tree());

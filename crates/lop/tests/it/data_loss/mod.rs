@@ -18,7 +18,7 @@ use testkit::{
 
 use crate::lop::{Lop, document, settle};
 
-/// What an undo restores.
+/// The state that an undo restores.
 const BACK: Compare = Compare::ALL;
 /// The kinds of action that change names.
 const CHANGING: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];

@@ -1,4 +1,4 @@
-//! What the system does not permit is left alone, and metadata is restored.
+//! Files that the system does not permit to change are left alone, and metadata is restored.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What is reported when a mirror cannot start, and that nothing was changed.
+//! Errors of mirrors that cannot start: they are reported in one line, and nothing is changed.
 
 use std::fs;
 use std::path::Path;
