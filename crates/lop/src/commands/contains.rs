@@ -12,7 +12,7 @@ use walk::{FileId, Problem, Tree};
 
 use crate::acting::sources::files;
 use crate::args::ContainsArgs;
-use crate::commands::uniques::{Answer, Listing, print_list};
+use crate::commands::uniques::{ListAnswer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::Listed;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     let tally = verified.as_ref().map(|(_, tally)| *tally);
     let summary = Summary { tally, ..Summary::new(&one, &other, &found, problems.len() as u64) };
     let exit = verified.iter().fold(summary.exit(), |exit, (verified, _)| verified.exit(exit));
-    let answer = Answer { exit, why: summary.why(), problems, text: summary.text() };
+    let answer = ListAnswer { exit, why: summary.why(), problems, text: summary.text() };
     print_list(Listing::of(listed(&one, &found)), &summary, &answer, &args.list, settings)
 }
 

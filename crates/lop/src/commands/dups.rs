@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args::DupsArgs;
-use crate::commands::uniques::{Answer, Listing, print_list};
+use crate::commands::uniques::{ListAnswer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::quantity::{count, counted, size};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
         unknown: UnknownFiles::of(unknown),
         problems: folder.tree.problems.len() as u64,
     };
-    let answer = Answer {
+    let answer = ListAnswer {
         exit: summary.unknown.exit(summary.files, Exit::Done),
         why: summary.unknown.lines(),
         problems: folder.tree.problems.iter().collect(),

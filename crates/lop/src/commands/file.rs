@@ -26,7 +26,7 @@ use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::settings::Settings;
 
 /// The answer about one file.
-struct Answer {
+struct FileAnswer {
     file: Listed,
     /// Its other names, and all names of the files with the same content.
     others: Vec<Listed>,
@@ -118,7 +118,7 @@ struct FileQuery<'a> {
 
 impl FileQuery<'_> {
     /// Returns what the catalog knows of a file, or why there is no answer.
-    fn answer(&mut self, path: &Path) -> Result<Result<Answer, Unanswered>, CommandError> {
+    fn answer(&mut self, path: &Path) -> Result<Result<FileAnswer, Unanswered>, CommandError> {
         let now = match Stat::of_path(path) {
             Ok(now) if now.kind == fsops::Kind::File => now,
             Ok(_) => return Ok(Err(Unanswered::Failed("not a regular file".into()))),
@@ -146,7 +146,7 @@ impl FileQuery<'_> {
         let file = listed(&entry, path, Some(duplicates), None);
         let doubt = others.doubt.filter(|_| others.duplicates == 0);
         let Others { listed, hard_links, .. } = others;
-        Ok(Ok(Answer { file, others: listed, hard_links, doubt }))
+        Ok(Ok(FileAnswer { file, others: listed, hard_links, doubt }))
     }
 
     /// Returns the remembered other names of a file with this many links, and the files with its content, by path.
@@ -291,7 +291,7 @@ fn listed(
     Listed { path, size: entry.size, duplicates, digest: entry.digest, state }
 }
 
-fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io::Result<()> {
+fn write_text(out: &mut impl Write, answer: &FileAnswer, settings: &Settings) -> io::Result<()> {
     let names = settings.stdout.names;
     let (start, end) = settings.stdout.bold();
     let mut heading = match answer.file.duplicates.unwrap_or(0) {
@@ -320,11 +320,11 @@ fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io:
 
 #[derive(Serialize)]
 struct Document<'a> {
-    files: Vec<JsonAnswer<'a>>,
+    files: Vec<JsonFileAnswer<'a>>,
 }
 
 #[derive(Serialize)]
-struct JsonAnswer<'a> {
+struct JsonFileAnswer<'a> {
     #[serde(flatten)]
     file: JsonListed<'a>,
     hard_links: u64,
@@ -332,8 +332,8 @@ struct JsonAnswer<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(answers: &'a [Answer]) -> Document<'a> {
-        let files = answers.iter().map(|answer| JsonAnswer {
+    fn new(answers: &'a [FileAnswer]) -> Document<'a> {
+        let files = answers.iter().map(|answer| JsonFileAnswer {
             file: JsonListed::from(&answer.file),
             hard_links: answer.hard_links,
             others: answer.others.iter().map(JsonListed::from).collect(),

@@ -28,7 +28,7 @@ use crate::paths::path_list;
 use crate::questions::catalog::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
 use checkpoint::Checkpointer;
-use search::{Searched, damaged, search};
+use search::{SearchResult, damaged, search};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -44,7 +44,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
-    let Examined { tree, searched, offline, uncommitted } =
+    let ScanResult { tree, result, offline, uncommitted } =
         examine(&scan, settings, writer, &progress, &mut clock)?;
     if monitor.finish().is_err() {
         let is_complete = scan.catalog.is_some() && uncommitted.is_none();
@@ -52,10 +52,10 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         let text = if is_complete { text } else { "interrupted" };
         return Err(CommandError::new(Exit::Interrupted, text));
     }
-    let found = &searched.found;
+    let found = &result.found;
     let mut summary = Summary::new(&tree, found, clock.total());
     summary.offline = offline;
-    summary.hollow = searched.hollow;
+    summary.hollow = result.hollow;
     summary.unmatched_patterns = scan.patterns.unmatched();
     let printed = print_results(&scan, settings, &tree, found, &summary, &progress)?;
     clock.end(|s| &mut s.print);
@@ -91,9 +91,9 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
 
 /// The result of a scan.
 #[derive(Default)]
-struct Examined {
+struct ScanResult {
     tree: Tree,
-    searched: Searched,
+    result: SearchResult,
     /// Remembered files on a disk that is not mounted.
     offline: u64,
     /// A failed commit. The results are printed nevertheless.
@@ -107,7 +107,7 @@ fn examine(
     mut writer: Option<Writer>,
     progress: &Progress,
     clock: &mut Clock,
-) -> Result<Examined, CommandError> {
+) -> Result<ScanResult, CommandError> {
     let started = SystemTime::now();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.reread);
@@ -116,7 +116,7 @@ fn examine(
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
         // A mistyped path must not create a catalog or a record of a scan.
-        return Ok(Examined { tree, ..Examined::default() });
+        return Ok(ScanResult { tree, ..ScanResult::default() });
     }
     let mut recall = match known {
         Some(writer) if scan.reread => writer.catalog().recall_others(&mut tree)?,
@@ -127,19 +127,19 @@ fn examine(
     EagerHeads::collect(&mut tree, &recall.facts);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started, progress);
-    let mut searched =
+    let mut result =
         find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
         // The inline head reader has read these during the walk, so they look known to the engine.
-        searched.found.known = 0;
+        result.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
-    let found = &searched.found;
+    let found = &result.found;
     let record = record(scan, &tree, started, progress);
     let uncommitted =
         writer.and_then(|writer| commit(writer, &tree, recall, found, &record, progress).err());
     clock.end(|s| &mut s.commit);
-    Ok(Examined { tree, searched, offline, uncommitted })
+    Ok(ScanResult { tree, result, offline, uncommitted })
 }
 
 /// Finds the groups. With a catalog, it saves the results so far at intervals and on an interrupt.
@@ -151,7 +151,7 @@ fn find_groups(
     writer: Option<&mut Writer>,
     record: ScanRecord,
     progress: &Progress,
-) -> Result<Searched, CommandError> {
+) -> Result<SearchResult, CommandError> {
     let suspects = recall.suspects().to_vec();
     let Recall { facts, memory } = recall;
     let facts = &*facts;
@@ -215,7 +215,8 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
             // Heads are read during the walk only if the catalog cannot know them.
             let eager = (!known).then(|| EagerHeads::new(progress));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
-            walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
+            walk::walk(roots, &scan.walk, visitor, progress)
+                .map_err(|_interrupted| interrupted_walk(scan))
         }
         Source::List { file, end } => {
             path_list::find_files(file, *end, &scan.walk.filter, progress)
@@ -225,7 +226,7 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
 
 /// Returns the error for an interrupt during the walk. Nothing of the walk is kept: every scan lists all directories
 /// anyway, and half a listing could not tell which files are gone.
-fn unlisted(scan: &ScanSettings) -> CommandError {
+fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",
         None => "interrupted",

@@ -28,7 +28,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         disk.volume.is_some_and(|volume| inspector.is_offline_at(&volume, &disk.path))
     };
     let offline: Vec<bool> = overview.disks.iter().map(offline).collect();
-    let done = Done::read(&Catalog::runs(&path), settings)?;
+    let done = RunTotals::read(&Catalog::runs(&path), settings)?;
     let status = Status { path: &path, size, overview: &overview, offline: &offline, done: &done };
     stdout::print(|out| {
         if settings.json {
@@ -41,7 +41,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
 
 /// The work of all runs, according to their journals.
 #[derive(Default, Serialize)]
-struct Done {
+struct RunTotals {
     /// Runs that acted on files or moved trees out of the way.
     runs: u64,
     /// Of these, runs that can be undone, at least in part.
@@ -56,10 +56,10 @@ struct Done {
     unreadable: u64,
 }
 
-impl Done {
+impl RunTotals {
     /// Reads the journals in a folder, and reports those that cannot be read.
-    fn read(folder: &Path, settings: &Settings) -> Result<Done, CommandError> {
-        let mut done = Done::default();
+    fn read(folder: &Path, settings: &Settings) -> Result<RunTotals, CommandError> {
+        let mut done = RunTotals::default();
         for run in Runs::list(folder)? {
             match run {
                 Ok(run) => {
@@ -102,7 +102,7 @@ struct Status<'a> {
     overview: &'a Overview,
     /// For each disk, whether it is not mounted.
     offline: &'a [bool],
-    done: &'a Done,
+    done: &'a RunTotals,
 }
 
 impl Status<'_> {
@@ -155,7 +155,7 @@ impl Status<'_> {
     }
 
     fn write_done(&self, line: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        let Done { runs, undoable, not_over, quarantined, quarantined_bytes, .. } = *self.done;
+        let RunTotals { runs, undoable, not_over, quarantined, quarantined_bytes, .. } = *self.done;
         if runs > 0 {
             let mut text = count(runs);
             for (number, what) in
@@ -223,7 +223,7 @@ struct Document<'a> {
     disks: Vec<JsonDisk<'a>>,
     problems: u64,
     #[serde(flatten)]
-    done: &'a Done,
+    done: &'a RunTotals,
 }
 
 #[derive(Serialize)]

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     };
     let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
     let exit = summary.unknown.exit(summary.files, answer);
-    let answer = Answer {
+    let answer = ListAnswer {
         exit: verified.iter().fold(exit, |exit, (verified, _)| verified.exit(exit)),
         why: summary.unknown.lines(),
         problems: folder.tree.problems.iter().collect(),
@@ -100,7 +100,7 @@ impl Listing {
 }
 
 /// The answer that a list gives.
-pub(crate) struct Answer<'a> {
+pub(crate) struct ListAnswer<'a> {
     /// The exit code if everything could be examined.
     pub(crate) exit: Exit,
     /// The reasons why some files have no answer.
@@ -119,7 +119,7 @@ pub(crate) struct Answer<'a> {
 pub(crate) fn print_list(
     Listing(mut files): Listing,
     summary: &impl Serialize,
-    answer: &Answer<'_>,
+    answer: &ListAnswer<'_>,
     args: &ListArgs,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
@@ -137,7 +137,7 @@ pub(crate) fn print_list(
     if printed {
         stdout::print_summary_aside(format, settings, summary, &answer.text);
     }
-    let Answer { exit, why, problems, .. } = answer;
+    let ListAnswer { exit, why, problems, .. } = answer;
     let exit = match exit {
         Exit::Done if !problems.is_empty() => Exit::Partial,
         exit => *exit,

@@ -45,7 +45,7 @@ impl PendingSizes {
 
 /// The other files with the content of a file.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Others {
+pub(crate) struct CopyCount {
     /// The number of other inodes that exist, are unchanged and have the same content.
     pub(crate) duplicates: u64,
     /// Why it is unknown whether there are more, if none is found.
@@ -72,9 +72,13 @@ impl CopyCounts {
     /// # Errors
     ///
     /// Fails if the catalog cannot be read.
-    pub(crate) fn of(&mut self, catalog: &Catalog, file: &Entry) -> Result<Others, CommandError> {
+    pub(crate) fn of(
+        &mut self,
+        catalog: &Catalog,
+        file: &Entry,
+    ) -> Result<CopyCount, CommandError> {
         let Some(content) = file.content.filter(|_| file.copies > 1) else {
-            return Ok(Others::default());
+            return Ok(CopyCount::default());
         };
         if !self.files.contains_key(&content) {
             let (mut same, mut changed) = (Vec::new(), false);
@@ -96,6 +100,6 @@ impl CopyCounts {
         }
         // The file itself is one of them, or an alias of one of them.
         let (files, doubt) = self.files[&content];
-        Ok(Others { duplicates: files.saturating_sub(1), doubt })
+        Ok(CopyCount { duplicates: files.saturating_sub(1), doubt })
     }
 }

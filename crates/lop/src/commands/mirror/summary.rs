@@ -5,7 +5,7 @@ use std::time::Duration;
 use mirror::{LeftOut, Outcome, Spared};
 
 use super::problems;
-use super::totals::{Left, Totals};
+use super::totals::{SkippedEntry, Totals};
 use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -50,9 +50,9 @@ pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     let would = if totals.dry_run { "would be: " } else { "" };
     let mut text =
         format!("{least}{names} in {took}{before}; {would}{}", done(totals)).into_bytes();
-    if let Some(left) = left_out(totals) {
+    if let Some(skipped) = skipped_text(totals) {
         text.extend_from_slice(b"; skipped: ");
-        text.extend_from_slice(&left);
+        text.extend_from_slice(&skipped);
     }
     if !totals.not_kept.is_empty() {
         let what = totals.not_kept.join(" or ");
@@ -105,7 +105,7 @@ fn done(totals: &Totals) -> String {
 }
 
 /// Returns what was skipped although no pattern excludes it.
-fn left_out(totals: &Totals) -> Option<Vec<u8>> {
+fn skipped_text(totals: &Totals) -> Option<Vec<u8>> {
     let reasons = [
         (LeftOut::Destination, "the destination itself"),
         (LeftOut::Quarantine, "files in quarantine"),
@@ -113,9 +113,9 @@ fn left_out(totals: &Totals) -> Option<Vec<u8>> {
         (LeftOut::Pseudo, "pseudo file systems"),
         (LeftOut::Catalog, "lop's catalog"),
     ];
-    let of = |reason| totals.left_out.iter().filter(move |left| left.reason == reason);
+    let of = |reason| totals.left_out.iter().filter(move |entry| entry.reason == reason);
     let named = reasons.into_iter().filter_map(|(reason, what)| {
-        let paths: Vec<&[u8]> = of(reason).map(Left::shown).take(MAX_NAMED).collect();
+        let paths: Vec<&[u8]> = of(reason).map(SkippedEntry::shown).take(MAX_NAMED).collect();
         let more = of(reason).count() > MAX_NAMED;
         let dots = if more { ", …".as_bytes() } else { b"" };
         let names = [&paths.join(&b", "[..]), dots].concat();
@@ -129,7 +129,7 @@ fn left_out(totals: &Totals) -> Option<Vec<u8>> {
     (!all.is_empty()).then(|| all.join(&b", "[..]))
 }
 
-impl Left {
+impl SkippedEntry {
     fn shown(&self) -> &[u8] {
         if self.bytes.is_empty() { b"." } else { &self.bytes }
     }

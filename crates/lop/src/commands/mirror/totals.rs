@@ -43,7 +43,7 @@ pub(super) struct Totals {
     /// Directories of the source that could not be read.
     pub(super) unread_dirs: u64,
     /// Entries that were skipped although no pattern excludes them.
-    pub(super) left_out: Vec<Left>,
+    pub(super) left_out: Vec<SkippedEntry>,
     /// Metadata that the destination does not support.
     pub(super) not_kept: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +69,7 @@ pub(super) struct Totals {
 
 /// An entry that was skipped.
 #[derive(Debug, Serialize)]
-pub(super) struct Left {
+pub(super) struct SkippedEntry {
     pub(super) why: &'static str,
     #[serde(flatten)]
     pub(super) path: JsonPath<'static>,
@@ -107,7 +107,7 @@ impl Totals {
             failed: outcome.failed,
             missing: outcome.missing,
             unread_dirs: outcome.unread,
-            left_out: outcome.left.iter().map(Left::of).collect(),
+            left_out: outcome.left.iter().map(SkippedEntry::of).collect(),
             not_kept: not_kept(outcome),
             unmatched_patterns: patterns.unmatched(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
@@ -137,8 +137,8 @@ impl Totals {
     }
 }
 
-impl Left {
-    fn of((reason, path): &(LeftOut, Vec<u8>)) -> Left {
+impl SkippedEntry {
+    fn of((reason, path): &(LeftOut, Vec<u8>)) -> SkippedEntry {
         let why = match reason {
             LeftOut::Destination => "destination",
             LeftOut::Quarantine => "quarantine",
@@ -146,7 +146,7 @@ impl Left {
             LeftOut::Pseudo => "pseudo_file_system",
             LeftOut::Catalog => "catalog",
         };
-        Left { why, path: JsonPath::owned(path), bytes: path.clone(), reason: *reason }
+        SkippedEntry { why, path: JsonPath::owned(path), bytes: path.clone(), reason: *reason }
     }
 }
 

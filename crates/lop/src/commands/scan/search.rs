@@ -12,7 +12,7 @@ use crate::settings::ScanSettings;
 
 /// The results of a search.
 #[derive(Default)]
-pub(super) struct Searched {
+pub(super) struct SearchResult {
     pub(super) found: Found,
     /// Files that got no digest from `--hash-all` because they have too many holes.
     pub(super) hollow: u64,
@@ -30,22 +30,22 @@ pub(super) fn search(
     facts: &Facts,
     suspects: &[Suspect],
     progress: &Progress,
-) -> Result<Searched, Interrupted> {
+) -> Result<SearchResult, Interrupted> {
     let found = dupes::find(tree, facts, &scan.compare, progress)?;
-    let mut searched = Searched { found, hollow: 0 };
+    let mut result = SearchResult { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();
     if scan.hash_all || !had_one.is_empty() {
         let work = Work::new(tree, facts, &scan.compare, progress);
         let is_wanted = |file| scan.hash_all || had_one.contains(&file);
         let digested = dupes::digest(&work, is_wanted)?;
-        searched.hollow = digested.hollow;
-        searched.found.problems.extend(digested.problems);
+        result.hollow = digested.hollow;
+        result.found.problems.extend(digested.problems);
     }
-    let problems = &mut searched.found.problems;
+    let problems = &mut result.found.problems;
     problems.extend(damaged(tree, facts, suspects));
     problems.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(searched)
+    Ok(result)
 }
 
 /// Returns the suspects that were read and differ from what was known.
