@@ -32,50 +32,50 @@ complete -c lop -n "__fish_lop_needs_command" -l color -d 'Use colours: auto (on
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_needs_command" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_needs_command" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_needs_command" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_needs_command" -s V -l version -d 'Print version'
 complete -c lop -n "__fish_lop_needs_command" -f -a "scan" -d 'Find duplicates and remember them'
 complete -c lop -n "__fish_lop_needs_command" -f -a "report" -d 'Show the groups of duplicates'
 complete -c lop -n "__fish_lop_needs_command" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List a directory: each file with the number of its duplicates, each directory with what is in it'
+complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List a directory: its files with their duplicates, its directories with their sizes'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_needs_command" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
+complete -c lop -n "__fish_lop_needs_command" -f -a "contains" -d 'Tell whether everything in one directory is also in another one'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dedupe" -d 'Act on duplicates'
-complete -c lop -n "__fish_lop_needs_command" -f -a "separate" -d 'Make hard links files of their own'
+complete -c lop -n "__fish_lop_needs_command" -f -a "separate" -d 'Replace hard links by independent copies'
 complete -c lop -n "__fish_lop_needs_command" -f -a "undo" -d 'Restore what a run changed'
-complete -c lop -n "__fish_lop_needs_command" -f -a "history" -d 'List the runs that changed files, or what a run did with each file'
-complete -c lop -n "__fish_lop_needs_command" -f -a "quarantine" -d 'Look after files in quarantine'
-complete -c lop -n "__fish_lop_needs_command" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
+complete -c lop -n "__fish_lop_needs_command" -f -a "history" -d 'List the runs that changed files, or what one run did with each file'
+complete -c lop -n "__fish_lop_needs_command" -f -a "quarantine" -d 'List, restore or remove files in quarantine'
+complete -c lop -n "__fish_lop_needs_command" -f -a "mirror" -d 'Make one directory tree like another, including all hard links'
 complete -c lop -n "__fish_lop_needs_command" -f -a "purge" -d 'Remove directory trees for good, fast'
-complete -c lop -n "__fish_lop_needs_command" -f -a "status" -d 'Show what is remembered: paths, disks, runs'
+complete -c lop -n "__fish_lop_needs_command" -f -a "status" -d 'Show what the catalog knows: paths, disks, runs'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget what is gone'
-complete -c lop -n "__fish_lop_needs_command" -f -a "forget" -d 'Forget what is remembered below paths'
+complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget files that no longer exist'
+complete -c lop -n "__fish_lop_needs_command" -f -a "forget" -d 'Forget what the catalog knows below paths'
 complete -c lop -n "__fish_lop_needs_command" -f -a "man" -d 'Show a man page'
-complete -c lop -n "__fish_lop_needs_command" -f -a "completions" -d 'Print completions for a shell'
-complete -c lop -n "__fish_lop_needs_command" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
+complete -c lop -n "__fish_lop_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c lop -n "__fish_lop_needs_command" -f -a "mirror-server" -d 'Run the side of a mirror that another host starts'
 complete -c lop -n "__fish_lop_needs_command" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l format -d 'Print the groups in this format; also with a catalog' -r -f -a "text\t'A heading for each group, for people'
-fdupes\t'One path a line, a blank line between groups'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l format -d 'Print the groups in this format, also with a catalog' -r -f -a "text\t'A heading for each group, for people'
+fdupes\t'One path per line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
-nul\t'Each path ended by NUL, each group by one more NUL'"
-complete -c lop -n "__fish_lop_using_subcommand scan" -l min-size -d 'Leave out smaller files' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Leave out larger files' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Take only files that match one of these patterns' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Leave out files and directories that match this pattern' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Take the files named in FILE, or on standard input for -' -r -F
-complete -c lop -n "__fish_lop_using_subcommand scan" -l save-every -d 'Save what was found out every so many milliseconds' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'What the storage is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
-hdd\t'A hard disk: read in the order of places'
+nul\t'A NUL after each path, and one more after each group'"
+complete -c lop -n "__fish_lop_using_subcommand scan" -l min-size -d 'Skip smaller files' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Skip larger files' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Scan only files that match one of these patterns' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Skip files and directories that match this pattern' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Scan the files named in FILE; - is standard input' -r -F
+complete -c lop -n "__fish_lop_using_subcommand scan" -l save-every -d 'Save the results so far every MS milliseconds' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'The kind of storage, instead of measuring it: auto, hdd, ssd or cached' -r -f -a "auto\t'Measured while reading'
+hdd\t'A hard disk: read in the order of positions'
 ssd\t'An SSD: many reads at once'
-cached\t'All in the page cache'"
+cached\t'Everything is in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Work with N threads on each device [default: one per processor, more where they wait]' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l memory -d 'Take at most SIZE of memory [default: a quarter of what there is]' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l memory -d 'Use at most SIZE of memory [default: a quarter of the available memory]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -83,33 +83,33 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand scan" -l no-catalog -d 'Remember nothing and print the groups'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l ignore-case -d 'Let patterns match capitals and small letters alike'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l no-catalog -d 'Do not use the catalog, and print the groups'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l ignore-case -d 'Ignore the case of letters in patterns'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s x -l one-file-system -d 'Stay on the file system of each PATH'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l no-hidden -d 'Leave out names that start with a dot'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l system-dirs -d 'Enter folders that belong to systems too: snapshots, trash, @eaDir'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Take empty files too, which all equal each other'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count the names of one file as duplicates of each other'
-complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l reread -d 'Read all files again, whatever is remembered of them'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l hash-all -d 'Give every file a digest, also where no other has its size or beginning'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l stats -d 'Print figures of the run on standard error, as JSON'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l no-hidden -d 'Skip names that start with a dot'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l system-dirs -d 'Enter system folders too: snapshots, trash, @eaDir'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Scan empty files too, which are all equal'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count hard links to one file as duplicates of each other'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL instead of a newline'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l reread -d 'Read all files again, even if they are in the catalog and unchanged'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l hash-all -d 'Give every file a digest, even if no other file has its size or first block'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l stats -d 'Print statistics of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand report" -l format -d 'Print in this format [default: text]' -r -f -a "text\t'A heading for each group, for people'
-fdupes\t'One path a line, a blank line between groups'
+fdupes\t'One path per line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
-nul\t'Each path ended by NUL, each group by one more NUL'"
-complete -c lop -n "__fish_lop_using_subcommand report" -l limit -d 'Print at most N groups; 0 for all [default: 20 as text, else all]' -r
+nul\t'A NUL after each path, and one more after each group'"
+complete -c lop -n "__fish_lop_using_subcommand report" -l limit -d 'Print at most N groups; 0 for all [default: 20 as text, otherwise all]' -r
 complete -c lop -n "__fish_lop_using_subcommand report" -l sort -d 'Order of the groups' -r -f -a "reclaimable\t'Most reclaimable bytes first'
 size\t'Largest files first'
 count\t'Most files first'
 path\t'By the first path'"
-complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Leave out groups of smaller files; sizes such as 4096, 10k, 1.5GiB' -r
-complete -c lop -n "__fish_lop_using_subcommand report" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Skip groups of smaller files; sizes such as 4096, 10k, 1.5GiB' -r
+complete -c lop -n "__fish_lop_using_subcommand report" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -117,12 +117,12 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand report" -l dirs -d 'Show directories instead: equal ones, contained and overlapping ones'
+complete -c lop -n "__fish_lop_using_subcommand report" -l dirs -d 'Show equal, contained and overlapping directories instead'
 complete -c lop -n "__fish_lop_using_subcommand report" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand report" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand file" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand file" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand file" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -131,12 +131,12 @@ complete -c lop -n "__fish_lop_using_subcommand file" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand file" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand file" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand file" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand file" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l sort -d 'Order in each directory' -r -f -a "path\t'By path'
 size\t'Largest first'"
-complete -c lop -n "__fish_lop_using_subcommand ls" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand ls" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -144,20 +144,20 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand ls" -s R -l recursive -d 'List the directories below it too'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s R -l recursive -d 'List all directories below it too'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand ls" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand ls" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
-fdupes\t'One path a line, a blank line between groups'
+fdupes\t'One path per line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
-nul\t'Each path ended by NUL, each group by one more NUL'"
+nul\t'A NUL after each path, and one more after each group'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
-complete -c lop -n "__fish_lop_using_subcommand dups" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand dups" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -166,18 +166,18 @@ complete -c lop -n "__fish_lop_using_subcommand dups" -l color -d 'Use colours: 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand dups" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand dups" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dups" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
-fdupes\t'One path a line, a blank line between groups'
+fdupes\t'One path per line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
-nul\t'Each path ended by NUL, each group by one more NUL'"
+nul\t'A NUL after each path, and one more after each group'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -185,21 +185,21 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l anywhere -d 'Let a copy inside DIR count too'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l anywhere -d 'Count copies inside DIR too'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l verify -d 'Read each file and its copy now, and count only copies that are equal byte by byte'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand uniques" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand contains" -l format -d 'Print as text, fdupes, json, csv or nul [default: text]' -r -f -a "text\t'A heading for each group, for people'
-fdupes\t'One path a line, a blank line between groups'
+fdupes\t'One path per line, a blank line between groups'
 json\t'One JSON document with the groups and a summary'
 csv\t'One row per file: group, size, digest, path'
-nul\t'Each path ended by NUL, each group by one more NUL'"
+nul\t'A NUL after each path, and one more after each group'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l sort -d 'Order of the files' -r -f -a "path\t'By path'
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files; 0 for all, which is the default' -r
-complete -c lop -n "__fish_lop_using_subcommand contains" -l distinct -d 'Count the files below DIR, on a network, FUSE or overlay file system, as files of their own' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand contains" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -209,16 +209,16 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l verify -d 'Read each file and its copy now, and count only copies that are equal byte by byte'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand contains" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand contains" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand contains" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'What to do with each redundant file' -r -f -a "delete\t'Remove it'
-hardlink\t'Make its name one of the kept file'
-reflink\t'Let it share the disk space of the kept file; it stays a file of its own'
-symlink\t'Put a relative symbolic link to the kept file in its place'
-quarantine\t'Move it aside, on the same file system, until it is purged or brought back'
-script\t'Print a shell script that compares once more and then does what it is told'"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group stays' -r -f -a "local\t'One on a file system of this machine'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'What to do with each redundant file' -r -f -a "delete\t'Delete it'
+hardlink\t'Replace it by a hard link to the kept file'
+reflink\t'Let it share the disk space of the kept file; it remains a separate file'
+symlink\t'Replace it by a relative symbolic link to the kept file'
+quarantine\t'Move it aside, on the same file system, until it is purged or restored'
+script\t'Print a shell script that compares the files again and then acts'"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l keep -d 'Which file of a group to keep' -r -f -a "local\t'One on a file system of this machine'
 tidy\t'The one that looks least like a copy'
 newest\t'The one modified last'
 oldest\t'The one modified first'
@@ -229,13 +229,13 @@ deepest\t'The one below the most directories'
 first-root\t'One below the PATH that was named first'
 path:\t'One whose path matches GLOB'
 device:\t'One on the device of DIR'"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never touch what is below DIR; its files are kept before all others' -r -f -a "(__fish_complete_directories)"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l min-size -d 'Leave out smaller files' -r
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l report -d 'Take the groups from a report in JSON instead of the catalog' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l files-from -d 'Take the files named in FILE, or on standard input for -, instead of the catalog' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'What is below DIR, on a network or FUSE file system, is no other view of files that go' -r -f -a "(__fish_complete_directories)"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object a line' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Take the plan from FILE' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l protect -d 'Never touch files below DIR; they are kept in preference to all others' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l min-size -d 'Skip smaller files' -r
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l report -d 'Take the groups from a JSON report instead of the catalog' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l files-from -d 'Take the files named in FILE instead of the catalog; - is standard input' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'Treat files below DIR, on a network or FUSE file system, as separate files' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object per line' -r -F
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Read the plan from FILE' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -243,15 +243,15 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l all -d 'Act on all that the catalog knows'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l apply -d 'Do it'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -s y -l yes -d 'Do not ask, however much is deleted'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -s i -l interactive -d 'Go through the groups on the terminal and choose which files stay'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l system-dirs -d 'Act on what programs keep for themselves too: .git, snapshots, trash, @eaDir'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l preserve-dir-times -d 'Give directories back the times they had before names in them changed'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l all -d 'Act on everything in the catalog'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l apply -d 'Carry out the plan'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s y -l yes -d 'Do not ask before deleting many files'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s i -l interactive -d 'Go through the groups on the terminal and choose which files to keep'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l system-dirs -d 'Act on files that programs keep for themselves too: .git, snapshots, trash, @eaDir'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s 0 -l null -d 'Paths in the list end with NUL instead of a newline'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l preserve-dir-times -d 'Restore the times of directories after names in them have changed'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -261,10 +261,10 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand separate" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand separate" -l apply -d 'Do it'
-complete -c lop -n "__fish_lop_using_subcommand separate" -l preserve-dir-times -d 'Give directories back the times they had before names in them changed'
+complete -c lop -n "__fish_lop_using_subcommand separate" -l apply -d 'Carry out the plan'
+complete -c lop -n "__fish_lop_using_subcommand separate" -l preserve-dir-times -d 'Restore the times of directories after names in them have changed'
 complete -c lop -n "__fish_lop_using_subcommand separate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand separate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand separate" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand separate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -274,9 +274,9 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand undo" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand undo" -s n -l dry-run -d 'Show how each file would be restored, and change nothing'
+complete -c lop -n "__fish_lop_using_subcommand undo" -s n -l dry-run -d 'Show how each file would be restored, without changing anything'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand history" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -287,7 +287,7 @@ complete -c lop -n "__fish_lop_using_subcommand history" -l color -d 'Use colour
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand history" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand history" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -298,14 +298,14 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "list" -d 'List the files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "restore" -d 'Give files in quarantine their names back'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "restore" -d 'Restore files from quarantine'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l dir -d 'Look into the stores in DIR, or the one that it is, instead of the catalog\'s journals' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -314,10 +314,10 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l dir -d 'Look into the stores in DIR, or the one that it is, instead of the catalog\'s journals' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -326,11 +326,11 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove what was moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l dir -d 'Look into the stores in DIR, or the one that it is, instead of the catalog\'s journals' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove files that were moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -339,24 +339,24 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Give files in quarantine their names back'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Restore files from quarantine'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l max-delete -d 'Remove nothing if that would be more than N entries, what is in directories included' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Link files to those of DIR that are equal, instead of copying them' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l max-delete -d 'Remove nothing if more than N entries would be removed, including those in directories' -r
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Hard-link files to equal files in DIR instead of copying them' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l include -d 'Mirror only files that match' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l exclude -d 'Neither mirror nor remove what matches, and everything in directories that match' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l bwlimit -d 'Copy at most RATE bytes a second: 500k, 20MiB' -r
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l exclude -d 'Neither mirror nor remove what matches, or anything in a directory that matches' -r
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l bwlimit -d 'Copy at most RATE bytes per second: 500k, 20MiB' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l rsh -d 'Connect to the other host with COMMAND' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l remote-lop -d 'What lop is called on the other host' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l io -d 'What the storage of SRC is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
-hdd\t'A hard disk: read in the order of places'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l remote-lop -d 'The name or path of lop on the other host' -r
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l io -d 'The kind of storage of SRC, instead of measuring it: auto, hdd, ssd or cached' -r -f -a "auto\t'Measured while reading'
+hdd\t'A hard disk: read in the order of positions'
 ssd\t'An SSD: many reads at once'
-cached\t'All in the page cache'"
+cached\t'Everything is in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l threads -d 'Work with N threads [default: one per processor, more where they wait]' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
@@ -367,30 +367,30 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s n -l dry-run -d 'Change nothing; list what would be changed'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s i -l itemize -d 'List each change'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l delete -d 'Remove what SRC has not'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -s y -l yes -d 'Do not ask, however much --delete would remove'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l delete -d 'Remove extraneous entries: what is in DST but not in SRC'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -s y -l yes -d 'Do not ask before --delete removes many entries'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l allow-empty-source -d 'Let --delete empty DST if SRC is empty or has only directories'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -s c -l checksum -d 'Compare contents also where size and time of modification are equal'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -s c -l checksum -d 'Compare contents even if size and modification time are equal'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l verify -d 'Read every copy back from the disk and compare it'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l fsync -d 'Wait until each file is on the disk before it gets its name'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l reuse -d 'Make files of content that DST has already: what was renamed, and what SRC has twice'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l fsync -d 'Wait until each file is on disk before it gets its name'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l reuse -d 'Reuse content that DST already has: renamed files, and files that SRC has twice'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s x -l one-file-system -d 'Do not enter other file systems that are mounted in SRC'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l ignore-case -d 'Let patterns match capitals and small letters alike'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l stats -d 'Print figures of the run on standard error, as JSON'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l ignore-case -d 'Ignore the case of letters in patterns'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l stats -d 'Print statistics of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand mirror" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand purge" -l background -d 'Be the process in the background that removes what run RUN moved out of the way' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l files-from -d 'Remove what is named in FILE, or on standard input for -' -r -F
+complete -c lop -n "__fish_lop_using_subcommand purge" -l background -d 'Run as the background process that removes what run RUN moved out of the way' -r
+complete -c lop -n "__fish_lop_using_subcommand purge" -l files-from -d 'Remove what is named in FILE; - is standard input' -r -F
 complete -c lop -n "__fish_lop_using_subcommand purge" -l include -d 'Remove only what matches, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l exclude -d 'Keep what matches, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l older-than -d 'Remove only what was last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l rate -d 'Remove at most N entries a second' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l io -d 'What the storage is like, if lop is not to find out: auto, hdd, ssd or cached' -r -f -a "auto\t'Found out while reading'
-hdd\t'A hard disk: read in the order of places'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l rate -d 'Remove at most N entries per second' -r
+complete -c lop -n "__fish_lop_using_subcommand purge" -l io -d 'The kind of storage, instead of measuring it: auto, hdd, ssd or cached' -r -f -a "auto\t'Measured while reading'
+hdd\t'A hard disk: read in the order of positions'
 ssd\t'An SSD: many reads at once'
-cached\t'All in the page cache'"
+cached\t'Everything is in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand purge" -l threads -d 'Work with N threads [default: one per processor, more where they wait]' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand purge" -l progress -d 'Show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
@@ -399,18 +399,18 @@ never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand purge" -l color -d 'Use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand purge" -s n -l dry-run -d 'Remove nothing; tell how much would go, and be free'
-complete -c lop -n "__fish_lop_using_subcommand purge" -s y -l yes -d 'Do not ask, however much it is'
+complete -c lop -n "__fish_lop_using_subcommand purge" -s n -l dry-run -d 'Remove nothing; show how much would be removed and freed'
+complete -c lop -n "__fish_lop_using_subcommand purge" -s y -l yes -d 'Do not ask before removing many entries'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l instant -d 'Move the PATHs out of the way and return; remove them in the background'
-complete -c lop -n "__fish_lop_using_subcommand purge" -l resume -d 'Remove what is left of PATHs that were moved out of the way, if no process is at it'
-complete -c lop -n "__fish_lop_using_subcommand purge" -s 0 -l null -d 'Paths in the list end with NUL, not with a newline'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l resume -d 'Remove the rest of PATHs that were moved out of the way, if no process does'
+complete -c lop -n "__fish_lop_using_subcommand purge" -s 0 -l null -d 'Paths in the list end with NUL instead of a newline'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l keep-root -d 'Empty the PATHs but keep them'
-complete -c lop -n "__fish_lop_using_subcommand purge" -l ignore-case -d 'Let patterns match capitals and small letters alike'
-complete -c lop -n "__fish_lop_using_subcommand purge" -l cross-mounts -d 'Empty what is mounted below the PATHs too'
-complete -c lop -n "__fish_lop_using_subcommand purge" -l idle -d 'Let all others use the disk first (idle I/O class)'
-complete -c lop -n "__fish_lop_using_subcommand purge" -l stats -d 'Print figures of the run on standard error, as JSON'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l ignore-case -d 'Ignore the case of letters in patterns'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l cross-mounts -d 'Empty file systems that are mounted below the PATHs too'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l idle -d 'Let all other processes use the disk first (idle I/O class)'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l stats -d 'Print statistics of the run on standard error, as JSON'
 complete -c lop -n "__fish_lop_using_subcommand purge" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand purge" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand purge" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand purge" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand purge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand status" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -421,7 +421,7 @@ complete -c lop -n "__fish_lop_using_subcommand status" -l color -d 'Use colours
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand status" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand status" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand status" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand status" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -432,7 +432,7 @@ complete -c lop -n "__fish_lop_using_subcommand validate" -l color -d 'Use colou
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand validate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -443,7 +443,7 @@ complete -c lop -n "__fish_lop_using_subcommand refresh" -l color -d 'Use colour
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand forget" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -455,7 +455,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand forget" -l offline -d 'Forget only files on disks that are not mounted'
 complete -c lop -n "__fish_lop_using_subcommand forget" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand forget" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand man" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -467,7 +467,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand man" -l list -d 'List the names of all pages'
 complete -c lop -n "__fish_lop_using_subcommand man" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand man" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand man" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand man" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand completions" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -478,7 +478,7 @@ complete -c lop -n "__fish_lop_using_subcommand completions" -l color -d 'Use co
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand completions" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand completions" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand completions" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand completions" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -489,7 +489,7 @@ complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l color -d 'Use 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
@@ -500,32 +500,32 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -l color -d 'Use colou
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Print no summary and no progress'
-complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print every problem, not only the first 20, and what was found out about devices'
+complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "report" -d 'Show the groups of duplicates'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List a directory: each file with the number of its duplicates, each directory with what is in it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List a directory: its files with their duplicates, its directories with their sizes'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is in another one too'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Tell whether everything in one directory is also in another one'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "separate" -d 'Make hard links files of their own'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "separate" -d 'Replace hard links by independent copies'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "undo" -d 'Restore what a run changed'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "history" -d 'List the runs that changed files, or what a run did with each file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "quarantine" -d 'Look after files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, every hard link included'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "history" -d 'List the runs that changed files, or what one run did with each file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "quarantine" -d 'List, restore or remove files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, including all hard links'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "status" -d 'Show what is remembered: paths, disks, runs'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "status" -d 'Show what the catalog knows: paths, disks, runs'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "refresh" -d 'Forget what is gone'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "forget" -d 'Forget what is remembered below paths'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "refresh" -d 'Forget files that no longer exist'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "forget" -d 'Forget what the catalog knows below paths'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "man" -d 'Show a man page'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "completions" -d 'Print completions for a shell'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "mirror-server" -d 'Mirror from or to another host, which starts this'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "mirror-server" -d 'Run the side of a mirror that another host starts'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "list" -d 'List the files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "restore" -d 'Give files in quarantine their names back'
+complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "restore" -d 'Restore files from quarantine'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "purge" -d 'Remove files from quarantine for good'

@@ -1,7 +1,7 @@
-//! What can be typed: the one table that help, man pages, completions and the reference come from.
+//! The command line: the one definition that the help, man pages, completions and the command reference are generated
+//! from.
 //!
-//! Doc comments here are the help texts. What the values mean for a run is worked out in
-//! [`crate::settings`].
+//! The doc comments here are the help texts. [`crate::settings`] works out what the values mean for a run.
 
 #![expect(clippy::doc_markdown, reason = "the comments are printed as they are")]
 
@@ -13,14 +13,15 @@ mod mirror;
 mod purge;
 mod rules;
 mod scan;
+pub(crate) mod tips;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use act::{
-    By, DedupeArgs, HistoryArgs, QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs,
-    QuarantineRestoreArgs, SeparateArgs, StoreArgs, UndoArgs,
+    By, DedupeArgs, HistoryArgs, QuarantineArgs, QuarantineCommand, QuarantineDirArgs,
+    QuarantinePurgeArgs, QuarantineRestoreArgs, SeparateArgs, UndoArgs,
 };
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
@@ -31,10 +32,10 @@ pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
 
-/// Finds duplicate files and remembers them in a catalog.
+/// Finds duplicate files and remembers them in a catalog
 ///
-/// Scan once, then ask: the catalog knows every file that was scanned, its duplicates and its
-/// digest, and the next scan reads only what has changed.
+/// Scan once, then ask. The catalog knows every scanned file, its duplicates and its digest, and the next scan reads
+/// only what has changed. lop also acts on duplicates, mirrors directory trees and removes them.
 #[derive(Debug, Parser)]
 #[command(name = "lop", version, max_term_width = 80, after_help = EXAMPLES)]
 #[command(infer_subcommands = false, subcommand_required = true, arg_required_else_help = true)]
@@ -61,7 +62,7 @@ pub(crate) struct GlobalArgs {
     /// Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]
     ///
     /// Without $LOP_CATALOG the catalog is $XDG_STATE_HOME/lop/catalog.db, and without that variable
-    /// ~/.local/state/lop/catalog.db. It is made when it is missing.
+    /// ~/.local/state/lop/catalog.db. A scan creates the catalog if it does not exist.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) catalog: Option<PathBuf>,
 
@@ -69,7 +70,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Print every problem, not only the first 20, and what was found out about devices
+    /// Print more than the first 20 problems, and what was measured of the devices
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
@@ -88,7 +89,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) json: bool,
 }
 
-/// When to do something that suits terminals.
+/// When to use a feature of terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     /// On a terminal
@@ -99,37 +100,37 @@ pub(crate) enum When {
     Never,
 }
 
-/// What the storage is like.
+/// The kind of storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
-    /// Found out while reading
+    /// Measured while reading
     #[default]
     Auto,
-    /// A hard disk: read in the order of places
+    /// A hard disk: read in the order of positions
     Hdd,
     /// An SSD: many reads at once
     Ssd,
-    /// All in the page cache
+    /// Everything is in the page cache
     Cached,
 }
 
-/// How groups of duplicates are printed.
+/// The format in which groups of duplicates are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A heading for each group, for people
     Text,
-    /// One path a line, a blank line between groups
+    /// One path per line, a blank line between groups
     Fdupes,
     /// One JSON document with the groups and a summary
     Json,
     /// One row per file: group, size, digest, path
     Csv,
-    /// Each path ended by NUL, each group by one more NUL
+    /// A NUL after each path, and one more after each group
     Nul,
 }
 
 impl Format {
-    /// Returns whether the digests of groups are printed.
+    /// Returns whether the format includes the digests of groups.
     pub(crate) fn shows_digests(self) -> bool {
         match self {
             Format::Text | Format::Json | Format::Csv => true,
@@ -155,21 +156,20 @@ pub(crate) enum Command {
     Quarantine(QuarantineArgs),
     Mirror(MirrorArgs),
     Purge(PurgeArgs),
-    /// Show what is remembered: paths, disks, runs
+    /// Show what the catalog knows: paths, disks, runs
     ///
-    /// What was scanned and when, which disks files are on and whether they are mounted, how large the
-    /// catalog is, which runs can be undone, and what is in quarantine. Looks at no remembered file.
+    /// Shows what was scanned and when, on which disks the files are and whether these are mounted, how large the
+    /// catalog is, which runs can be undone, and what is in quarantine. Examines none of the remembered files.
     #[command(after_help = "\
 Examples:
   lop status                    What does the catalog know?
   lop status --json             The same for a script")]
     Status,
     Validate(ValidateArgs),
-    /// Forget what is gone
+    /// Forget files that no longer exist
     ///
-    /// Looks at the metadata of every remembered file, and reads none. Files that have changed
-    /// stay, marked wherever they are shown; scan them again to know them again. Files on a disk
-    /// that is not mounted stay too.
+    /// Examines the metadata of every remembered file, without reading contents. Files that have changed stay in the
+    /// catalog, marked wherever they are shown, until the next scan. Files on a disk that is not mounted stay too.
     #[command(after_help = "\
 Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]
@@ -177,7 +177,7 @@ Examples:
     Forget(ForgetArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
-    /// Mirror from or to another host, which starts this
+    /// Run the side of a mirror that another host starts
     #[command(hide = true)]
     MirrorServer,
     /// Print the generated man pages, completions and reference as one JSON object
@@ -186,18 +186,19 @@ Examples:
 }
 
 impl Command {
-    /// Returns how much memory is enough for it, if that is not a matter of how much there is.
+    /// Returns the memory that the command needs, in bytes, if that does not depend on the amount of data.
     pub(crate) fn usual_memory(&self) -> Option<u64> {
         match self {
-            // Of a tree only a stack is kept; that of a chain of a million directories takes this much.
+            // Only a stack of directories is kept; for a chain of a million directories it takes this much.
             Command::Purge(_) => Some(64 << 20),
-            // Names that others are to be linked to, beside the table of them, which is no large allocation.
+            // Hard links wait here for their file. The table of inodes is not counted: it consists of small
+            // allocations.
             Command::Mirror(_) | Command::MirrorServer => Some(24 << 20),
             _ => None,
         }
     }
 
-    /// Returns how much memory was asked for, if that was said.
+    /// Returns the memory limit that the user gave, in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         match self {
             Command::Scan(args) => args.memory,

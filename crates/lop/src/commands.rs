@@ -1,4 +1,4 @@
-//! The commands, one file each. They put the libraries together and print; no algorithms here.
+//! The commands, one file each. They connect the libraries and print the results; they contain no algorithms.
 
 mod completions;
 mod contains;
@@ -28,6 +28,10 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 
 /// Runs a command.
+///
+/// # Errors
+///
+/// Returns the error that ended the command. The commands that change files report what they have done before that.
 pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
     match command {
         Command::Scan(args) => scan::run(args, settings),

@@ -1,15 +1,14 @@
-//! The one error type of the commands, and the one place that prints it.
+//! The one error type of the commands.
 //!
-//! Libraries give errors; the advice on what to do about them ([`CommandError::hint`]) is
-//! phrased here in the binary.
+//! Libraries return errors; only the binary adds advice on what to do about them ([`CommandError::hint`]). `Settings`
+//! prints errors, so that this module depends on nothing but the exit codes.
 
 use std::error::Error;
 use std::io;
 
 use crate::exit::Exit;
-use crate::settings::Settings;
 
-/// What went wrong, how the run ends because of it, and what the user may do.
+/// An error of a command: a message, its cause, the exit code, and advice for the user.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     pub(crate) exit: Exit,
@@ -24,23 +23,23 @@ impl CommandError {
         CommandError { exit, message: message.into(), source: None, hints: Vec::new() }
     }
 
-    /// Returns a failure without a more specific code.
+    /// Returns a failure that has no more specific exit code.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         CommandError::new(Exit::Failed, message)
     }
 
-    /// Returns an error in what was typed.
+    /// Returns an error in the arguments.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         CommandError::new(Exit::Usage, message)
     }
 
-    /// Adds what caused it.
+    /// Adds the cause.
     pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Has it end the run with another code.
+    /// Replaces the exit code.
     pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.exit = exit;
         self
@@ -59,7 +58,7 @@ impl CommandError {
         let mut last = String::new();
         while let Some(error) = cause {
             let said = plain(error);
-            // SQLite's message comes again as the cause of itself, a number before it.
+            // SQLite repeats its message as the cause of itself, with a number in front.
             if last.is_empty() || !said.ends_with(&last) {
                 text.push_str(": ");
                 text.push_str(&said);
@@ -70,18 +69,9 @@ impl CommandError {
         text
     }
 
-    /// Prints the error and its hints to standard error, and how the run ended.
-    pub(crate) fn print(&self, settings: &Settings) {
-        self.tell(settings);
-        settings.print_exit_record(self.exit, &self.text());
-    }
-
-    /// Prints the error and its hints to standard error; the run goes on.
-    pub(crate) fn tell(&self, settings: &Settings) {
-        settings.complain(self.text().as_bytes());
-        for hint in &self.hints {
-            settings.note(&format!("hint: {hint}"));
-        }
+    /// Returns the advice, in the order in which it was added.
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
     }
 }
 
@@ -98,8 +88,7 @@ impl From<fsops::Error> for CommandError {
     }
 }
 
-/// Returns an error's own text, without the number that the standard library adds to the
-/// system's messages.
+/// Returns an error's own text, without the error number that the standard library appends to messages of the system.
 fn plain(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<io::Error>() {
         Some(error) => io_text(error),

@@ -1,6 +1,6 @@
-//! The registry of exit codes. A number is never used for a second meaning, and never reused.
+//! The exit codes. A number never gets a second meaning and is never reused.
 //!
-//! `docs/exit-codes.md` documents them; a test keeps the two alike.
+//! `docs/exit-codes.md` documents them; a test keeps the two the same.
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
-/// Every code with what it means.
+/// Every exit code with its meaning.
 pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (0, "done"),
     (1, "failed"),
@@ -33,7 +33,7 @@ pub(crate) const MEANINGS: [(u8, &str); 8] = [
 ];
 
 impl Exit {
-    /// Returns the number that the shell sees.
+    /// Returns the number that the shell receives.
     pub(crate) fn code(self) -> u8 {
         self as u8
     }

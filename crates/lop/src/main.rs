@@ -1,49 +1,37 @@
-//! `lop` finds duplicate files and remembers them in a catalog.
+//! `lop` finds duplicate files and remembers them in a catalog; it also mirrors and removes directory trees.
 //!
-//! The binary is glue: it resolves what was typed ([`args`], [`settings`]), runs one of the
-//! [`commands`] on the libraries, and turns the outcome into output and an exit code ([`exit`]).
-//! It holds no algorithm.
+//! The binary only connects the libraries. It resolves the arguments, runs one of the commands, and turns the outcome
+//! into output and an exit code. It holds no algorithm: an algorithm belongs in a library, where it can be tested
+//! without a process.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`args`] | Defines the arguments; the help, man pages and completions come from there. |
+//! | [`settings`] | Resolves the arguments and the environment, once per run. |
+//! | [`commands`] | Runs the commands, one file each. |
+//! | [`questions`] | Asks the catalog about files as they are now. |
+//! | [`acting`] | Turns groups of equal files into plans, and carries plans out. |
+//! | [`paths`] | Makes typed paths absolute and compares paths. |
+//! | [`prompt`] | Asks the user. |
+//! | [`monitor`] | Shows progress and handles signals while the libraries work. |
+//! | [`output`] | Prints results, problems and summaries. |
+//! | [`quantity`] | Reads and prints sizes, counts, durations and times. |
+//! | [`pages`] | Generates man pages, completions and the command reference. |
+//! | [`error`], [`exit`] | The error type of the commands, and the exit codes. |
 
 mod acting;
-mod aftermath;
 mod args;
-mod chooser;
 mod commands;
-mod consent;
-mod devices;
 mod error;
 mod exit;
-mod folder;
-mod formats;
-mod interrupt;
-mod lists;
-mod look;
-mod marking;
-mod memory;
 mod monitor;
-mod named;
-mod names;
 mod output;
 mod pages;
-mod patterns;
-mod plans;
-mod problems;
-mod progress_line;
+mod paths;
+mod prompt;
 mod quantity;
-mod refusals;
-mod remembered;
-mod scope;
+mod questions;
 mod settings;
-mod sources;
-mod stalls;
-mod stats;
-mod stored;
-mod summary;
-mod tips;
-mod unknown;
-mod usage;
-mod verifying;
-mod views;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -53,7 +41,8 @@ use clap::error::ErrorKind;
 
 use crate::args::{Cli, When};
 use crate::exit::Exit;
-use crate::settings::{Settings, Stream};
+use crate::output::stream::Stream;
+use crate::settings::Settings;
 
 #[global_allocator]
 static ALLOCATOR: runtime::memory::Allocator = runtime::memory::Allocator;
@@ -63,7 +52,7 @@ fn main() -> ExitCode {
         Ok(cli) => run(cli),
         Err(mut e) => {
             let command = std::env::args_os().nth(1);
-            tips::improve(&mut e, command.as_deref().and_then(OsStr::to_str));
+            args::tips::improve(&mut e, command.as_deref().and_then(OsStr::to_str));
             refuse(&e)
         }
     };
@@ -73,22 +62,24 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Exit {
     let settings = Settings::new(cli.global);
     let (asked, usual) = (cli.command.memory(), cli.command.usual_memory());
-    let run = || memory::bound(asked, usual).and_then(|()| commands::run(cli.command, &settings));
+    let run = || {
+        monitor::memory::bound(asked, usual).and_then(|()| commands::run(cli.command, &settings))
+    };
     let exit = run().unwrap_or_else(|error| {
-        error.print(&settings);
+        settings.report_last(&error);
         error.exit
     });
     if exit == Exit::Interrupted {
-        interrupt::end_as_caught();
+        monitor::interrupt::end_as_caught();
     }
     exit
 }
 
-/// Prints help, version or what is wrong with the arguments.
+/// Prints the help, the version, or the error in the arguments.
 fn refuse(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nobody is left to hear that this cannot be written.
+            // If this cannot be written, there is nobody left to report it to.
             let _unheard = error.print();
             Exit::Done
         }
@@ -97,7 +88,7 @@ fn refuse(error: &clap::Error) -> Exit {
             Exit::Usage
         }
         _ => {
-            let message = usage::print(&error.to_string(), Stream::stderr(When::Auto));
+            let message = output::usage::print(&error.to_string(), Stream::stderr(When::Auto));
             if std::env::args_os().any(|arg| arg == "--json") {
                 settings::print_usage_record(&message);
             }

@@ -1,10 +1,16 @@
-//! The thread that looks on while the engines work: it passes on a request to stop, shows progress, and says what
-//! does not answer.
+//! Watches a command while the libraries work: a thread passes on the request to stop, shows progress, and reports
+//! files that do not answer.
 //!
-//! On a terminal progress is one line that is drawn again and again. In a log it is a line now and then: after
-//! [`PATIENCE`], then at intervals that grow from a second to a minute.
+//! On a terminal, progress is one line that is redrawn. In a log it is a new line from time to time: the first after
+//! [`FIRST_LINE_AFTER`], then at intervals that grow from a second to a minute.
 //!
-//! It sleeps between looks; the engines never wait for it.
+//! The thread sleeps between its checks, and the libraries never wait for it. [`interrupt`] catches the signals,
+//! [`memory`] bounds the memory of the process.
+
+pub(crate) mod interrupt;
+pub(crate) mod memory;
+mod progress_line;
+mod stalls;
 
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,50 +21,54 @@ use std::time::{Duration, Instant};
 use runtime::{Interrupted, Progress, SignalsBlocked};
 
 use crate::error::CommandError;
-use crate::interrupt;
-use crate::progress_line::ProgressLine;
-use crate::settings::{Settings, Stream};
-use crate::stalls::Stalls;
+use crate::monitor::progress_line::ProgressLine;
+use crate::monitor::stalls::Stalls;
+use crate::output::stream::Stream;
+use crate::settings::Settings;
 
-/// Between two looks: short enough for Ctrl-C to feel immediate and for a line that moves.
-const PERIOD: Duration = Duration::from_millis(100);
+/// The time between two checks: short enough that Ctrl-C feels immediate and the line moves.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Work shorter than this shows no line at all, rather than a flicker.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Work that takes less time than this shows no progress line, so that nothing flickers.
+const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 
-/// Between two lines of progress in a log, at first and in the end.
-const INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+/// The time between two progress lines in a log, first and last.
+const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
-/// How long work that was asked to stop may take to do so.
+/// How long work may take to end after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Watches over work until dropped; the line of progress is gone by then.
+/// Watches over work until it is dropped, which also clears the progress line.
 pub(crate) struct Monitor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    /// The thread that looks on takes the signals: those at work may be kept waiting for ever.
+    /// Leaves the signals to the monitor's thread, because a working thread may be blocked for ever.
     _signals: SignalsBlocked,
 }
 
 struct Shared {
     progress: Arc<Progress>,
     stderr: Stream,
-    line: Mutex<Line>,
+    line: Mutex<Display>,
     wake: Condvar,
 }
 
-/// The line of progress and whether the work is done.
+/// The progress line, and whether the work is done.
 #[derive(Default)]
-struct Line {
+struct Display {
     done: bool,
     drawn: bool,
     progress_line: Option<ProgressLine>,
-    /// Where it is a line now and then instead: when the next is due, and the interval after that.
+    /// In a log: when the next line is due, and the interval after that.
     log: Option<(Instant, Duration)>,
 }
 
 impl Monitor {
-    /// Starts to watch over work, or says why it cannot.
+    /// Starts to watch over work that counts in `progress`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if signals cannot be caught or the thread cannot be started.
     pub(crate) fn begin(
         progress: &Arc<Progress>,
         settings: &Settings,
@@ -67,40 +77,43 @@ impl Monitor {
         started.map_err(|e| CommandError::failed("cannot catch signals").because(e))
     }
 
-    /// Starts to watch over work that counts in `progress`.
     fn start(progress: &Arc<Progress>, settings: &Settings) -> io::Result<Monitor> {
         interrupt::arm()?;
         let progress_line = settings.progress.then(ProgressLine::new);
         let (progress, stderr) = (Arc::clone(progress), settings.stderr);
-        let log = (!stderr.terminal).then(|| (Instant::now() + PATIENCE, INTERVALS[0]));
-        let line = Mutex::new(Line { progress_line, log, ..Line::default() });
+        let log = (!stderr.terminal).then(|| (Instant::now() + FIRST_LINE_AFTER, LOG_INTERVALS[0]));
+        let line = Mutex::new(Display { progress_line, log, ..Display::default() });
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
-        let looker = Arc::clone(&shared);
+        let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
-            // Then nobody else uses that of the thread that works.
+            // The working thread then has its descriptor table to itself.
             runtime::own_descriptor_table();
-            looker.look_on();
+            watcher.watch();
         })?;
         Ok(Monitor { shared, thread: Some(thread), _signals: SignalsBlocked::new() })
     }
 
-    /// Takes the line of progress away until what is returned is dropped, as something is to be asked.
+    /// Clears the progress line, and keeps it away until the returned guard is dropped.
     pub(crate) fn hold(&self) -> impl Drop {
         let mut line = self.shared.line();
         line.clear();
         Hold(line)
     }
 
-    /// Ends the watch over work that is done. An interruption that it was too far to notice
-    /// counts all the same: a shell's loop would go on otherwise.
+    /// Stops watching work that is done. A signal that arrived too late to stop the work still counts as an interrupt;
+    /// a loop of the shell would otherwise continue.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a signal was caught.
     pub(crate) fn finish(self) -> Result<(), Interrupted> {
         drop(self);
         interrupt::caught().map_or(Ok(()), |_| Err(Interrupted))
     }
 }
 
-/// While it is there, no line is drawn.
-struct Hold<'m>(MutexGuard<'m, Line>);
+/// Keeps the progress line away while it exists.
+struct Hold<'m>(MutexGuard<'m, Display>);
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
@@ -113,7 +126,7 @@ impl Drop for Monitor {
         self.shared.line().done = true;
         self.shared.wake.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic over there has been reported by its hook.
+            // The panic hook of that thread has reported the panic.
             let _panicked = thread.join();
         }
         interrupt::disarm();
@@ -121,11 +134,11 @@ impl Drop for Monitor {
 }
 
 impl Shared {
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn line(&self) -> MutexGuard<'_, Display> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look_on(&self) {
+    fn watch(&self) {
         let (start, mut asked) = (Instant::now(), None);
         let mut stalls = Stalls::since(start);
         let mut line = self.line();
@@ -139,14 +152,14 @@ impl Shared {
                     self.leave(&stalls);
                 }
             }
-            if let Some(text) = stalls.look(Instant::now()) {
+            if let Some(text) = stalls.check(Instant::now()) {
                 line.clear();
                 self.stderr.complain(&text);
             }
-            if start.elapsed() >= PATIENCE {
+            if start.elapsed() >= FIRST_LINE_AFTER {
                 line.show(&self.progress, Instant::now());
             }
-            let waited = self.wake.wait_timeout(line, PERIOD);
+            let waited = self.wake.wait_timeout(line, CHECK_INTERVAL);
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         line.clear();
@@ -154,17 +167,17 @@ impl Shared {
 }
 
 impl Shared {
-    /// Ends the program although threads are still at work, which nothing is lost by: what is in
-    /// the catalog was committed, and nothing else is written.
+    /// Ends the program while threads are still at work. Nothing is lost by it: the catalog has what was committed, and
+    /// nothing else is being written.
     fn leave(&self, stalls: &Stalls) {
         if let Some(paths) = stalls.now() {
-            self.stderr.complain(&[&b"not waiting any more for "[..], &paths].concat());
+            self.stderr.complain(&[&b"no longer waiting for "[..], &paths].concat());
         }
         interrupt::end_as_caught();
     }
 }
 
-impl Line {
+impl Display {
     fn show(&mut self, progress: &Progress, now: Instant) {
         let Some(line) = &mut self.progress_line else { return };
         let Some((due, interval)) = &mut self.log else {
@@ -175,7 +188,7 @@ impl Line {
         };
         let text = line.log_text(progress, now);
         if now >= *due {
-            (*due, *interval) = (now + *interval, (*interval * 2).min(INTERVALS[1]));
+            (*due, *interval) = (now + *interval, (*interval * 2).min(LOG_INTERVALS[1]));
             let _unseen = writeln!(io::stderr().lock(), "{text}");
         }
     }

@@ -1,111 +1,22 @@
-//! Standard output, and what it means when it cannot be written.
+//! Output: results, problems and summaries, and the formats in which they are printed.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`stdout`] | Writes results to standard output and reports when that fails. |
+//! | [`stream`] | Knows the standard streams: colours, escaping, messages on standard error. |
+//! | [`names`] | Escapes file names that could disturb a terminal or forge a line of a log. |
+//! | [`formats`] | Writes groups, lists and plans as text, `fdupes`, JSON, CSV or NUL-separated paths. |
+//! | [`problems`] | Prints files and directories that a command could not deal with. |
+//! | [`scan_summary`] | Sums up a scan in a few lines. |
+//! | [`stats`], [`devices`] | The figures for `--stats` and what was measured of each device. |
+//! | [`usage`] | Prints errors of the argument parser like every other error. |
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
-use std::sync::{Mutex, PoisonError};
-
-use serde::Serialize;
-
-use crate::args::Format;
-use crate::error::CommandError;
-use crate::formats::summary_document;
-use crate::settings::{Settings, Verbosity};
-
-/// Bytes gathered before a write: what a pipe takes at once.
-const BUFFER: usize = 64 * 1024;
-
-/// Writes to standard output, which is buffered as a whole and not line by line.
-///
-/// Returns whether everything was written; if not, the reader has closed the pipe, which is no
-/// failure: there is nobody left to write for.
-pub(crate) fn print(
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<bool, CommandError> {
-    let outcome = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| {
-        let mut out = BufWriter::with_capacity(BUFFER, File::from(stdout));
-        let written = write(&mut out).and_then(|()| io::Write::flush(&mut out));
-        // What is still in the buffer after an error is not tried again.
-        let (_file, _unwritten) = out.into_parts();
-        written
-    });
-    match outcome {
-        Ok(()) => Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(e) => Err(CommandError::failed("cannot write to standard output").because(e)),
-    }
-}
-
-/// Prints the document of a summary that stands alone.
-pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandError> {
-    print(|out| writeln!(out, "{}", summary_document(summary)))
-}
-
-/// What several threads print to. If it cannot be written, as nobody reads it any more, the work
-/// goes on: half a mirror is worth less than an unread list.
-pub(crate) struct Lines<'o> {
-    out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
-}
-
-impl<'o> Lines<'o> {
-    pub(crate) fn new(out: &'o mut (dyn Write + Send)) -> Lines<'o> {
-        Lines { out: Mutex::new((out, Ok(()))) }
-    }
-
-    /// Writes a line, or part of one, in one piece; returns whether anybody still reads.
-    pub(crate) fn write(&self, bytes: &[u8]) -> bool {
-        self.with(|out| out.write_all(bytes)).is_ok()
-    }
-
-    /// Has all that was written seen.
-    pub(crate) fn flush(&self) {
-        let _kept_for_end = self.with(|out| out.flush());
-    }
-
-    /// Does something with the output, unless that failed before. The first failure is kept for [`Lines::end`];
-    /// what is returned has its kind.
-    fn with(
-        &self,
-        act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-    ) -> Result<(), io::ErrorKind> {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if out.1.is_ok() {
-            out.1 = act(out.0);
-        }
-        out.1.as_ref().map_err(io::Error::kind).copied()
-    }
-
-    /// Returns whether all could be written.
-    pub(crate) fn end(self) -> io::Result<()> {
-        self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
-    }
-}
-
-impl Write for &Lines<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.with(|out| out.write_all(bytes))?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(self.with(|out| out.flush())?)
-    }
-}
-
-/// Prints a summary to standard error, where the results have taken standard output: `text`, or
-/// with `--json` one document. A result in JSON has it already.
-pub(crate) fn print_summary_aside(
-    format: Format,
-    settings: &Settings,
-    summary: &impl Serialize,
-    text: &str,
-) {
-    if settings.verbosity == Verbosity::Quiet {
-        return;
-    }
-    if !settings.json {
-        text.lines().for_each(|line| settings.note(line));
-    } else if format != Format::Json {
-        settings.note(&summary_document(summary));
-    }
-}
+pub(crate) mod devices;
+pub(crate) mod formats;
+pub(crate) mod names;
+pub(crate) mod problems;
+pub(crate) mod scan_summary;
+pub(crate) mod stats;
+pub(crate) mod stdout;
+pub(crate) mod stream;
+pub(crate) mod usage;

@@ -1,8 +1,8 @@
-//! What is made from the definitions of the arguments, and from the documents: man pages, completions, the
-//! command reference.
+//! Generates man pages, completions and the command reference from the definitions of the arguments and from the
+//! documents.
 //!
-//! `lop man` and `lop completions` print them for whoever has the binary alone, `lop generate` prints all of them for
-//! the source tree, so that both are the same.
+//! `lop man` and `lop completions` print them for users who have only the binary; `lop generate` prints all of them for
+//! the source tree. Both therefore have the same content.
 
 mod man;
 mod markdown;
@@ -16,22 +16,26 @@ use clap_mangen::roff::Roff;
 
 use crate::args::Cli;
 
-/// When what the pages tell last changed; to be set with each release.
+/// The date on the man pages. Set it with each release.
 const RELEASED: &str = "2026-11-25";
 
-/// Documents that are man pages too, of section 7, each with what it is about.
+/// Documents of `docs/` that are also man pages of section 7, each with a one-line description.
 const TOPICS: [(&str, &str, &str); 4] = [
     (
         "acting",
-        "how lop acts on duplicates, and takes that back",
+        "how lop acts on duplicates, and how to undo it",
         include_str!("../../../docs/acting.md"),
     ),
-    ("catalog", "what lop remembers, and views for SQL", include_str!("../../../docs/catalog.md")),
+    (
+        "catalog",
+        "what the catalog contains, and its SQL views",
+        include_str!("../../../docs/catalog.md"),
+    ),
     ("exit-codes", "exit codes of lop", include_str!("../../../docs/exit-codes.md")),
     ("formats", "what lop prints, for programs", include_str!("../../../docs/formats.md")),
 ];
 
-/// Man pages by the name of the file: `lop-scan.1`.
+/// Returns the man pages by file name: `lop-scan.1`.
 pub(crate) fn manual() -> BTreeMap<String, String> {
     let mut command = Cli::command();
     command.build();
@@ -46,21 +50,22 @@ pub(crate) fn manual() -> BTreeMap<String, String> {
     pages
 }
 
-/// Returns the command reference, a page of Markdown.
+/// Returns the command reference as Markdown.
 pub(crate) fn reference() -> String {
     let mut command = Cli::command();
     command.build();
     reference::page(&command)
 }
 
-/// Returns the completions for a shell.
+/// Returns the completion script for a shell.
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut hinted(Cli::command()), "lop", &mut script);
     script
 }
 
-/// Returns a command with what its values name told by how they are called, so that shells complete that alone.
+/// Returns a command whose values are marked as paths, files or directories by their names, so that shells complete
+/// only those.
 fn hinted(command: Command) -> Command {
     let hint = |arg: Arg| match arg.get_value_names().and_then(<[_]>::first).map(|name| &**name) {
         Some("DIR" | "SRC" | "DST" | "A" | "B") => arg.value_hint(ValueHint::DirPath),
@@ -70,7 +75,7 @@ fn hinted(command: Command) -> Command {
     command.mut_args(hint).mut_subcommands(hinted)
 }
 
-/// Begins a page: header and footer, and the line that `apropos` shows.
+/// Begins a page: header, footer, and the line that `apropos` shows.
 fn begin(name: &str, section: &str, about: &str) -> Roff {
     let version = concat!("lop ", env!("CARGO_PKG_VERSION"));
     let manual = if section == "7" { "Miscellaneous" } else { "User Commands" };
@@ -82,12 +87,12 @@ fn begin(name: &str, section: &str, about: &str) -> Roff {
     roff
 }
 
-/// Returns the commands right below one that are documented: the shown ones but clap's own `help`.
+/// Returns the documented subcommands of a command: all that are shown, without clap's own `help`.
 fn documented(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
 }
 
-/// Returns all commands that are documented, each with its name from the top: `["lop", "scan"]`.
+/// Returns all documented commands, each with its full name: `["lop", "scan"]`.
 fn all_documented(command: &Command) -> Vec<(Vec<String>, &Command)> {
     let mut all = vec![(vec![command.get_name().to_string()], command)];
     let mut at = 0;
@@ -96,7 +101,7 @@ fn all_documented(command: &Command) -> Vec<(Vec<String>, &Command)> {
         let below = documented(command)
             .map(|sub| (name.iter().cloned().chain([sub.get_name().to_string()]).collect(), sub));
         let below: Vec<_> = below.collect();
-        // Right behind what they are below of.
+        // Subcommands directly follow the command that they belong to.
         let behind = if at == 0 { all.len() } else { at + 1 };
         all.splice(behind..behind, below);
         at += 1;

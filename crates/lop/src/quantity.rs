@@ -1,16 +1,23 @@
-//! Sizes, counts and durations, as people type and read them.
+//! Sizes, counts, durations and times: parsed as users type them, and formatted for people.
 
 use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The units of sizes; each is 1024 times the one before.
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// The units of sizes; each is 1024 times the previous one.
 const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/// Reads a size: a number, with a fraction or not, and a unit.
+/// Parses a size: a number, with or without a fraction, and a unit.
 ///
-/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`; all
-/// are powers of 1024. Without a unit the number counts bytes.
+/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`; all are powers of 1024.
+/// Without a unit the number counts bytes.
+///
+/// # Errors
+///
+/// Returns the text for the user if this is not a size, or is larger than `u64::MAX` bytes.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -32,19 +39,19 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| too_large())
 }
 
-/// Reads a rate: a size, of every second.
+/// Parses a rate in bytes per second, which must not be zero.
 pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
-    NonZeroU64::new(parse_size(text)?).ok_or_else(|| "nothing would ever be done".to_string())
+    NonZeroU64::new(parse_size(text)?).ok_or_else(|| "must not be zero".to_string())
 }
 
-/// Reads a number that is not zero.
+/// Parses a whole number that is not zero.
 pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
     let is_zero = !text.is_empty() && text.bytes().all(|b| b == b'0');
     let wrong = if is_zero { "must be 1 or more" } else { "not a whole number, such as 4" };
     text.parse().map_err(|_| wrong.to_string())
 }
 
-/// Returns the power of two that a unit stands for.
+/// Returns the power of two of a unit.
 fn shift_of(unit: &str) -> Option<u32> {
     let lower = unit.to_ascii_lowercase();
     let prefix = match lower.strip_suffix("ib") {
@@ -57,7 +64,7 @@ fn shift_of(unit: &str) -> Option<u32> {
     u32::try_from(index * 10).ok()
 }
 
-/// Reads how many results to print; 0 stands for all.
+/// Parses the number of results to print; 0 stands for all.
 pub(crate) fn parse_limit(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "a limit is a whole number".to_string())?;
     Ok(if number == 0 { usize::MAX } else { number })
@@ -69,7 +76,7 @@ pub(crate) fn size(bytes: u64) -> String {
         return format!("{bytes} B");
     }
     let mut unit = 1;
-    // In tenths, in integers: 999.96 KiB must not become "1000.0 KiB" by rounding of floats.
+    // Counted in integer tenths, because rounding floats would turn 999.96 KiB into "1000.0 KiB".
     while unit < UNITS.len() - 1 && tenths(bytes, unit) >= 10_240 {
         unit += 1;
     }
@@ -82,7 +89,16 @@ fn tenths(bytes: u64, unit: usize) -> u128 {
     (u128::from(bytes) * 10 + one / 2) / one
 }
 
-/// Returns a number with its thousands apart: `1,234,567`.
+/// Returns how a plan would change free space, after a comma, or nothing if it would not.
+pub(crate) fn space_change(freed: u64, taken: u64) -> String {
+    match (freed, taken) {
+        (0, 0) => String::new(),
+        (0, taken) => format!(", up to {} more in use", size(taken)),
+        (freed, _) => format!(", {} to free", size(freed)),
+    }
+}
+
+/// Returns a number with commas between thousands: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     count_u128(number.into())
 }
@@ -104,7 +120,7 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Returns a duration to read: `0.42 s`, `1 min 5 s`, `2 h 3 min`.
+/// Returns a duration in words: `0.42 s`, `1 min 5 s`, `2 h 3 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -124,7 +140,7 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
-/// Reads an age: a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
+/// Parses an age: a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
 pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -142,30 +158,28 @@ pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too old".into())
 }
 
-/// Returns a time, given in milliseconds since the epoch, as UTC to the minute.
+/// Returns a time, given in milliseconds since the epoch, to the minute in the local time zone: `2026-11-22 06:43`.
 ///
-/// The days are counted as Howard Hinnant does in "chrono-Compatible Low-Level Date Algorithms".
-pub(crate) fn utc(ms: i64) -> String {
-    let minutes = ms.div_euclid(60_000);
-    let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
+/// The time zone is that of `TZ`, or else of `/etc/localtime`; without either it is UTC.
+pub(crate) fn local_time(ms: i64) -> String {
+    time_in(ms, TimeZone::system())
+}
+
+fn time_in(ms: i64, zone: TimeZone) -> String {
+    match Timestamp::from_millisecond(ms) {
+        Ok(time) => time.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string(),
+        // Only a damaged journal or catalog holds a time outside the years -9999 to 9999.
+        Err(_) => "????-??-?? ??:??".into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{clock, count, duration, parse_size, size};
+    use jiff::tz::TimeZone;
+
+    use super::{clock, count, duration, parse_size, size, time_in};
 
     #[test]
     fn sizes_in_every_spelling() {
@@ -189,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn invalid_sizes_are_refused() {
         for text in [
             "",
             "k",
@@ -237,22 +251,28 @@ mod tests {
         assert_eq!(duration(Duration::from_secs(65)), "1 min 5 s");
         assert_eq!(duration(Duration::from_secs(7380)), "2 h 3 min");
         assert_eq!(clock(Duration::from_secs(7)), "0:07");
+        assert_eq!(clock(Duration::from_secs(3599)), "59:59");
         assert_eq!(clock(Duration::from_secs(7390)), "2:03:10");
+        assert_eq!(clock(Duration::from_secs(36_000)), "10:00:00");
+        assert_eq!(clock(Duration::from_secs(360_000)), "100:00:00");
     }
 
     #[test]
-    fn times_are_those_of_the_calendar() {
-        // As `date -u -d @…` prints them.
-        for (seconds, text) in [
-            (0, "1970-01-01 00:00"),
-            (951_782_399, "2000-02-28 23:59"),
-            (951_782_400, "2000-02-29 00:00"),
-            (1_795_329_815, "2026-11-22 06:43"),
-            (-1, "1969-12-31 23:59"),
-            (4_107_542_400, "2100-03-01 00:00"),
+    fn times_are_shown_in_a_time_zone() {
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a time zone");
+        // As `date -d @…` prints them, with TZ=UTC and with that of Berlin.
+        for (seconds, utc, local) in [
+            (0, "1970-01-01 00:00", "1970-01-01 01:00"),
+            (951_782_399, "2000-02-28 23:59", "2000-02-29 00:59"),
+            (1_782_108_000, "2026-06-22 06:00", "2026-06-22 08:00"),
+            (1_795_329_815, "2026-11-22 06:43", "2026-11-22 07:43"),
+            (-1, "1969-12-31 23:59", "1970-01-01 00:59"),
+            (4_107_542_400, "2100-03-01 00:00", "2100-03-01 01:00"),
         ] {
-            assert_eq!(super::utc(seconds * 1000), text);
+            assert_eq!(time_in(seconds * 1000, TimeZone::UTC), utc);
+            assert_eq!(time_in(seconds * 1000, berlin.clone()), local);
         }
+        assert_eq!(time_in(i64::MAX, TimeZone::UTC), "????-??-?? ??:??");
     }
 
     #[test]

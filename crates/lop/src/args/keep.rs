@@ -1,4 +1,4 @@
-//! The arguments of the commands that look after the catalog.
+//! The arguments of the commands that maintain the catalog.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,36 @@ use clap::Args;
 
 /// Read remembered files again and compare them with their digests
 ///
-/// A file whose content is no longer what the catalog says although its size and times are the
-/// same is damaged. Each is named, and marked in the catalog at once: until a scan has read it
-/// again, no command takes it for a copy of anything. The exit code is then 3.
+/// A file is damaged if its content differs from the catalog although its size and times are the same. Each damaged
+/// file is reported and marked in the catalog at once: until a scan has read it again, no command counts it as a copy.
+/// The exit code is then 3.
 ///
-/// Files have a digest if another one had their size and beginning when they were scanned; 'lop scan
-/// --hash-all' gives one to all others too. Those without are counted.
+/// A file has a digest if another file had the same size and first block when it was scanned; 'lop scan --hash-all'
+/// gives one to all other files too. Files without a digest are counted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop validate                  Check every file that has a digest
-  lop validate ~/Pictures       Check those in there
+  lop validate ~/Pictures       Check the files in there
   lop scan --hash-all ~         Give every file a digest first")]
 pub(crate) struct ValidateArgs {
-    /// Files and directories to check [default: all that is remembered]
+    /// Files and directories to check [default: everything in the catalog]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// Forget what is remembered below paths
+/// Forget what the catalog knows below paths
 ///
-/// Nothing but the catalog changes. A PATH need not be there: it may be a disk that does not come
-/// back, or a directory that was removed. What is there is new to the next scan.
+/// Only the catalog changes. A PATH need not exist: it may be a disk that will not be used again, or a directory that
+/// was removed. The next scan treats files there as new.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  lop forget /mnt/old-usb       Forget a disk that does not come back
-  lop forget ~/src/target       Forget a directory that scans leave out now
+  lop forget /mnt/old-usb       Forget a disk that is no longer used
+  lop forget ~/src/target       Forget a directory that scans now skip
   lop forget --offline          Forget all files on disks that are not mounted")]
 pub(crate) struct ForgetArgs {
-    /// Files and directories to forget, with all that is below them
+    /// Files and directories to forget, with everything below them
     #[arg(value_name = "PATH", required_unless_present = "offline")]
     pub(crate) paths: Vec<PathBuf>,
 

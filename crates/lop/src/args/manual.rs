@@ -5,10 +5,10 @@ use clap_complete::Shell;
 
 /// Show a man page
 ///
-/// On a terminal `man` shows it; otherwise it is printed as it would be installed. Besides the commands there
-/// are the topics acting, catalog, exit-codes and formats.
+/// On a terminal, `man` shows the page; otherwise it is printed in the form that is installed. There is a page for each
+/// command, and for the topics acting, catalog, exit-codes and formats.
 ///
-/// This installs all pages, once the directories are there: for page in $(lop man --list); do lop man $page >
+/// This installs all pages, if the directories exist: for page in $(lop man --list); do lop man $page >
 /// ~/.local/share/man/man${page##*.}/$page; done
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -26,7 +26,7 @@ pub(crate) struct ManArgs {
     pub(crate) list: bool,
 }
 
-/// Print completions for a shell
+/// Print the completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -9,22 +9,21 @@ use clap::Args;
 use super::Io;
 use crate::quantity::{at_least_one, parse_rate};
 
-/// Make one directory tree like another, every hard link included
+/// Make one directory tree like another, including all hard links
 ///
-/// Makes DST, which need not be there, have what SRC has: files, directories, symbolic links, FIFOs,
-/// sockets and devices, with owner, permissions, times, extended attributes, ACLs and holes, and each file
-/// under all of its names. What is in SRC goes into DST, however the two are spelt. What is equal is left
-/// alone, so that a run that was cut off is gone on with by the next one.
+/// Gives DST everything that SRC has: files, directories, symbolic links, FIFOs, sockets and devices, with owner,
+/// permissions, times, extended attributes, ACLs and holes, and each file under all of its names. DST need not exist.
+/// The contents of SRC go into DST, with or without a slash at the end of either. Equal files are skipped, so the next
+/// run resumes an interrupted one.
 ///
-/// A file is equal if size and time of modification are. What differs is copied aside and takes its place in
-/// one step: no name has ever half a file. A file of DST that has other names is never written to, only
-/// replaced. Nothing is removed without --delete, and then after everything else, and only if all of SRC
-/// could be read.
+/// Files are equal if their size and modification time are. A file that differs is copied to a temporary name and then
+/// replaced in one step, so no name ever has half a file. A file of DST that has other names is never written to, only
+/// replaced. Nothing is removed without --delete; with it, removing comes last, and only if all of SRC could be read.
 ///
-/// Where the file system can, copies share the extents of the original.
+/// Copies share the extents of the original where the file system can do that.
 ///
-/// SRC or DST can be on another host, as HOST:PATH or USER@HOST:PATH: lop is run there through ssh. A local path
-/// with a colon is written ./a:b.
+/// SRC or DST can be on another host, as HOST:PATH or USER@HOST:PATH: lop is started there through ssh. Write a local
+/// path with a colon as ./a:b.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
@@ -33,7 +32,7 @@ pub(crate) struct MirrorArgs {
     #[arg(value_name = "SRC")]
     pub(crate) source: OsString,
 
-    /// The directory that is to be like it
+    /// The directory to make like SRC
     #[arg(value_name = "DST")]
     pub(crate) destination: OsString,
 
@@ -45,14 +44,14 @@ pub(crate) struct MirrorArgs {
     #[arg(short, long)]
     pub(crate) itemize: bool,
 
-    /// Remove what SRC has not
+    /// Remove extraneous entries: what is in DST but not in SRC
     #[arg(long)]
     pub(crate) delete: bool,
 
-    /// Do not ask, however much --delete would remove
+    /// Do not ask before --delete removes many entries
     ///
-    /// On a terminal lop asks before it removes more than 1,000 entries, more than SRC has, or more than half of DST. Scripts
-    /// are not asked; give them --max-delete.
+    /// Without this option, on a terminal, lop asks before it removes more than 1,000 entries, more than SRC has, or
+    /// more than half of DST. Scripts are not asked; give them --max-delete.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
@@ -62,11 +61,11 @@ pub(crate) struct MirrorArgs {
     #[arg(long, requires = "delete")]
     pub(crate) allow_empty_source: bool,
 
-    /// Remove nothing if that would be more than N entries, what is in directories included
+    /// Remove nothing if more than N entries would be removed, including those in directories
     #[arg(long, value_name = "N", requires = "delete")]
     pub(crate) max_delete: Option<u64>,
 
-    /// Compare contents also where size and time of modification are equal
+    /// Compare contents even if size and modification time are equal
     #[arg(short, long)]
     pub(crate) checksum: bool,
 
@@ -74,22 +73,22 @@ pub(crate) struct MirrorArgs {
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Wait until each file is on the disk before it gets its name
+    /// Wait until each file is on disk before it gets its name
     #[arg(long)]
     pub(crate) fsync: bool,
 
-    /// Link files to those of DIR that are equal, instead of copying them
+    /// Hard-link files to equal files in DIR instead of copying them
     ///
-    /// For a backup a day of which each takes no more than what has changed: DIR is the one before. A
-    /// relative DIR is one in DST.
+    /// Use this for daily backups that only take the space of what has changed: DIR is the previous backup. A relative
+    /// DIR is relative to DST.
     #[arg(long, value_name = "DIR")]
     pub(crate) link_dest: Option<PathBuf>,
 
-    /// Make files of content that DST has already: what was renamed, and what SRC has twice
+    /// Reuse content that DST already has: renamed files, and files that SRC has twice
     ///
-    /// Where that is, the catalogs of both hosts tell (`lop scan SRC`, `lop scan DST`). It is compared before it
-    /// is used, and cloned where the file system can do that; on one host, else, only files that --delete would
-    /// remove are used.
+    /// The catalogs of both hosts tell where such content is (`lop scan SRC`, `lop scan DST`). It is compared before it
+    /// is used, and cloned where the file system can do that. Elsewhere, on one host, only files that --delete would
+    /// remove are reused.
     #[arg(long)]
     pub(crate) reuse: bool,
 
@@ -99,37 +98,37 @@ pub(crate) struct MirrorArgs {
 
     /// Mirror only files that match
     ///
-    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: counted from
-    /// SRC and DST ('/keep' is SRC/keep and DST/keep), or as the shell completes them (SRC/keep, DST/keep,
-    /// absolute or relative). One that ends in a slash matches directories only.
+    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: from SRC and DST ('/keep' is
+    /// SRC/keep and DST/keep), or as the shell completes them (SRC/keep, DST/keep, absolute or relative). One that ends
+    /// in a slash matches directories only.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Neither mirror nor remove what matches, and everything in directories that match
+    /// Neither mirror nor remove what matches, or anything in a directory that matches
     ///
     /// A GLOB that matched nothing is reported.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
 
-    /// Let patterns match capitals and small letters alike
+    /// Ignore the case of letters in patterns
     #[arg(long, help_heading = "Selection")]
     pub(crate) ignore_case: bool,
 
-    /// Copy at most RATE bytes a second: 500k, 20MiB
+    /// Copy at most RATE bytes per second: 500k, 20MiB
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) bwlimit: Option<NonZeroU64>,
 
     /// Connect to the other host with COMMAND
     ///
-    /// It is given the host and what is to be run there, as ssh is: 'ssh -p 2222'.
+    /// COMMAND is run like ssh, with the host and the command to run there as arguments: 'ssh -p 2222'.
     #[arg(long, value_name = "COMMAND", default_value = "ssh", help_heading = "Other hosts")]
     pub(crate) rsh: String,
 
-    /// What lop is called on the other host
+    /// The name or path of lop on the other host
     #[arg(long, value_name = "PATH", default_value = "lop", help_heading = "Other hosts")]
     pub(crate) remote_lop: OsString,
 
-    /// What the storage of SRC is like, if lop is not to find out: auto, hdd, ssd or cached
+    /// The kind of storage of SRC, instead of measuring it: auto, hdd, ssd or cached
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
@@ -138,7 +137,7 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Print figures of the run on standard error, as JSON
+    /// Print statistics of the run on standard error, as JSON
     #[arg(long)]
     pub(crate) stats: bool,
 }

@@ -11,65 +11,66 @@ use crate::quantity::{at_least_one, parse_age};
 
 /// Remove directory trees for good, fast
 ///
-/// Removes each PATH with all that is in it. Nothing is moved to quarantine and nothing can be undone:
-/// --dry-run tells what would go, and what that would free.
+/// Removes each PATH with everything in it. Nothing goes to quarantine and nothing can be undone: --dry-run shows what
+/// would be removed and how much space that would free.
 ///
-/// No link is followed, and no mount is entered, a bind mount of the same file system included. What must
-/// not go is refused before anything is removed, however it is spelt: the root directory, the working
-/// directory and the catalog with all that they are in, mount points, and links to those. What cannot
-/// be removed is reported, and the rest goes on.
+/// No link is followed, and no mount is entered, not even a bind mount of the same file system. lop refuses, before
+/// anything is removed and however the path is spelt, to remove the root directory, the working directory, the catalog,
+/// any directory that contains these, mount points, and links to any of them. What cannot be removed is reported, and
+/// the run continues.
 ///
-/// Several directories are emptied at a time, each in the order of its inodes. A subvolume of btrfs goes as
-/// a whole where that is allowed.
+/// Several directories are emptied at the same time, each in the order of its inodes. A subvolume of btrfs is removed
+/// as a whole where that is allowed.
 ///
-/// With --instant the PATHs are moved out of the way, which takes a moment, and removed by a process that
-/// goes on when the terminal is closed.
+/// With --instant the PATHs are moved out of the way, which takes a moment, and a background process removes them; it
+/// continues when the terminal is closed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct PurgeArgs {
-    /// What to remove: directories, and whatever else is named
+    /// Directories and files to remove
     #[arg(value_name = "PATH", conflicts_with = "files_from")]
     #[arg(required_unless_present_any = ["resume", "background", "files_from"])]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Remove nothing; tell how much would go, and be free
+    /// Remove nothing; show how much would be removed and freed
     ///
-    /// With -v, or --json, every entry that would go is listed, each directory after what is in it.
+    /// With -v or --json, every entry that would be removed is listed, each directory after its contents.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
-    /// Do not ask, however much it is
+    /// Do not ask before removing many entries
     ///
-    /// On a terminal lop asks before it removes more than 1,000 entries, and if a pattern matched nothing.
+    /// Without this option, on a terminal, lop asks before it removes more than 1,000 entries, and if a pattern matched
+    /// nothing.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
     /// Move the PATHs out of the way and return; remove them in the background
     ///
-    /// They go into '.lop-quarantine-UID', a directory of lop's own above them on their file system.
-    /// 'lop history' tells how far it is and where that is.
+    /// They are moved into '.lop-quarantine-UID', a directory of lop above them on the same file system. 'lop history'
+    /// shows the progress, and where they are.
     #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
     pub(crate) instant: bool,
 
-    /// Remove what is left of PATHs that were moved out of the way, if no process is at it
+    /// Remove the rest of PATHs that were moved out of the way, if no process does
     ///
-    /// After a restart of the machine, for one, or when something could not be removed.
+    /// Needed after a restart of the machine, for example, or when something could not be removed.
     #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
     #[arg(conflicts_with_all = ["paths", "instant"])]
     pub(crate) resume: bool,
 
-    /// Be the process in the background that removes what run RUN moved out of the way
+    /// Run as the background process that removes what run RUN moved out of the way
     #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["paths", "resume"])]
     pub(crate) background: Option<u64>,
 
-    /// Remove what is named in FILE, or on standard input for -
+    /// Remove what is named in FILE; - is standard input
     ///
-    /// One path a line.
+    /// FILE has one path per line.
     #[arg(long, value_name = "FILE", help_heading = "Selection", conflicts_with = "resume")]
     pub(crate) files_from: Option<PathBuf>,
 
-    /// Paths in the list end with NUL, not with a newline
+    /// Paths in the list end with NUL instead of a newline
     #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
     pub(crate) null: bool,
 
@@ -79,10 +80,9 @@ pub(crate) struct PurgeArgs {
 
     /// Remove only what matches, and everything in directories that match
     ///
-    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: counted from
-    /// PATH ('/keep' is PATH/keep), or as the shell completes them (PATH/keep, absolute or relative).
-    /// One that ends in a slash matches directories only. An --include that can be read in both ways is
-    /// refused.
+    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: from PATH ('/keep' is
+    /// PATH/keep), or as the shell completes them (PATH/keep, absolute or relative). One that ends in a slash matches
+    /// directories only. An --include that can be read in both ways is refused.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
@@ -92,29 +92,29 @@ pub(crate) struct PurgeArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
 
-    /// Let patterns match capitals and small letters alike
+    /// Ignore the case of letters in patterns
     #[arg(long, help_heading = "Selection")]
     pub(crate) ignore_case: bool,
 
     /// Remove only what was last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y
     ///
-    /// Directories too, if nothing in them stays.
+    /// This includes directories, if nothing in them is kept.
     #[arg(long, value_name = "AGE", value_parser = parse_age, help_heading = "Selection")]
     pub(crate) older_than: Option<Duration>,
 
-    /// Empty what is mounted below the PATHs too
+    /// Empty file systems that are mounted below the PATHs too
     #[arg(long, help_heading = "Selection")]
     pub(crate) cross_mounts: bool,
 
-    /// Remove at most N entries a second
+    /// Remove at most N entries per second
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU64>)]
     pub(crate) rate: Option<NonZeroU64>,
 
-    /// Let all others use the disk first (idle I/O class)
+    /// Let all other processes use the disk first (idle I/O class)
     #[arg(long)]
     pub(crate) idle: bool,
 
-    /// What the storage is like, if lop is not to find out: auto, hdd, ssd or cached
+    /// The kind of storage, instead of measuring it: auto, hdd, ssd or cached
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
@@ -123,18 +123,18 @@ pub(crate) struct PurgeArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Print figures of the run on standard error, as JSON
+    /// Print statistics of the run on standard error, as JSON
     #[arg(long)]
     pub(crate) stats: bool,
 }
 
-/// A whole PATH is moved.
+/// These options select parts of a PATH or change nothing, but --instant moves whole PATHs.
 const NOT_WITH_INSTANT: [&str; 6] =
     ["dry_run", "keep_root", "include", "exclude", "older_than", "cross_mounts"];
 
 const EXAMPLES: &str = "\
 Examples:
-  lop purge --dry-run /scratch/old      What would go, and how much that would free
+  lop purge --dry-run /scratch/old      Show what would be removed and freed
   lop purge /scratch/old
   lop purge --instant --idle /srv/snapshots
   lop purge --older-than 90d --keep-root /scratch

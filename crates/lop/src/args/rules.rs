@@ -1,11 +1,11 @@
-//! Rules of `--keep` as shells complete them. What a rule means is for `action::keep` to say.
+//! The rules of `--keep`, for the completion of shells. `action::keep` defines what a rule means.
 
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
-/// Each rule that `action::keep` knows; behind a colon a value is typed.
+/// Each rule that `action::keep` knows. A rule that ends with a colon takes a value.
 const RULES: [(&str, &str); 11] = [
     ("local", "One on a file system of this machine"),
     ("tidy", "The one that looks least like a copy"),
@@ -20,7 +20,7 @@ const RULES: [(&str, &str); 11] = [
     ("device:", "One on the device of DIR"),
 ];
 
-/// Takes any text, and offers the rules.
+/// Accepts any text, and offers the rules as completions.
 #[derive(Clone)]
 pub(super) struct Rules;
 

@@ -1,4 +1,4 @@
-//! What holds for every command and argument, checked on the whole tree of them.
+//! Checks that apply to every command and argument.
 
 use clap::{Arg, Command, CommandFactory, Parser};
 
@@ -59,7 +59,7 @@ fn every_command_has_help_and_examples() {
     });
 }
 
-/// An example that the program would refuse is worse than none.
+/// An example that lop refuses is worse than none.
 #[test]
 fn every_example_parses() {
     each_command(|command| {

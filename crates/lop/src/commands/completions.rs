@@ -1,14 +1,15 @@
-//! `lop completions`: prints what has a shell complete commands, options and values.
+//! `lop completions`: prints the completion script for a shell.
 
 use std::io::Write;
 
 use crate::args::CompletionsArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::{output, pages};
+use crate::output::stdout;
+use crate::pages;
 
 /// Runs the command.
 pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, CommandError> {
-    output::print(|out| out.write_all(&pages::completions(args.shell)))?;
+    stdout::print(|out| out.write_all(&pages::completions(args.shell)))?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `lop contains`: whether everything in one directory is in another one too.
+//! `lop contains`: tells whether everything in one directory is also in another one.
 
 use std::collections::HashSet;
 
@@ -11,36 +11,35 @@ use fsops::FileKey;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
+use crate::acting::sources::files;
 use crate::args::ContainsArgs;
-use crate::commands::uniques::{Answer, Listing, print_list};
+use crate::commands::uniques::{ListAnswer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{SystemDirs, walk_dir};
-use crate::formats::Listed;
-use crate::look::Looker;
+use crate::output::formats::Listed;
 use crate::quantity::{count, counted, size};
-use crate::remembered::open;
+use crate::questions::aliases::{Distinct, TreeAliases};
+use crate::questions::catalog::open;
+use crate::questions::folder::{SystemDirs, walk_dir};
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
+use crate::questions::location::Location;
+use crate::questions::quarantine::count_quarantined;
+use crate::questions::verify::{Counting, Tally, Verified};
 use crate::settings::Settings;
-use crate::sources::files;
-use crate::stored::count_stored;
-use crate::unknown::{Standing, Unknown};
-use crate::verifying::{Counting, Place, Tally, Verified, standing};
-use crate::views::{Distinct, Shown};
 
 /// Runs the command.
 pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
     let mut tree = walk_dir(&args.one, SystemDirs::Entered, settings)?;
-    let stored = count_stored(&mut tree, settings)?;
-    let mut one = Side { stored, ..Side::look(Content::Unknown, tree, &catalog)? };
-    // A damaged file there does not count as a copy.
-    let mut other = Side::look(
-        Content::Alone,
-        walk_dir(&args.other, SystemDirs::LeftOut, settings)?,
-        &catalog,
-    )?;
+    let quarantined = count_quarantined(&mut tree, settings)?;
+    let mut one = Side { quarantined, ..Side::new(Content::Unknown, tree, &catalog)? };
+    // A damaged file in the second directory does not count as a copy.
+    let mut other =
+        Side::new(Content::Alone, walk_dir(&args.other, SystemDirs::LeftOut, settings)?, &catalog)?;
     if is_inside(&one.tree, &other.tree) {
-        let message = "the second directory is the first, or in it: nothing there would be left";
+        let message =
+            "the second directory is the first one or inside it; compare with a directory outside";
         return Err(CommandError::usage(message));
     }
     let distinct = Distinct::new(&args.distinct.dirs)?;
@@ -53,24 +52,23 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     let tally = verified.as_ref().map(|(_, tally)| *tally);
     let summary = Summary { tally, ..Summary::new(&one, &other, &found, problems.len() as u64) };
     let exit = verified.iter().fold(summary.exit(), |exit, (verified, _)| verified.exit(exit));
-    let answer = Answer { exit, why: summary.why(), problems, text: summary.text() };
+    let answer = ListAnswer { exit, why: summary.why(), problems, text: summary.text() };
     print_list(Listing::of(listed(&one, &found)), &summary, &answer, &args.list, settings)
 }
 
-/// One of the two directories as it is now.
+/// One of the two directories, as it is now.
 struct Side {
     tree: Tree,
-    /// Number of files in quarantine; counted in the first directory only.
-    stored: u64,
+    /// The number of files in quarantine; counted in the first directory only.
+    quarantined: u64,
     records: Vec<FileMatch>,
-    standings: Vec<Standing>,
+    knowledge: Vec<Knowledge>,
     contents: Vec<Content>,
 }
 
 impl Side {
-    /// Asks the catalog about a directory, in which `bad` stands for the content of files that were
-    /// found damaged or unreadable.
-    fn look(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
+    /// Looks up a directory in the catalog. `bad` is the content of files that were found damaged or unreadable.
+    fn new(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
         let records = catalog.match_files(&tree)?;
         let content = |record: &FileMatch| match record.known() {
             Some(KnownFile { state: FileState::Known, content, .. }) => {
@@ -80,21 +78,21 @@ impl Side {
             _ => Content::Unknown,
         };
         let contents = records.iter().map(content).collect();
-        let standings = records.iter().map(Standing::of).collect();
-        Ok(Side { tree, stored: 0, records, standings, contents })
+        let knowledge = records.iter().map(Knowledge::of).collect();
+        Ok(Side { tree, quarantined: 0, records, knowledge, contents })
     }
 
     fn walked(&self) -> Walked<'_> {
         Walked { tree: &self.tree, contents: &self.contents }
     }
 
-    /// Marks files that may be second paths to files of `one`, and returns their identities.
+    /// Marks files that may be aliases of files in `one`, and returns their identities.
     fn mark_views_of(&mut self, one: &Tree, distinct: &Distinct) -> HashSet<FileKey> {
-        let shown = Shown::new(one, distinct);
+        let aliases = TreeAliases::new(one, distinct);
         let (sights, mut views) = (AliasKeyReader::read(), HashSet::new());
         for (file, content) in files(&self.tree).into_iter().zip(&mut self.contents) {
             let Content::Known(number) = *content else { continue };
-            if shown.has(&self.tree.absolute_path(file), &sights.of(&self.tree, file)) {
+            if aliases.has(&self.tree.absolute_path(file), &sights.of(&self.tree, file)) {
                 *content = Content::Alias(number);
                 views.insert(self.tree.key(file));
             }
@@ -102,11 +100,11 @@ impl Side {
         views
     }
 
-    fn standing(&self, file: FileId) -> Standing {
-        self.standings[file.0 as usize]
+    fn knowledge(&self, file: FileId) -> Knowledge {
+        self.knowledge[file.0 as usize]
     }
 
-    /// Returns the content that a file had before it was found damaged or unreadable.
+    /// Returns the content of a file before it was found damaged or unreadable.
     fn bad_content(&self, file: FileId) -> Option<i64> {
         match self.records[file.0 as usize].known()? {
             KnownFile { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
@@ -114,16 +112,17 @@ impl Side {
         }
     }
 
-    /// Notes which of the missing files had a copy on the other side that was found bad.
+    /// Notes which of the missing files had a copy on the other side that was found damaged or unreadable.
     fn note_bad_copies(&mut self, other: &Side, found: &[ContentLocation]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
-        for ((content, standing), place) in self.contents.iter().zip(&mut self.standings).zip(found)
+        for ((content, knowledge), place) in
+            self.contents.iter().zip(&mut self.knowledge).zip(found)
         {
             if let (Content::Known(content), ContentLocation::Missing) = (content, place)
                 && bad.contains(content)
             {
-                *standing = Standing::CopiesBad;
+                *knowledge = Knowledge::CopiesBad;
             }
         }
     }
@@ -144,14 +143,14 @@ fn verify(
     };
     let contents = one.contents.iter().zip(&*found).filter_map(|(c, &place)| copied(c, place));
     let (inside, there) = (dirs_of(&one.tree), dirs_of(&other.tree));
-    let mut looker = Looker::default();
-    let place = |path: &[u8]| match looker.dir_key(path) {
-        Ok(dir) if inside.contains(&dir) => Place::Inside,
-        Ok(dir) if there.contains(&dir) => match looker.stat(path) {
-            Ok(stat) if !views.contains(&stat.key()) => Place::Outside,
-            _ => Place::View,
+    let mut inspector = Inspector::default();
+    let place = |path: &[u8]| match inspector.dir_key(path) {
+        Ok(dir) if inside.contains(&dir) => Location::Inside,
+        Ok(dir) if there.contains(&dir) => match inspector.stat(path) {
+            Ok(stat) if !views.contains(&stat.key()) => Location::Outside,
+            _ => Location::Alias,
         },
-        _ => Place::Elsewhere,
+        _ => Location::Elsewhere,
     };
     let (catalog, contents) = (open(settings)?, contents.collect());
     let (counting, distinct) = (Counting::Outside, Distinct::default());
@@ -162,7 +161,7 @@ fn verify(
             continue;
         }
         let verdict = verified.verdict(one.tree.key(file));
-        one.standings[at] = standing(verdict);
+        one.knowledge[at] = Knowledge::from(verdict);
         match verdict {
             Verdict::Copied => sizes.push(one.tree.file(file).size),
             Verdict::Alone | Verdict::Undecided => one.contents[at] = Content::Alone,
@@ -172,8 +171,8 @@ fn verify(
         }
     }
     *found = locate_contents(one.walked(), other.walked());
-    for (place, standing) in found.iter_mut().zip(&one.standings) {
-        if *standing == Standing::CopiesChanged {
+    for (place, knowledge) in found.iter_mut().zip(&one.knowledge) {
+        if *knowledge == Knowledge::CopiesChanged {
             *place = ContentLocation::Undecided;
         }
     }
@@ -186,12 +185,14 @@ fn listed(one: &Side, found: &[ContentLocation]) -> Vec<Listed> {
     let lost = files(&one.tree).into_iter().zip(found).filter_map(|(file, place)| match place {
         ContentLocation::Copied | ContentLocation::Linked => None,
         ContentLocation::Missing => {
-            let bad = Some(one.standing(file)).filter(|known| *known == Standing::CopiesBad);
-            Some((file, bad.and_then(Standing::mark)))
+            let bad = Some(one.knowledge(file)).filter(|known| *known == Knowledge::CopiesBad);
+            Some((file, bad.and_then(Knowledge::mark)))
         }
-        ContentLocation::Alias => Some((file, Standing::CopiesAreViews.mark())),
-        ContentLocation::Undecided => Some((file, Some("a file of its size there is not known"))),
-        ContentLocation::Unknown => Some((file, one.standing(file).mark())),
+        ContentLocation::Alias => Some((file, Knowledge::CopiesAreAliases.mark())),
+        ContentLocation::Undecided => {
+            Some((file, Some("the second directory has an unknown file of its size")))
+        }
+        ContentLocation::Unknown => Some((file, one.knowledge(file).mark())),
     });
     let listed = |(file, state)| Listed {
         path: one.tree.path(file),
@@ -207,23 +208,23 @@ fn listed(one: &Side, found: &[ContentLocation]) -> Vec<Listed> {
 
 #[derive(Serialize)]
 struct Summary {
-    /// Files of the first directory.
+    /// Files in the first directory.
     files: u64,
-    /// Of these, those that are not in the second.
+    /// Of these, files that are not in the second directory.
     missing: u64,
-    /// Bytes in the missing ones.
+    /// The total size of the missing files.
     bytes: u64,
-    /// Of the first directory, files that the catalog does not know as they are now.
+    /// Files in the first directory whose current content is unknown.
     #[serde(flatten)]
-    unknown: Unknown,
-    /// What was read, with `--verify`.
+    unknown: UnknownFiles,
+    /// The comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
-    /// Of the first directory, files that may be among those of the second that are not known.
+    /// Files in the first directory that have the size of a file with unknown content in the second one.
     unsettled: u64,
-    /// Files that are in the second directory as another name of the same inode.
+    /// Files that are in the second directory as hard links.
     hard_links: u64,
-    /// Files of the second directory that the catalog does not know as they are now.
+    /// Files in the second directory whose current content is unknown.
     unknown_there: u64,
     /// Whether the catalog has no file of the second directory.
     #[serde(skip)]
@@ -246,19 +247,21 @@ impl Summary {
         };
         let there = outside(&one.tree, &other.tree);
         let sizes = with(ContentLocation::Missing).map(|file| one.tree.file(file).size);
-        let unknown = with(ContentLocation::Unknown).map(|file| one.standing(file));
-        let views = with(ContentLocation::Alias).map(|_| Standing::CopiesAreViews);
+        let unknown = with(ContentLocation::Unknown).map(|file| one.knowledge(file));
+        let views = with(ContentLocation::Alias).map(|_| Knowledge::CopiesAreAliases);
         let skipped = &one.tree.skipped;
         Summary {
-            files: found.len() as u64 + one.stored,
+            files: found.len() as u64 + one.quarantined,
             missing: number(ContentLocation::Missing),
             bytes: sizes.fold(0, u64::saturating_add),
             tally: None,
-            unknown: Unknown::of(unknown.chain(views)).with_quarantined(one.stored),
+            unknown: UnknownFiles::of(unknown.chain(views)).with_quarantined(one.quarantined),
             unsettled: number(ContentLocation::Undecided),
             hard_links: number(ContentLocation::Linked),
-            unknown_there: Unknown::of(there.iter().map(|file| other.standing(*file))).all,
-            nothing_there: there.iter().all(|file| other.standing(*file) == Standing::Missing),
+            unknown_there: UnknownFiles::of(there.iter().map(|file| other.knowledge(*file))).all,
+            nothing_there: there
+                .iter()
+                .all(|file| other.knowledge(*file) == Knowledge::NotInCatalog),
             empty: skipped.empty,
             symlinks: skipped.symlinks,
             special_files: skipped.special(),
@@ -310,14 +313,13 @@ impl Summary {
         };
         text.push_str(&self.unknown.text());
         text.extend(self.tally.map(|tally| tally.text()));
-        let there = "as large as files there that are not known";
         for (number, one, many, what) in [
-            (self.unsettled, "1 file is", "{} files are", there),
+            (self.unsettled, "1 file has", "{} files have", "the size of an unknown file there"),
             (
                 self.hard_links,
-                "1 is a hard link",
-                "{} are hard links",
-                "to there and would free nothing",
+                "1 is a hard link to a file there",
+                "{} are hard links to files there",
+                "and would free nothing",
             ),
             (self.empty, "1 empty file", "{} empty files", "not compared"),
             (self.symlinks, "1 symbolic link", "{} symbolic links", "not compared"),

@@ -6,54 +6,58 @@ use action::Refusal;
 use action::plan::{Amount, Inspector, Kind, Plan};
 use action::run::DiskBatch;
 use catalog::{Rows, Writer};
-use device::Io;
 
-use self::saved::{of_saved, save, save_to};
-use crate::acting::{Planned, Work, by_disk, carry_out};
+use self::saved::{run_saved, save, save_to};
+use crate::acting::catalog_update;
+use crate::acting::planner::{PlanOptions, Planner};
+use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
+use crate::acting::sources::Source;
 use crate::args::{By, DedupeArgs};
-use crate::consent::{MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{PlanWriter, to_json};
-use crate::plans::{Planner, Wishes, absolute};
+use crate::output::formats::{PlanWriter, to_json};
+use crate::output::problems;
+use crate::output::stdout;
+use crate::paths::resolve_all;
+use crate::prompt::chooser;
+use crate::prompt::confirm::{CONFIRM_ABOVE, Question, can_ask};
 use crate::quantity::{counted, size};
-use crate::remembered::{open, waiting};
-use crate::scope::Scope;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::sources::Source;
-use crate::{aftermath, chooser, output, problems, refusals};
+use crate::questions::catalog::{open, waiting};
+use crate::questions::scope::Scope;
+use crate::settings::{Resources, Settings, Verbosity};
 
-/// Directories kept open while plans are shown.
+/// How many directories are kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
 
 /// Runs the command.
 pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     if let Some(file) = &args.plan {
-        return of_saved(file, args, settings);
+        return run_saved(file, args, settings);
     }
     let Some(by) = args.by else { return Err(CommandError::usage("--by is missing")) };
     if by == By::Script && (args.apply || args.save_plan.is_some()) {
-        let text = "--by script prints a script; --apply and --save-plan go with another kind";
+        let text = "--by script prints a script and cannot be used with --apply or --save-plan";
         return Err(CommandError::usage(text));
     }
     if args.apply && !has_scope(by, args) {
         let text = format!(
-            "--by {} --apply needs PATHs to act below, or --all for all that the catalog knows",
+            "--by {} --apply needs PATHs to act below, or --all for the whole catalog",
             Kind::from(by).word()
         );
         return Err(CommandError::usage(text));
     }
-    let mut wishes = Wishes::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
-    (wishes.system_dirs, wishes.own) = (args.system_dirs, settings.own());
-    let Given { source, writer, scope } = given(args, settings)?;
+    let mut options =
+        PlanOptions::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
+    (options.system_dirs, options.own) = (args.system_dirs, settings.own());
+    let Input { source, writer, scope } = input(args, settings)?;
     let problems: Vec<_> = source.problems().iter().collect();
-    problems::print(&problems, settings);
-    refusals::print(source.refused(), settings);
+    problems::print(problems.iter().copied(), settings);
+    problems::print(source.refused(), settings);
     let unexamined = !(problems.is_empty() && source.refused().is_empty());
-    let now = source.look(settings)?;
-    let planner = Planner::new(source, now, wishes);
+    let now = source.inspect(settings)?;
+    let planner = Planner::new(source, now, options);
     let unknown = planner.unknown();
-    tell_left(planner.left_to_programs(), settings);
+    note_left_out(planner.left_to_programs(), settings);
     let planner = if args.apply && !args.interactive {
         planner.in_order_of_the_tree()
     } else {
@@ -61,15 +65,15 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     };
     let exit = if args.interactive {
         let mut refused = Vec::new();
-        let distinct = absolute(&args.distinct)?;
-        let looks = Inspector::new(OPEN_DIRS, distinct, settings.own());
-        let plans = looked_at(planner.plans(), planner.kind(), looks, &mut refused);
+        let distinct = resolve_all(&args.distinct)?;
+        let inspector = Inspector::new(OPEN_DIRS, distinct, settings.own());
+        let plans = with_details(planner.plans(), planner.kind(), inspector, &mut refused);
         let plans: Vec<Plan> = plans.collect();
-        refusals::print(&refused, settings);
+        problems::print(&refused, settings);
         let chosen = chooser::choose(&plans, planner.kind(), settings)?;
-        chose(chosen, &planner, by, args, writer.as_ref(), settings)?
+        act_on_choices(chosen, &planner, by, args, writer.as_ref(), settings)?
     } else {
-        carry_on(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
+        show_or_act(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
     };
     for rule in planner.idle_rules().filter(|_| settings.verbosity != Verbosity::Quiet) {
         settings.complain(format!("--keep {rule} matched no file").as_bytes());
@@ -88,56 +92,56 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     Ok(scope.exit(exit, settings))
 }
 
-/// Says how many files are not acted on although they have duplicates.
-fn tell_left(files: u64, settings: &Settings) {
+/// Prints how many files with duplicates are left alone.
+fn note_left_out(files: u64, settings: &Settings) {
     if files > 0 && settings.verbosity != Verbosity::Quiet {
         let files = counted(files, "file", "files");
         settings.note(&format!(
-            "{files} in repositories, snapshots, trash or system folders left out: --system-dirs \
-             takes them too"
+            "skipped {files} in repositories, snapshots, trash or system folders; use \
+             --system-dirs to include them"
         ));
     }
 }
 
-/// Returns whether it was said which files may go. Where each file stays, or stays a file of its own, all of the
-/// catalog is meant if nothing was said; else that could empty one side of a backup.
+/// Returns whether the user said which files may be replaced or removed. Hard links and reflinks leave a file under
+/// every name, so they need no such limit. Every other action could empty one side of a backup.
 fn has_scope(by: By, args: &DedupeArgs) -> bool {
     let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
-    // There each file is chosen, and looked at once more.
+    // The user chooses each file interactively, and confirms the choice.
     let is_chosen = args.all || args.interactive;
     is_named || is_chosen || matches!(by, By::Hardlink | By::Reflink)
 }
 
-/// Asks before much is deleted. What other kinds do an undo takes back to the byte.
-fn may_act(
+/// Asks before many files are deleted. All other actions can be undone byte for byte.
+fn confirm_deletion(
     kind: Kind,
     files: u64,
     bytes: u64,
     yes: bool,
     settings: &Settings,
 ) -> Result<(), CommandError> {
-    if kind != Kind::Delete || files <= MANY || !can_ask(yes) {
+    if kind != Kind::Delete || files <= CONFIRM_ABOVE || !can_ask(yes) {
         return Ok(());
     }
     let about = format!("{} would be deleted ({})", counted(files, "file", "files"), size(bytes));
-    let question = Question { about, paths: Vec::new(), of: 0, ask: "Delete them?" };
-    if question.put(settings)? {
+    let question = Question { about, paths: Vec::new(), of: 0, prompt: "Delete them?" };
+    if question.ask(settings)? {
         return Ok(());
     }
     Err(CommandError::new(Exit::Refused, "nothing was changed"))
 }
 
-/// The files that a run acts on.
-struct Given {
+/// The files to act on.
+struct Input {
     source: Source,
-    /// The catalog, locked for writing if the run changes files that it knows.
+    /// The catalog, locked for writing, if the run changes files that it knows.
     writer: Option<Writer>,
-    /// The PATHs, where files of the catalog are acted on.
+    /// The PATHs that limit the action to part of the catalog.
     scope: Scope,
 }
 
-fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> {
-    let listed = |source| Given { source, writer: None, scope: Scope::default() };
+fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> {
+    let listed = |source| Input { source, writer: None, scope: Scope::default() };
     if let Some(report) = &args.report {
         return Ok(listed(Source::from_report(report, settings)?));
     }
@@ -149,16 +153,16 @@ fn given(args: &DedupeArgs, settings: &Settings) -> Result<Given, CommandError> 
     let scope = Scope::new(&args.paths, &catalog, settings)?;
     let path = settings.catalog()?;
     let wait = |holder| settings.complain(waiting(holder).as_bytes());
-    // What is done is written into it, so no scan may come in between.
+    // The run updates this catalog at the end, so no scan may change it meanwhile.
     let writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
     let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
-    Ok(Given { source: Source::Catalog(Box::new(loaded)), writer, scope })
+    Ok(Input { source: Source::Catalog(Box::new(loaded)), writer, scope })
 }
 
 impl From<By> for Kind {
     fn from(by: By) -> Kind {
         match by {
-            // What the script does is decided when it is run.
+            // The script decides only when it runs.
             By::Delete | By::Script => Kind::Delete,
             By::Hardlink => Kind::Hardlink,
             By::Reflink => Kind::Reflink,
@@ -168,8 +172,8 @@ impl From<By> for Kind {
     }
 }
 
-/// Shows plans, saves them, writes a script of them, or carries them out.
-fn carry_on(
+/// Shows plans, saves them, writes a script, or carries them out.
+fn show_or_act(
     plans: impl Iterator<Item = Plan> + Clone + Send,
     planner: &Planner,
     by: By,
@@ -185,9 +189,9 @@ fn carry_on(
         return apply(plans, planner, args, writer, settings);
     }
     let mut refused = Vec::new();
-    let looks = Inspector::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
-    let plans = looked_at(plans, kind, looks, &mut refused);
-    let totals = Planned::new(planner.unknown());
+    let inspector = Inspector::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
+    let plans = with_details(plans, kind, inspector, &mut refused);
+    let totals = PlanTotals::new(planner.unknown());
     let exit = if let Some(file) = &args.save_plan {
         save(plans, totals, kind, file, settings)?
     } else {
@@ -195,12 +199,12 @@ fn carry_on(
         let apply = if is_whole { "--apply" } else { "--apply with a PATH or --all" };
         show(plans, totals, kind, apply, settings)?
     };
-    refusals::print(&refused, settings);
+    problems::print(&refused, settings);
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }
 
-/// Does what a person chose: has it looked at once more, or saved.
-fn chose(
+/// Carries out or saves what the user chose.
+fn act_on_choices(
     chosen: Vec<Plan>,
     planner: &Planner,
     by: By,
@@ -217,34 +221,34 @@ fn chose(
         chooser::confirm(&chosen, kind, settings)?;
     } else if args.save_plan.is_none() && by != By::Script {
         let Some((path, file)) = chooser::ask_file()? else {
-            settings.note("nothing was changed, and the choices are not saved");
+            settings.note("nothing was changed, and the choices were not saved");
             return Ok(Exit::Done);
         };
-        let totals = Planned::new(planner.unknown());
+        let totals = PlanTotals::new(planner.unknown());
         return save_to(file, chosen.into_iter(), totals, kind, &path, settings);
     }
-    carry_on(chosen.into_iter(), planner, by, args, writer, settings)
+    show_or_act(chosen.into_iter(), planner, by, args, writer, settings)
 }
 
-/// Has what is shown of plans found out. Files that nothing can be done with go to `refused`.
-fn looked_at(
+/// Completes plans with what is shown of them. Files that must be left alone are added to `refused`.
+fn with_details(
     plans: impl Iterator<Item = Plan>,
     kind: Kind,
-    mut looks: Inspector,
+    mut inspector: Inspector,
     refused: &mut Vec<Refusal>,
 ) -> impl Iterator<Item = Plan> {
-    plans.filter_map(move |plan| looks.plan(plan, kind, refused))
+    plans.filter_map(move |plan| inspector.plan(plan, kind, refused))
 }
 
-/// Shows plans; `apply` is what has them carried out.
+/// Shows plans; `apply` is the option that carries them out.
 fn show(
     plans: impl Iterator<Item = Plan>,
-    mut summary: Planned,
+    mut summary: PlanTotals,
     kind: Kind,
     apply: &str,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let heard = output::print(|out| {
+    let printed = stdout::print(|out| {
         let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
         for plan in plans {
             summary.add(&plan, kind);
@@ -252,14 +256,14 @@ fn show(
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.offer(kind, apply));
+    if printed {
+        settings.summarize(summary.preview_text(kind, apply).as_bytes());
     }
     Ok(Exit::Done)
 }
 
 fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
-    output::print(|out| {
+    stdout::print(|out| {
         action::plan::script_head(out)?;
         plans.try_for_each(|plan| action::plan::script_steps(out, &plan))?;
         action::plan::script_tail(out)
@@ -274,35 +278,36 @@ fn apply(
     writer: Option<&Writer>,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let workers = Workers::new(None, Io::Auto);
+    let resources = Resources::automatic();
     let kind = planner.kind();
     let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
-    let mut totals = Planned::default();
+    let mut totals = PlanTotals::default();
     if asks || settings.progress {
         plans.clone().for_each(|plan| totals.add(&plan, kind));
     }
     if asks {
-        may_act(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
+        confirm_deletion(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
     }
-    let lots = if let [device] = planner.devices() {
-        // No need to have all groups at once.
-        let disk = workers.compare.disks.of(device.number);
+    let batches = if let [device] = planner.devices() {
+        // With one device the groups need not be collected first.
+        let disk = resources.disks.of(device.number);
         vec![DiskBatch { disk, groups: Box::new(plans.map(Into::into)) }]
     } else {
-        by_disk(plans.map(Into::into), &workers)
+        by_disk(plans.map(Into::into), &resources)
     };
-    let work = work(kind, (lots, totals.amount), args)?;
-    carry_out(work, &workers, settings, |run, outcome| match writer.zip(planner.loaded()) {
+    let work = work(kind, batches, totals.amount, args)?;
+    carry_out(work, &resources, settings, |run, outcome| match writer.zip(planner.loaded()) {
         Some((writer, loaded)) => Ok(writer.apply_changes(loaded, planner.changes(outcome))?),
-        None => aftermath::follow_run(run, &outcome.statuses, settings),
+        None => catalog_update::follow_run(run, &outcome.statuses, settings),
     })
 }
 
 fn work<'a>(
     kind: Kind,
-    (lots, amount): (Vec<DiskBatch<'a>>, Amount),
+    batches: Vec<DiskBatch<'a>>,
+    amount: Amount,
     args: &DedupeArgs,
 ) -> Result<Work<'a>, CommandError> {
-    let (directory_times, distinct) = (args.preserve_dir_times, absolute(&args.distinct)?);
-    Ok(Work { kind, lots, amount, directory_times, distinct, one_way: 0 })
+    let (directory_times, distinct) = (args.preserve_dir_times, resolve_all(&args.distinct)?);
+    Ok(Work { kind, batches, amount, directory_times, distinct, one_way: 0 })
 }

@@ -1,39 +1,39 @@
-//! `lop dups`: the files below a directory that have a duplicate.
+//! `lop dups`: lists the files below a directory that have a duplicate.
 
 use std::path::Path;
 
 use serde::Serialize;
 
 use crate::args::DupsArgs;
-use crate::commands::uniques::{Answer, Listing, print_list};
+use crate::commands::uniques::{ListAnswer, Listing, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{Copies, Folder, SystemDirs};
 use crate::quantity::{count, counted, size};
+use crate::questions::aliases::Distinct;
+use crate::questions::folder::{Copies, Folder, SystemDirs};
+use crate::questions::knowledge::UnknownFiles;
 use crate::settings::Settings;
-use crate::unknown::Unknown;
-use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let distinct = Distinct::new(&args.distinct.dirs)?;
-    let folder = Folder::look(&args.dir, SystemDirs::LeftOut, distinct, settings)?;
+    let folder = Folder::load(&args.dir, SystemDirs::LeftOut, distinct, settings)?;
     let is_copy = |copies: &Copies| copies.duplicates > 0;
     let listing = Listing::new(&folder, is_copy, |_| None);
     let number = |wanted: &dyn Fn(&Copies) -> bool| {
         folder.files.iter().filter(|copies| wanted(copies)).count() as u64
     };
-    let unknown = folder.files.iter().filter(|copies| !is_copy(copies)).map(|c| c.standing);
+    let unknown = folder.files.iter().filter(|copies| !is_copy(copies)).map(|c| c.knowledge);
     let summary = Summary {
         files: folder.files.len() as u64,
         duplicates: number(&is_copy),
         bytes: folder.bytes(is_copy),
         only_inside: number(&Copies::is_only_inside),
         only_system_dirs: number(&|copies| is_copy(copies) && copies.in_system_dir),
-        unknown: Unknown::of(unknown),
+        unknown: UnknownFiles::of(unknown),
         problems: folder.tree.problems.len() as u64,
     };
-    let answer = Answer {
+    let answer = ListAnswer {
         exit: summary.unknown.exit(summary.files, Exit::Done),
         why: summary.unknown.lines(),
         problems: folder.tree.problems.iter().collect(),
@@ -47,13 +47,13 @@ struct Summary {
     files: u64,
     duplicates: u64,
     bytes: u64,
-    /// Of the duplicates, those whose copies are all below the directory too.
+    /// Of the duplicates, those whose copies are all below the directory.
     only_inside: u64,
     /// Of the duplicates, those whose copies outside are all in the trash or other system folders.
     only_system_dirs: u64,
-    /// Files of which it is not known.
+    /// Files without an answer.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
     problems: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `lop file`: the duplicates of single files.
+//! `lop file`: shows the duplicates of single files.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -13,31 +13,34 @@ use serde::Serialize;
 use crate::args::FileArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, Listed, document};
-use crate::look::{Looker, state_of};
-use crate::output;
+use crate::output::formats::{JsonListed, Listed, document};
+use crate::output::stdout;
 use crate::quantity::{counted, size};
-use crate::remembered::{BlockedThread, mark, open};
+use crate::questions::aliases::{Distinct, may_show_others};
+use crate::questions::catalog::open;
+use crate::questions::copies::PendingSizes;
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::mark;
+use crate::questions::knowledge::state_of;
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::settings::Settings;
-use crate::unknown::{Standing, Unknown};
-use crate::views::{Distinct, may_show_others};
 
-/// What is known of one file.
-struct Answer {
+/// The answer about one file.
+struct FileAnswer {
     file: Listed,
-    /// Its other names, the files with the same content and their names.
+    /// Its other names, and all names of the files with the same content.
     others: Vec<Listed>,
-    /// How many of them are further names of a file.
+    /// How many of these are further names of a file.
     hard_links: u64,
     /// Why it is unknown whether there is a copy.
-    doubt: Option<Standing>,
+    doubt: Option<Knowledge>,
 }
 
 /// Why there is no answer about a file.
 enum Unanswered {
-    /// The catalog does not know.
-    Unknown(Standing),
-    /// The file cannot be looked at.
+    /// The catalog does not know enough.
+    Unknown(Knowledge),
+    /// The file cannot be examined.
     Failed(String),
 }
 
@@ -45,14 +48,14 @@ impl Unanswered {
     fn text(&self) -> String {
         let text = match self {
             Unanswered::Failed(text) => return text.clone(),
-            Unanswered::Unknown(Standing::Missing) => "not in the catalog; scan it first",
-            Unanswered::Unknown(Standing::Is(State::Pending)) => {
+            Unanswered::Unknown(Knowledge::NotInCatalog) => "not in the catalog; scan it first",
+            Unanswered::Unknown(Knowledge::Is(State::Pending)) => {
                 "not compared with all others yet; run 'lop scan' again"
             }
-            Unanswered::Unknown(Standing::Is(State::Damaged)) => {
+            Unanswered::Unknown(Knowledge::Is(State::Damaged)) => {
                 "damaged: it differs from what was scanned; scan it again"
             }
-            Unanswered::Unknown(Standing::Is(State::Unreadable)) => {
+            Unanswered::Unknown(Knowledge::Is(State::Unreadable)) => {
                 "could not be read when it was compared; scan it again"
             }
             Unanswered::Unknown(_) => "changed since the scan; scan it again",
@@ -64,15 +67,15 @@ impl Unanswered {
 /// Runs the command.
 pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
-    let mut asker = Asker {
+    let mut query = FileQuery {
         catalog: &catalog,
-        looker: Looker::default(),
-        waiting: BlockedThread::new(&catalog)?,
+        inspector: Inspector::default(),
+        waiting: PendingSizes::new(&catalog)?,
         distinct: Distinct::new(&args.distinct.dirs)?,
     };
     let (mut answers, mut unknown, mut failed) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
-        match asker.answer(path)? {
+        match query.answer(path)? {
             Ok(answer) => {
                 unknown.extend(answer.doubt);
                 answers.push(answer);
@@ -82,40 +85,40 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
                 let path = path.as_os_str().as_bytes();
                 settings.complain(&[path, b": ", text.as_bytes()].concat());
                 match why {
-                    Unanswered::Unknown(standing) => unknown.push(standing),
+                    Unanswered::Unknown(knowledge) => unknown.push(knowledge),
                     Unanswered::Failed(_) => failed += 1,
                 }
             }
         }
     }
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&Document::new(&answers)));
         }
         answers.iter().try_for_each(|answer| write_text(out, answer, settings))
     })?;
-    let unknown = Unknown::of(unknown.into_iter());
+    let unknown = UnknownFiles::of(unknown.into_iter());
     let exit = match unknown.exit(args.paths.len() as u64, Exit::Done) {
         Exit::Done if failed > 0 => Exit::Partial,
         exit => exit,
     };
-    let failed = (failed > 0)
-        .then(|| format!("{} could not be looked at", counted(failed, "file", "files")));
+    let failed =
+        (failed > 0).then(|| format!("{} could not be examined", counted(failed, "file", "files")));
     let why: Vec<String> = unknown.lines().into_iter().chain(failed).collect();
     settings.print_exit_record(exit, &why.join("; "));
     Ok(exit)
 }
 
-struct Asker<'a> {
+struct FileQuery<'a> {
     catalog: &'a Catalog,
-    looker: Looker,
-    waiting: BlockedThread,
+    inspector: Inspector,
+    waiting: PendingSizes,
     distinct: Distinct,
 }
 
-impl Asker<'_> {
+impl FileQuery<'_> {
     /// Returns what the catalog knows of a file, or why there is no answer.
-    fn answer(&mut self, path: &Path) -> Result<Result<Answer, Unanswered>, CommandError> {
+    fn answer(&mut self, path: &Path) -> Result<Result<FileAnswer, Unanswered>, CommandError> {
         let now = match Stat::of_path(path) {
             Ok(now) if now.kind == fsops::Kind::File => now,
             Ok(_) => return Ok(Err(Unanswered::Failed("not a regular file".into()))),
@@ -128,25 +131,25 @@ impl Asker<'_> {
             Err(e) => return Ok(Err(Unanswered::Failed(io_text(&e)))),
         };
         let Some(entry) = self.catalog.file(&dir, name.as_bytes())? else {
-            return Ok(Err(Unanswered::Unknown(Standing::Missing)));
+            return Ok(Err(Unanswered::Unknown(Knowledge::NotInCatalog)));
         };
         let state = if entry.is_unchanged(&now) { state_of(entry.state) } else { State::Changed };
         if state != State::Same {
-            return Ok(Err(Unanswered::Unknown(Standing::Is(state))));
+            return Ok(Err(Unanswered::Unknown(Knowledge::Is(state))));
         }
         let others = self.others(&entry, now.links)?;
         let duplicates = others.duplicates;
-        if duplicates == 0 && self.waiting.has(entry.size, self.catalog, &mut self.looker)? {
-            return Ok(Err(Unanswered::Unknown(Standing::Is(State::Pending))));
+        if duplicates == 0 && self.waiting.has(entry.size, self.catalog, &mut self.inspector)? {
+            return Ok(Err(Unanswered::Unknown(Knowledge::Is(State::Pending))));
         }
         let path = path.as_os_str().as_bytes().to_vec();
         let file = listed(&entry, path, Some(duplicates), None);
         let doubt = others.doubt.filter(|_| others.duplicates == 0);
         let Others { listed, hard_links, .. } = others;
-        Ok(Ok(Answer { file, others: listed, hard_links, doubt }))
+        Ok(Ok(FileAnswer { file, others: listed, hard_links, doubt }))
     }
 
-    /// Returns the remembered other names of a file that has this many links, and the files with its content, by path.
+    /// Returns the remembered other names of a file with this many links, and the files with its content, by path.
     fn remembered(&self, entry: &Entry, links: u32) -> Result<Vec<Entry>, CommandError> {
         let mut entries = match entry.content {
             Some(content) => self.catalog.files_with(content)?,
@@ -154,7 +157,7 @@ impl Asker<'_> {
         };
         let names = entries.iter().filter(|other| inode(other) == inode(entry)).count() as u64;
         if u64::from(links) > names.max(1) {
-            // Some may have been compared with nothing, and others are not in the catalog.
+            // Some of the other names may not have been compared, and some may not be in the catalog.
             entries.retain(|other| inode(other) != inode(entry));
             entries.extend(self.catalog.names_of(&[inode(entry)].into())?);
         }
@@ -163,16 +166,16 @@ impl Asker<'_> {
         Ok(entries)
     }
 
-    /// Looks at the other names of a file that has this many links, and at the files with its content.
+    /// Examines the other names of a file with this many links, and the files with its content.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
-        let Asker { looker, distinct, .. } = self;
+        let FileQuery { inspector, distinct, .. } = self;
         let mut inodes: Vec<Vec<(Entry, State)>> = Vec::new();
         let mut at_of: HashMap<(i64, u64), usize> = HashMap::new();
-        let mut counted = Counted::new(looker, entry, &entries, distinct);
+        let mut counted = Counted::new(inspector, entry, &entries, distinct);
         for other in entries {
-            let state = match looker.state(&other) {
-                State::Same if counted.has(looker, &other) => State::Alias,
+            let state = match inspector.state(&other) {
+                State::Same if counted.has(inspector, &other) => State::Alias,
                 state => state,
             };
             let next = inodes.len();
@@ -198,20 +201,20 @@ fn inode(entry: &Entry) -> (i64, u64) {
     (entry.volume, entry.inode)
 }
 
-/// The other names of a file and of those with its content.
+/// The other names of a file, and the names of the files with its content.
 #[derive(Default)]
 struct Others {
-    /// The names of an inode behind each other, in the order of their first paths.
+    /// The names of each inode in a row; inodes in the order of their first paths.
     listed: Vec<Listed>,
-    /// Inodes with its content.
+    /// The number of other inodes with the same content.
     duplicates: u64,
     hard_links: u64,
     /// Why it is unknown whether there is a copy, if none is found.
-    doubt: Option<Standing>,
+    doubt: Option<Knowledge>,
 }
 
 impl Others {
-    /// Adds the names of an inode; that of the file asked for is `own`.
+    /// Adds the names of an inode; `own` is the inode of the file in question.
     fn add(&mut self, names: Vec<(Entry, State)>, own: (i64, u64)) {
         let is_same = names[0].1 == State::Same;
         let is_own = is_same && (names[0].0.volume, names[0].0.inode) == own;
@@ -223,9 +226,9 @@ impl Others {
         for (at, (other, state)) in names.into_iter().enumerate() {
             let is_changed = matches!(state, State::Changed | State::Unknown | State::Pending);
             if is_changed {
-                self.doubt = Some(Standing::CopiesChanged);
+                self.doubt = Some(Knowledge::CopiesChanged);
             } else if state == State::Alias {
-                self.doubt.get_or_insert(Standing::CopiesAreViews);
+                self.doubt.get_or_insert(Knowledge::CopiesAreAliases);
             }
             let state = match at {
                 _ if is_own => Some("hard link"),
@@ -238,16 +241,16 @@ impl Others {
     }
 }
 
-/// The file that is asked about and the duplicates counted so far, so that views of them are recognised.
+/// The file in question and the duplicates counted so far, so that aliases of them are recognised.
 struct Counted<'d> {
-    /// `None` if none of the files can be a view.
+    /// `None` if none of the files can be an alias.
     views: Option<AliasDetector>,
     distinct: &'d Distinct,
 }
 
 impl<'d> Counted<'d> {
     fn new(
-        looker: &mut Looker,
+        inspector: &mut Inspector,
         entry: &Entry,
         others: &[Entry],
         distinct: &'d Distinct,
@@ -258,19 +261,19 @@ impl<'d> Counted<'d> {
         }
         let mut views = AliasDetector::default();
         if !distinct.has(&entry.path)
-            && let Ok(sight) = looker.sight(&entry.path)
+            && let Ok(sight) = inspector.sight(&entry.path)
         {
             views.add(&sight);
         }
         Counted { views: Some(views), distinct }
     }
 
-    /// Returns whether a file may be a second path to one of them, and adds it if not.
-    fn has(&mut self, looker: &mut Looker, other: &Entry) -> bool {
+    /// Returns whether a file may be an alias of a counted file, and counts it if not.
+    fn has(&mut self, inspector: &mut Inspector, other: &Entry) -> bool {
         let Some(views) = self.views.as_mut().filter(|_| !self.distinct.has(&other.path)) else {
             return false;
         };
-        let Ok(sight) = looker.sight(&other.path) else { return false };
+        let Ok(sight) = inspector.sight(&other.path) else { return false };
         let is_view = views.has(&sight);
         if !is_view {
             views.add(&sight);
@@ -288,11 +291,11 @@ fn listed(
     Listed { path, size: entry.size, duplicates, digest: entry.digest, state }
 }
 
-fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io::Result<()> {
+fn write_text(out: &mut impl Write, answer: &FileAnswer, settings: &Settings) -> io::Result<()> {
     let names = settings.stdout.names;
     let (start, end) = settings.stdout.bold();
     let mut heading = match answer.file.duplicates.unwrap_or(0) {
-        0 if answer.doubt.is_some() => "no duplicates that are known to be such".into(),
+        0 if answer.doubt.is_some() => "no known duplicates".into(),
         0 => "no duplicates".into(),
         n => counted(n, "duplicate", "duplicates"),
     };
@@ -317,11 +320,11 @@ fn write_text(out: &mut impl Write, answer: &Answer, settings: &Settings) -> io:
 
 #[derive(Serialize)]
 struct Document<'a> {
-    files: Vec<JsonAnswer<'a>>,
+    files: Vec<JsonFileAnswer<'a>>,
 }
 
 #[derive(Serialize)]
-struct JsonAnswer<'a> {
+struct JsonFileAnswer<'a> {
     #[serde(flatten)]
     file: JsonListed<'a>,
     hard_links: u64,
@@ -329,8 +332,8 @@ struct JsonAnswer<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(answers: &'a [Answer]) -> Document<'a> {
-        let files = answers.iter().map(|answer| JsonAnswer {
+    fn new(answers: &'a [FileAnswer]) -> Document<'a> {
+        let files = answers.iter().map(|answer| JsonFileAnswer {
             file: JsonListed::from(&answer.file),
             hard_links: answer.hard_links,
             others: answer.others.iter().map(JsonListed::from).collect(),

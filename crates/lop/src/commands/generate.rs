@@ -1,7 +1,7 @@
 //! `lop generate`: prints all generated files as one JSON object, from file name to content.
 //!
-//! Hidden; `cargo xtask generate` writes what it prints below `docs/`, and `cargo xtask check`
-//! compares. Nothing is written here.
+//! The command is hidden. `cargo xtask generate` writes its output below `docs/`, and `cargo xtask check` compares the
+//! two. This command itself writes no file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,12 +10,13 @@ use clap_complete::Shell;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::to_json;
-use crate::{output, pages};
+use crate::output::formats::to_json;
+use crate::output::stdout;
+use crate::pages;
 
 /// Runs the command.
 pub(super) fn run() -> Result<Exit, CommandError> {
-    // By their path below `docs/`.
+    // By path below `docs/`.
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (shell, name) in
         [(Shell::Bash, "lop.bash"), (Shell::Zsh, "_lop"), (Shell::Fish, "lop.fish")]
@@ -23,10 +24,10 @@ pub(super) fn run() -> Result<Exit, CommandError> {
         let script = String::from_utf8_lossy(&pages::completions(shell)).into_owned();
         files.insert(format!("completions/{name}"), script);
     }
-    // Those of section 7 are the documents once more.
+    // The pages of section 7 are copies of the documents, so they are not written.
     let commands = pages::manual().into_iter().filter(|(name, _)| name.ends_with(".1"));
     files.extend(commands.map(|(name, page)| (format!("man/{name}"), page)));
     files.insert("reference.md".into(), pages::reference());
-    output::print(|out| out.write_all(to_json(&files).as_bytes()))?;
+    stdout::print(|out| out.write_all(to_json(&files).as_bytes()))?;
     Ok(Exit::Done)
 }

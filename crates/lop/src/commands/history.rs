@@ -1,4 +1,4 @@
-//! `lop history`: the runs that changed files, and what one of them did with each.
+//! `lop history`: lists the runs that changed files, or what one run did with each file.
 
 mod run;
 
@@ -9,14 +9,14 @@ use action::trash::TrashSummary;
 use catalog::Catalog;
 use serde::Serialize;
 
+use crate::acting::conclusion;
 use crate::args::HistoryArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
-use crate::output;
-use crate::quantity::{count, counted, size, utc};
-use crate::refusals;
-use crate::settings::{Settings, Verbosity};
+use crate::output::formats::document;
+use crate::output::stdout;
+use crate::quantity::{count, counted, local_time, size};
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -31,26 +31,26 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
         match run {
             Ok(run) => runs.push(run),
             Err(error) => {
-                CommandError::from(error).tell(settings);
+                settings.report(&CommandError::from(error));
                 unreadable += 1;
             }
         }
     }
     runs.sort_by_key(Run::number);
-    let heard = output::print(|out| {
+    let printed = stdout::print(|out| {
         if settings.json {
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
             return writeln!(out, "{}", document(&Document { runs }));
         }
         runs.iter().try_for_each(|run| write_line(out, run, settings))
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&counted(runs.len() as u64, "run", "runs"));
+    if printed {
+        settings.summarize(counted(runs.len() as u64, "run", "runs").as_bytes());
     }
-    Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
 }
 
-/// A run of either kind.
+/// A run that acted on files, or one that moved trees out of the way.
 enum Run {
     Files(RunSummary),
     Trees(TrashSummary),
@@ -80,12 +80,12 @@ impl Run {
 }
 
 fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Result<()> {
-    write!(out, "{:>4}  {}  {:<10}  ", run.number(), utc(run.started_ms()), run.word())?;
+    write!(out, "{:>4}  {}  {:<10}  ", run.number(), local_time(run.started_ms()), run.word())?;
     match run {
         Run::Files(run) => writeln!(out, "{}", of_files(run)),
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
-            // Whoever wants to see what is left has to know where it is.
+            // A user who wants to see the rest of a tree needs to know where it is.
             let left = if run.ended_ms.is_none() { &run.staging_dirs[..] } else { &[] };
             for store in left {
                 write!(out, " ")?;
@@ -111,7 +111,7 @@ fn of_files(run: &RunSummary) -> String {
             text.push_str(&format!(", {} {what}", count(number)));
         }
     }
-    text.push_str(if run.ended_ms.is_none() { ", cut off" } else { "" });
+    text.push_str(if run.ended_ms.is_none() { ", interrupted" } else { "" });
     if run.damaged > 0 {
         let lines = counted(run.damaged, "line", "lines");
         text.push_str(&format!(", {lines} of its journal damaged"));
@@ -131,8 +131,8 @@ fn of_trees(run: &TrashSummary) -> String {
         return text;
     }
     match run.process {
-        Some(process) => text.push_str(&format!(", process {process} is at it:")),
-        None => text.push_str(", not over ('lop purge --resume' goes on):"),
+        Some(process) => text.push_str(&format!(", process {process} is removing them:")),
+        None => text.push_str(", not finished ('lop purge --resume' continues):"),
     }
     text
 }

@@ -1,5 +1,5 @@
-//! `lop ls`: the files of a directory, each with the number of its duplicates, and its directories, each with
-//! what is remembered below it.
+//! `lop ls`: lists the files of a directory with the number of their duplicates, and its directories with what the
+//! catalog knows below them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,14 +16,15 @@ use serde::Serialize;
 use crate::args::{ListSort, LsArgs};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::formats::{JsonListed, JsonPath, Listed, document};
-use crate::look::state_of;
-use crate::output;
+use crate::output::formats::{JsonListed, JsonPath, Listed, document};
+use crate::output::stdout;
 use crate::quantity::{count, counted, size};
-use crate::remembered::{BlockedThread, Sharers, open};
+use crate::questions::aliases::Distinct;
+use crate::questions::catalog::open;
+use crate::questions::copies::{CopyCounts, PendingSizes};
+use crate::questions::knowledge::state_of;
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::settings::{Settings, Verbosity};
-use crate::unknown::{Standing, Unknown};
-use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -34,9 +35,9 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     let mut lister = Lister {
         catalog: &catalog,
         listings: Vec::new(),
-        standings: Vec::new(),
-        sharers: Sharers::new(Distinct::new(&args.distinct.dirs)?),
-        waiting: BlockedThread::new(&catalog)?,
+        knowledge: Vec::new(),
+        copy_counts: CopyCounts::new(Distinct::new(&args.distinct.dirs)?),
+        waiting: PendingSizes::new(&catalog)?,
         failed: 0,
     };
     while let Some((dir, absolute)) = waiting.pop() {
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     for listing in &mut listings {
         listing.sort(args.sort);
     }
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&Document::new(&listings)));
         }
@@ -68,13 +69,13 @@ pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandErr
     Ok(lister.conclude(settings))
 }
 
-/// What is in one directory.
+/// The contents of one directory.
 struct Listing(Vec<Item>);
 
 /// A file or a directory.
 enum Item {
     File(Listed),
-    /// A directory, and what is remembered below it; nothing if that is nothing.
+    /// A directory, and the totals of the remembered files below it, if there are any.
     Folder(Vec<u8>, Option<Totals>),
 }
 
@@ -133,7 +134,7 @@ impl Listing {
     }
 }
 
-/// Returns a part in hundredths, rounded down.
+/// Returns a share in percent, rounded down.
 fn share(part: u64, all: u64) -> u128 {
     u128::from(part) * 100 / u128::from(all.max(1))
 }
@@ -148,7 +149,7 @@ struct Document<'a> {
 struct JsonFolder<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    /// Absent if nothing is remembered below it.
+    /// Absent if the catalog knows nothing below it.
     #[serde(flatten)]
     totals: Option<JsonTotals>,
 }
@@ -182,15 +183,15 @@ impl<'a> Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
-    /// What is known of those files that are not empty.
-    standings: Vec<Standing>,
-    sharers: Sharers,
-    waiting: BlockedThread,
+    /// The catalog's knowledge of each file that is not empty.
+    knowledge: Vec<Knowledge>,
+    copy_counts: CopyCounts,
+    waiting: PendingSizes,
     failed: u64,
 }
 
 impl Lister<'_> {
-    /// Lists a directory, or says why it cannot; returns the names of the directories in it.
+    /// Lists a directory, and returns the names of its subdirectories; the inner error says why it cannot be listed.
     fn list(
         &mut self,
         path: &Path,
@@ -238,48 +239,49 @@ impl Lister<'_> {
         now: &Stat,
         entry: Option<&Entry>,
     ) -> Result<Listed, CommandError> {
-        let mut standing = entry.map_or(Standing::Missing, |entry| {
-            Standing::Is(if entry.is_unchanged(now) {
+        let mut knowledge = entry.map_or(Knowledge::NotInCatalog, |entry| {
+            Knowledge::Is(if entry.is_unchanged(now) {
                 state_of(entry.state)
             } else {
                 State::Changed
             })
         });
-        let same = entry.filter(|_| standing.is_known());
-        let sharers = same.map(|entry| self.sharers.of(self.catalog, entry)).transpose()?;
-        let none = sharers.filter(|sharers| sharers.duplicates == 0);
-        if let Some(doubt) = none.and_then(|sharers| sharers.doubt) {
-            standing = doubt;
+        let same = entry.filter(|_| knowledge.is_known());
+        let copy_counts = same.map(|entry| self.copy_counts.of(self.catalog, entry)).transpose()?;
+        let none = copy_counts.filter(|copy_counts| copy_counts.duplicates == 0);
+        if let Some(doubt) = none.and_then(|copy_counts| copy_counts.doubt) {
+            knowledge = doubt;
         } else if none.is_some()
-            && self.waiting.has(now.size, self.catalog, &mut self.sharers.looker)?
+            && self.waiting.has(now.size, self.catalog, &mut self.copy_counts.inspector)?
         {
-            standing = Standing::Is(State::Pending);
+            knowledge = Knowledge::Is(State::Pending);
         }
-        let duplicates = sharers.filter(|_| standing.is_known()).map(|sharers| sharers.duplicates);
-        // Empty files are left out of a scan unless asked for.
-        let is_left_out = standing == Standing::Missing && now.size == 0;
+        let duplicates =
+            copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
+        // A scan skips empty files unless told otherwise.
+        let is_left_out = knowledge == Knowledge::NotInCatalog && now.size == 0;
         if !is_left_out {
-            self.standings.push(standing);
+            self.knowledge.push(knowledge);
         }
         Ok(Listed {
             path: path.into_os_string().into_vec(),
             size: now.size,
             duplicates,
             digest: same.and_then(|entry| entry.digest),
-            state: if is_left_out { Some("empty") } else { standing.mark() },
+            state: if is_left_out { Some("empty") } else { knowledge.mark() },
         })
     }
 
-    /// Says of how many files nothing is known, and returns how the run ends.
+    /// Prints how many files have no answer, and returns the exit code.
     fn conclude(&self, settings: &Settings) -> Exit {
-        let unknown = Unknown::of(self.standings.iter().copied());
+        let unknown = UnknownFiles::of(self.knowledge.iter().copied());
         let unlisted = (self.failed > 0).then(|| {
             format!("{} could not be listed", counted(self.failed, "directory", "directories"))
         });
         if !settings.json && settings.verbosity != Verbosity::Quiet {
             unknown.lines().iter().for_each(|line| settings.note(line));
         }
-        let exit = match unknown.exit(self.standings.len() as u64, Exit::Done) {
+        let exit = match unknown.exit(self.knowledge.len() as u64, Exit::Done) {
             Exit::Done if unlisted.is_some() => Exit::Partial,
             exit => exit,
         };

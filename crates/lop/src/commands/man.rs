@@ -1,4 +1,4 @@
-//! `lop man`: shows a man page, or prints it where there is no terminal.
+//! `lop man`: shows a man page, or prints it if there is no terminal.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -6,14 +6,15 @@ use std::process::{Command, Stdio};
 use crate::args::ManArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::stdout;
+use crate::pages;
 use crate::settings::Settings;
-use crate::{output, pages};
 
 /// Runs the command.
 pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let pages = pages::manual();
     if args.list {
-        output::print(|out| pages.keys().try_for_each(|name| writeln!(out, "{name}")))?;
+        stdout::print(|out| pages.keys().try_for_each(|name| writeln!(out, "{name}")))?;
         return Ok(Exit::Done);
     }
     let asked = args.page.join("-");
@@ -21,24 +22,24 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
     let names = if matches!(name, "" | "lop") {
         ["lop.1".into(), String::new(), String::new()]
     } else {
-        // "scan", "formats" and "lop-scan.1" alike.
+        // Accepts "scan", "formats" and "lop-scan.1".
         [format!("lop-{name}.1"), format!("lop-{name}.7"), asked.clone()]
     };
     let Some(page) = names.iter().find_map(|name| pages.get(name)) else {
-        return Err(CommandError::usage(format!("no man page of '{}'", args.page.join(" ")))
-            .hint("'lop man --list' has the names of all"));
+        return Err(CommandError::usage(format!("no man page for '{}'", args.page.join(" ")))
+            .hint("'lop man --list' lists all pages"));
     };
     if !(settings.stdout.terminal && shown(page).is_ok()) {
-        output::print(|out| out.write_all(page.as_bytes()))?;
+        stdout::print(|out| out.write_all(page.as_bytes()))?;
     }
     Ok(Exit::Done)
 }
 
-/// Has `man` show the page, until its reader has seen enough.
+/// Shows the page with `man`, and waits until the user quits it.
 fn shown(page: &str) -> io::Result<()> {
     let mut man = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = man.stdin.take() {
-        // It need not read to the end.
+        // The user may quit before `man` has read everything.
         let _unread = stdin.write_all(page.as_bytes());
     }
     if man.wait()?.success() { Ok(()) } else { Err(io::Error::other("man cannot show it")) }

@@ -1,13 +1,13 @@
-//! `lop mirror`: makes one tree like another.
+//! `lop mirror`: makes one directory tree like another, on this host or between two hosts.
 
-mod account;
+mod catalog_hints;
 mod change;
 mod listing;
-mod memory;
 mod problems;
 mod remote;
 mod server;
-mod words;
+mod summary;
+mod totals;
 
 use std::cell::Cell;
 use std::io;
@@ -17,27 +17,28 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use mirror::{Options, Refusal, Removal, Roots, Source};
+use mirror::{Options, Outcome, Refusal, Removal, Roots, Source};
 use runtime::Progress;
 use runtime::Throttle;
 
-use self::account::{Account, Figures, conclude};
 use self::listing::{Consents, Work, listed, listed_as_json};
-use self::remote::{Host, Place};
+use self::remote::{Host, TreeArg};
+use self::summary::conclude;
+use self::totals::{Figures, Totals};
 use crate::args::MirrorArgs;
-use crate::consent::{FEW, MANY, Question, can_ask};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
 use crate::monitor::Monitor;
-use crate::output::Lines;
-use crate::patterns::Patterns;
-use crate::quantity::{count, counted};
-use crate::settings::{Settings, Verbosity, Workers};
+use crate::output::formats::document;
+use crate::output::stdout::Lines;
+use crate::prompt::confirm::{CONFIRM_ABOVE, NEVER_CONFIRM_UP_TO, Question, can_ask};
+use crate::quantity::counted;
+use crate::settings::Patterns;
+use crate::settings::{Resources, Settings, Verbosity};
 
 pub(super) use self::server::run as serve;
 
-/// What to do where a tree is to be and a file is.
+/// The advice when a file is given where a directory is needed.
 const NEEDS_DIRECTORY: &str = "mirror needs a directory; for one file use cp";
 
 /// One run of the command.
@@ -47,19 +48,19 @@ struct Run<'r> {
     patterns: Patterns,
     options: Options,
     progress: Arc<Progress>,
-    /// Whether each change is to be listed.
+    /// Whether to list each change.
     lists: bool,
-    /// Whether somebody can be asked before much is removed.
+    /// Whether the user can be asked before much is removed.
     asks: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let (source, destination) = (Place::of(&args.source), Place::of(&args.destination));
+    let (source, destination) = (TreeArg::of(&args.source), TreeArg::of(&args.destination));
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
     let patterns = patterns.below(&[source.top(), destination.top()]);
     if args.delete {
-        patterns.refuse_twofold("nothing was changed")?;
+        patterns.refuse_ambiguous("nothing was changed")?;
     }
     let run = Run {
         args,
@@ -71,17 +72,19 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
         asks: args.delete && !args.dry_run && can_ask(args.yes),
     };
     match (source, destination) {
-        (Place::Here(source), Place::Here(destination)) => run.here(&source, &destination),
-        (Place::Here(source), Place::There(host)) => run.push(&source, &host),
-        (Place::There(host), Place::Here(destination)) => run.pull(&host, &destination),
-        (Place::There(_), Place::There(_)) => {
-            Err(CommandError::usage("one of SRC and DST has to be on this host"))
+        (TreeArg::Local(source), TreeArg::Local(destination)) => {
+            run.mirror_here(&source, &destination)
+        }
+        (TreeArg::Local(source), TreeArg::Remote(host)) => run.push(&source, &host),
+        (TreeArg::Remote(host), TreeArg::Local(destination)) => run.pull(&host, &destination),
+        (TreeArg::Remote(_), TreeArg::Remote(_)) => {
+            Err(CommandError::usage("SRC or DST must be on this host"))
         }
     }
 }
 
 impl Run<'_> {
-    fn here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
+    fn mirror_here(&self, source: &Path, destination: &Path) -> Result<Exit, CommandError> {
         let Run { args, progress, .. } = self;
         let base = args.link_dest.as_deref();
         self.refuse_empty(&Source::open(source).map_err(refused)?)?;
@@ -127,7 +130,7 @@ impl Run<'_> {
         })
     }
 
-    /// Returns what the other side is asked for.
+    /// Returns the request to the other host.
     fn open(&self, role: wire::Role, host: &Host, place: Option<wire::Place>) -> wire::Open {
         use std::os::unix::ffi::OsStrExt;
         let args = self.args;
@@ -154,23 +157,24 @@ impl Run<'_> {
         }
     }
 
-    /// Returns how to mirror, with what is remembered of the trees here if that is wanted.
+    /// Returns the options, with `--reuse` including what the catalog knows of the trees on this host.
     fn with_memory(&self, source: Option<&Path>, destination: Option<&Path>) -> Options {
         let mut options = self.options.clone();
-        // Nothing is looked for where nothing is made.
+        // A dry run copies nothing, so it needs no content to reuse.
         if self.args.reuse && !self.args.dry_run {
-            options.content_hints = Some(memory::remembered(self.settings, source, destination));
+            options.content_hints =
+                Some(catalog_hints::remembered(self.settings, source, destination));
         }
         options
     }
 
-    /// Counts what there is to mirror, for a line of progress that says how long it will take.
-    fn look_ahead(&self, source: &Source, is_done: &AtomicBool) {
+    /// Counts what there is to mirror, so that the progress line can show the time left.
+    fn estimate(&self, source: &Source, is_done: &AtomicBool) {
         runtime::own_descriptor_table();
         mirror::estimate(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
 
-    /// Refuses a source without files, which would have all files of the destination removed.
+    /// Refuses a source without files, because it would empty the destination.
     fn refuse_empty(&self, source: &Source) -> Result<(), CommandError> {
         if !self.args.delete || self.args.allow_empty_source {
             return Ok(());
@@ -178,33 +182,34 @@ impl Run<'_> {
         source.check_not_empty().map_err(refused)
     }
 
-    /// Asks before much is removed; a pattern that matched nothing may be a slip, however little goes.
-    fn may_remove(&self, removal: &Removal) -> Result<bool, CommandError> {
+    /// Asks before much is removed. A pattern that matched nothing may be mistyped, so it always leads to a question.
+    fn confirm_removal(&self, removal: &Removal) -> Result<bool, CommandError> {
         let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
-        // Half of the destination, or more than that.
-        let is_much = *entries > FEW.max(*unchanged);
-        if *entries <= MANY.min(*source) && !is_much && unmatched.is_empty() {
+        // At least half of the destination.
+        let is_much = *entries > NEVER_CONFIRM_UP_TO.max(*unchanged);
+        if *entries <= CONFIRM_ABOVE.min(*source) && !is_much && unmatched.is_empty() {
             return Ok(true);
         }
-        let slips = unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
+        let unmatched_text =
+            unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
         let about = format!(
-            "{}{} would be removed from {}, which SRC does not have (it has {}):",
-            slips.collect::<String>(),
+            "{}{} of {} that SRC does not have would be removed (SRC has {}):",
+            unmatched_text.collect::<String>(),
             counted(*entries, "entry", "entries"),
             self.args.destination.display(),
-            count(*source)
+            counted(*source, "entry", "entries")
         );
         let paths = some.iter().map(Vec::as_slice).collect();
-        Question { about, paths, of: *names, ask: "Remove them?" }.put(self.settings)
+        Question { about, paths, of: *names, prompt: "Remove them?" }.ask(self.settings)
     }
 
-    /// Does the work, with a look at what there is to do if the source is here, and says what came of it.
+    /// Runs the work, estimates its amount meanwhile if the source is on this host, and reports the result.
     fn carry_out(&self, source: Option<&Source>, work: Work<'_>) -> Result<Exit, CommandError> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             if let Some(source) = source.filter(|_| self.settings.progress) {
-                scope.spawn(|| self.look_ahead(source, &is_done));
+                scope.spawn(|| self.estimate(source, &is_done));
             }
             let carried_out = self.carry_out_alone(&mut |user| {
                 let ended = work(user);
@@ -224,29 +229,32 @@ impl Run<'_> {
         let consent = |removal: &Removal, out: &Lines<'_>| {
             out.flush();
             let _no_line = monitor.hold();
-            self.may_remove(removal).unwrap_or_else(|error| {
+            self.confirm_removal(removal).unwrap_or_else(|error| {
                 asked.set(Err(error));
                 false
             })
         };
         let consent: Option<Consents<'_>> = if self.asks { Some(&consent) } else { None };
+        let totals = |outcome: &Outcome, complete| {
+            Totals::new(outcome, complete, args, patterns, start.elapsed())
+        };
         let (outcome, ended) = if settings.json {
-            listed_as_json(*lists, consent, (args, patterns, start), work)?
+            listed_as_json(*lists, consent, &totals, work)?
         } else {
             listed(*lists, consent, settings, work)?
         };
         let seen = monitor.finish();
-        // That a connection is lost on Ctrl-C is what Ctrl-C is for.
+        // On Ctrl-C the connection breaks too; the interrupt is the error to report.
         let ended = seen.map_err(CommandError::from).and(ended);
         let ended = ended.and(asked.into_inner());
-        let account = Account::new((&outcome, ended.is_ok()), args, patterns, start.elapsed());
+        let totals = totals(&outcome, ended.is_ok());
         if args.stats {
-            settings.note(&document(&Figures::new(&account, options)));
+            settings.note(&document(&Figures::new(&totals, options)));
         }
         if ended.is_ok() {
-            patterns.tell_unmatched(settings);
+            patterns.report_unmatched(settings);
         }
-        conclude(&account, &outcome, args, ended, settings)
+        conclude(&totals, &outcome, args, ended, settings)
     }
 }
 
@@ -255,7 +263,7 @@ fn refused(refusal: Refusal) -> CommandError {
     match refusal {
         Refusal::Empty { .. } | Refusal::OnlyDirs { .. } => {
             CommandError::new(Exit::Refused, format!("{text}; nothing was changed"))
-                .hint("to remove everything in DST all the same, use --allow-empty-source")
+                .hint("to empty DST anyway, use --allow-empty-source")
         }
         Refusal::Unmarked { source, .. } => CommandError::new(
             Exit::Refused,
@@ -275,7 +283,7 @@ fn refused(refusal: Refusal) -> CommandError {
 }
 
 fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Options {
-    let workers = Workers::new(args.threads, args.io.into());
+    let resources = Resources::new(args.threads, args.io.into());
     Options {
         dry_run: args.dry_run,
         delete: args.delete,
@@ -290,16 +298,16 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
         bandwidth: Arc::new(Throttle::new(args.bwlimit)),
         own: settings.own(),
         content_hints: None,
-        threads: workers.compare.threads,
-        disks: workers.compare.disks,
-        open_dirs: workers.walk_dirs.min(64),
+        threads: resources.threads,
+        open_dirs: resources.tree_dirs(),
+        disks: resources.disks,
     }
 }
 
-/// Returns a path of the other side.
+/// Returns the path that bytes from the other host stand for.
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    // Where a shell there would be.
+    // An empty path is where a shell on that host would start.
     let bytes = if bytes.is_empty() { b"." } else { bytes };
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

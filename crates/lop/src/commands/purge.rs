@@ -1,9 +1,9 @@
-//! `lop purge`: removes trees for good.
+//! `lop purge`: removes directory trees for good.
 
-mod account;
-mod ahead;
 mod background;
+mod estimate;
 mod listing;
+mod totals;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use runtime::Throttle;
 use runtime::{Interrupted, Progress};
 use walk::Top;
 
-use self::account::{Account, Figures, conclude};
-use self::ahead::Ahead;
+use self::estimate::Estimate;
 use self::listing::listed;
+use self::totals::{Figures, Totals, conclude};
 use crate::args::PurgeArgs;
-use crate::consent::can_ask;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
-use crate::lists;
 use crate::monitor::Monitor;
-use crate::patterns::Patterns;
+use crate::output::formats::document;
+use crate::paths::path_list;
+use crate::prompt::confirm::can_ask;
 use crate::quantity::counted;
-use crate::settings::{Settings, Verbosity, Workers};
+use crate::settings::Patterns;
+use crate::settings::{Resources, Settings, Verbosity};
 
-/// What came of a removal, and whether it went to its end.
+/// The outcome of a removal, and whether it was interrupted.
 type Ended = (Outcome, Result<(), Interrupted>);
 
 /// Runs the command.
@@ -47,22 +47,24 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
         return background::resume(args, settings);
     }
     let paths = match &args.files_from {
-        Some(list) => lists::paths(list, if args.null { 0 } else { b'\n' })?,
+        Some(list) => path_list::read(list, if args.null { 0 } else { b'\n' })?,
         None => args.paths.clone(),
     };
     let (targets, guard, missing) = targets(&paths, settings)?;
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
     for path in paths.iter().filter(|_| !patterns.include.is_empty()) {
-        patterns.below(&[Top::new(path)]).refuse_twofold("nothing was removed")?;
+        patterns.below(&[Top::new(path)]).refuse_ambiguous("nothing was removed")?;
     }
     let options = options(args, &patterns, &guard);
     let progress = Arc::new(Progress::default());
     let asks = !args.dry_run && can_ask(args.yes);
     let counts = settings.progress && !args.instant;
     if !args.dry_run && (asks || counts) {
-        let ahead = Ahead::count(&targets, &options, settings)?;
-        progress.removed_total.store(if ahead.whole { ahead.entries } else { 0 }, Relaxed);
-        if asks && !ahead.may_go(&paths, &patterns, settings)? {
+        let estimate = Estimate::count(&targets, &options, settings)?;
+        progress
+            .removed_total
+            .store(if estimate.is_complete { estimate.entries } else { 0 }, Relaxed);
+        if asks && !estimate.is_confirmed(&paths, &patterns, settings)? {
             return Err(CommandError::new(Exit::Refused, "nothing was removed"));
         }
     }
@@ -73,10 +75,10 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     removal.carry_out(args, settings)
 }
 
-/// What is to be removed, and how.
+/// The paths to remove, and the options.
 struct Removal {
     targets: Vec<Target>,
-    /// What was named and could not be looked at.
+    /// Paths that could not be examined.
     missing: Vec<Problem>,
     options: Options,
     patterns: Patterns,
@@ -84,14 +86,14 @@ struct Removal {
 }
 
 impl Removal {
-    /// Removes it, or finds out what that would do, and says what came of it.
+    /// Removes the trees, or with `--dry-run` finds out what that would do, and reports the result.
     fn carry_out(self, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
         let Removal { targets, missing, mut options, patterns, progress } = self;
         let is_verbose = settings.verbosity == Verbosity::Verbose;
         let lists = args.dry_run && (settings.json || is_verbose);
         options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
         if lists {
-            // Names of a directory come together, and before it.
+            // With one thread, the names of a directory are listed together, before the directory.
             options.threads = Threads { first: 1, grows: false };
         }
         let start = Instant::now();
@@ -103,35 +105,35 @@ impl Removal {
             outcome.problems.extend(missing);
             (outcome, ended)
         };
-        let account = |(outcome, ended): &Ended| {
+        let totals = |(outcome, ended): &Ended| {
             let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
-            Account::new(outcome, args.dry_run, unmatched, start.elapsed())
+            Totals::new(outcome, args.dry_run, unmatched, start.elapsed())
         };
-        let ((outcome, ended), account) = if lists {
-            listed(&progress, settings, |tell| work(Some(tell)), account)?
+        let ((outcome, ended), totals) = if lists {
+            listed(&progress, settings, |tell| work(Some(tell)), totals)?
         } else {
             let ended = work(None);
-            let account = account(&ended);
-            account.print_document(settings)?;
-            (ended, account)
+            let totals = totals(&ended);
+            totals.print_document(settings)?;
+            (ended, totals)
         };
-        // Whoever stopped to read has seen enough, and nothing was to be done.
+        // A closed pipe also stops the work. With a list nothing is removed, so only a signal counts as an interrupt.
         let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
         if args.stats {
-            settings.note(&document(&Figures::new(&account, &outcome, &options)));
+            settings.note(&document(&Figures::new(&totals, &outcome, &options)));
         }
         if ended.is_ok() {
-            patterns.tell_unmatched(settings);
+            patterns.report_unmatched(settings);
         }
-        conclude(&account, &outcome, ended, settings)
+        conclude(&totals, &outcome, ended, settings)
     }
 }
 
-/// Looks at all that was named, before anything is removed.
+/// Checks all paths before anything is removed.
 ///
 /// # Errors
 ///
-/// One of them must not be removed.
+/// Fails if one of the paths must not be removed.
 fn targets(
     paths: &[PathBuf],
     settings: &Settings,
@@ -162,11 +164,11 @@ fn targets(
 fn guard(settings: &Settings) -> Guard {
     let catalog = settings.catalog().map(|path| Catalog::own_paths(&path));
     let here = std::env::current_dir().ok();
-    // Without a place for a catalog there is none to keep.
+    // If there is no place for a catalog, there is no catalog to protect.
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())
 }
 
-/// Returns how to count ahead; what is done instead is for the caller to set.
+/// Returns the options for an estimate. The caller replaces the operation to remove the trees.
 fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| {
@@ -179,8 +181,8 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         before_ns,
         ..Selection::default()
     };
-    let workers = Workers::new(args.threads, args.io.into());
-    let Threads { first, grows } = workers.compare.threads;
+    let resources = Resources::new(args.threads, args.io.into());
+    let Threads { first, grows } = resources.threads;
     Options {
         deed: Deed::Count,
         selection,
@@ -189,8 +191,8 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         cross_mounts: args.cross_mounts,
         guarded: guard.keys(),
         threads: Threads { first, grows },
-        disks: workers.compare.disks,
-        open_dirs: workers.walk_dirs.min(64),
+        open_dirs: resources.tree_dirs(),
+        disks: resources.disks,
         throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
     }
 }

@@ -1,4 +1,4 @@
-//! `lop quarantine`: files that were moved aside, their way back, and their removal for good.
+//! `lop quarantine`: lists, restores or removes files that were moved to quarantine.
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -11,32 +11,33 @@ use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
 
-use crate::aftermath;
+use crate::acting::catalog_update;
+use crate::acting::conclusion::{self, Conclusion};
 use crate::args::{
-    QuarantineArgs, QuarantineCommand, QuarantinePurgeArgs, QuarantineRestoreArgs, StoreArgs,
+    QuarantineArgs, QuarantineCommand, QuarantineDirArgs, QuarantinePurgeArgs,
+    QuarantineRestoreArgs,
 };
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, document};
 use crate::monitor::Monitor;
-use crate::named::named_all;
-use crate::output;
-use crate::quantity::{count, counted, size, utc};
-use crate::refusals::{self, Conclusion};
+use crate::output::formats::{JsonPath, document};
+use crate::output::stdout;
+use crate::paths::journal::journal_paths;
+use crate::quantity::{count, counted, local_time, size};
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
 pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, CommandError> {
     match &args.command {
-        QuarantineCommand::List(args) => list(&args.store, settings),
+        QuarantineCommand::List(args) => list(&args.at, settings),
         QuarantineCommand::Restore(args) => restore(args, settings),
         QuarantineCommand::Purge(args) => purge(args, settings),
     }
 }
 
-/// Opens the stores that were named, if any were.
-fn shelf(
-    args: &StoreArgs,
+/// Opens the quarantines in the directory of `--dir`, if it is given.
+fn open_quarantines(
+    args: &QuarantineDirArgs,
     unreadable: impl FnMut(action::Error),
 ) -> Result<Option<Quarantine>, CommandError> {
     let Some(dir) = &args.dir else { return Ok(None) };
@@ -45,68 +46,75 @@ fn shelf(
     Ok(Some(Quarantine::open(found.as_os_str().as_bytes(), unreadable)?))
 }
 
-fn list(args: &StoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
+fn list(args: &QuarantineDirArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let mut unreadable = 0;
     let mut skip = |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     };
-    let files = match shelf(args, &mut skip)? {
+    let files = match open_quarantines(args, &mut skip)? {
         Some(shelf) => shelf.list()?,
         None => Runs::quarantined(&Catalog::runs_dir(&settings.catalog()?), &mut skip)?,
     };
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
-    let heard = output::print(|out| {
+    let printed = stdout::print(|out| {
         if settings.json {
             let files = files.iter().map(Row::from).collect();
             return writeln!(out, "{}", document(&Document { files }));
         }
         for file in &files {
-            write!(out, "{:>4}  {}  {:>10}  ", file.run, utc(file.since_ms), size(file.size))?;
+            write!(
+                out,
+                "{:>4}  {}  {:>10}  ",
+                file.run,
+                local_time(file.since_ms),
+                size(file.size)
+            )?;
             out.write_all(&settings.stdout.names.show_line(&file.path))?;
             writeln!(out)?;
         }
         Ok(())
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
+    if printed && !settings.json && settings.verbosity != Verbosity::Quiet {
         let files = counted(files.len() as u64, "file", "files");
         settings.note(&format!("{files} in quarantine, {}", size(bytes)));
     }
-    Ok(refusals::with_unreadable(Exit::Done, unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
 }
 
 fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let paths = named_all(&args.paths)?;
+    let paths = journal_paths(&args.paths)?;
     let mut unreadable = 0;
     let mut skip = |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
     let folder = Catalog::runs_dir(&settings.catalog()?);
-    let (restored, ended, deeds) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+    let (restored, ended, deeds) = if let Some(shelf) = open_quarantines(&args.at, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = shelf.restore(&paths, &progress)?;
         let deeds = shelf.restored_actions(&restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
-        // Before signals are caught: Ctrl-C ends the wait for another process at once.
-        let runs = refusals::open_runs(&folder, settings)?;
+        // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
+        let runs = conclusion::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = runs.restore(&paths, &progress, &mut skip)?;
         let deeds = Runs::restored_actions(&folder, &restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), deeds)
     };
     for path in &restored.unmatched {
-        settings.complain(&[path, &b": nothing in quarantine was there"[..]].concat());
+        settings.complain(&[path, &b": nothing in quarantine comes from there"[..]].concat());
         unreadable += 1;
     }
     let failed = restored.refused.len() as u64;
     let summary = Restored { restored: restored.done, failed };
     let conclusion =
         Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
-    let update = || aftermath::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
-    let exit = conclusion.say(ended, update, settings)?;
+    let update =
+        || catalog_update::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
+    let exit = conclusion.report(ended, update, settings)?;
     if exit == Exit::Done && unreadable > 0 {
         settings.print_exit_record(Exit::Partial, &summary.text());
         return Ok(Exit::Partial);
@@ -137,17 +145,17 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     let before_ms = before_ms.saturating_add(1);
     let mut unreadable = 0;
     let mut skip = |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     };
     let progress = Arc::new(Progress::default());
-    let (purged, ended, monitor) = if let Some(shelf) = shelf(&args.store, &mut skip)? {
+    let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.at, &mut skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)
     } else {
-        // Before signals are caught: Ctrl-C ends the wait for another process at once.
-        let runs = refusals::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
+        // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
+        let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = runs.purge(before_ms, &progress, &mut skip)?;
         (purged, ended, monitor)
@@ -160,8 +168,8 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     };
     let refused = &purged.refused;
     let conclusion = Conclusion { summary: &summary, text: summary.text(), refused };
-    let exit = conclusion.say(ended, || Ok(()), settings)?;
-    Ok(refusals::with_unreadable(exit, unreadable, settings))
+    let exit = conclusion.report(ended, || Ok(()), settings)?;
+    Ok(conclusion::with_unreadable(exit, unreadable, settings))
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! `lop refresh`: forgets files that are gone.
+//! `lop refresh`: removes files from the catalog that no longer exist.
 
 use std::io::Write;
 
@@ -8,17 +8,19 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::summary_document;
-use crate::output;
+use crate::output::formats::summary_document;
+use crate::output::stdout;
 use crate::quantity::{count, counted};
-use crate::remembered::{Live, waiting};
+use crate::questions::catalog::open;
+use crate::questions::catalog::waiting;
+use crate::questions::live::Live;
 use crate::settings::{Settings, Verbosity};
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
-    // A catalog that is not there is not to be made.
-    drop(crate::remembered::open(settings)?);
+    // This fails if there is no catalog; opening it for writing would create one.
+    drop(open(settings)?);
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
     let live = Live::check(writer.catalog().load(Rows::All)?, settings)?;
     let gone = live.in_state(State::Gone);
@@ -32,7 +34,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         changed: live.in_state(State::Changed).len() as u64,
         problems: live.in_state(State::Unknown).len() as u64,
     };
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             writeln!(out, "{}", summary_document(&summary))
         } else if settings.verbosity == Verbosity::Quiet {
@@ -42,8 +44,9 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         }
     })?;
     if summary.offline > 0 {
-        settings
-            .hint("forget disks that do not come back: lop forget PATH, or lop forget --offline");
+        settings.hint(
+            "to forget disks that are no longer used: lop forget PATH, or lop forget --offline",
+        );
     }
     if summary.problems == 0 {
         return Ok(Exit::Done);
@@ -64,14 +67,14 @@ struct Summary {
 impl Summary {
     fn text(&self) -> String {
         let mut text = format!(
-            "{} looked at, {} gone and forgotten",
+            "{} checked, {} gone and forgotten",
             counted(self.files, "file", "files"),
             count(self.gone)
         );
         for (number, what) in [
             (self.offline, "on a disk that is not mounted"),
             (self.changed, "changed since the scan"),
-            (self.problems, "could not be looked at"),
+            (self.problems, "could not be examined"),
         ] {
             if number > 0 {
                 text.push_str(&format!(", {} {what}", count(number)));

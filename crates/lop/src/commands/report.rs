@@ -1,4 +1,4 @@
-//! `lop report`: the groups of the catalog, as far as they still hold.
+//! `lop report`: shows the groups of duplicates in the catalog that still exist.
 
 mod dirs;
 
@@ -13,14 +13,16 @@ use walk::{FileId, Tree};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, GroupWriter, to_json, writer};
-use crate::output;
+use crate::output::formats::{GroupHead, GroupWriter, to_json, writer};
+use crate::output::stdout;
 use crate::quantity::{counted, size};
-use crate::remembered::{Groups, Live, LiveGroup, mark, open};
-use crate::scope::Scope;
+use crate::questions::aliases::Distinct;
+use crate::questions::catalog::open;
+use crate::questions::knowledge::UnknownFiles;
+use crate::questions::knowledge::mark;
+use crate::questions::live::{Groups, Live, LiveGroup};
+use crate::questions::scope::Scope;
 use crate::settings::{Settings, Verbosity};
-use crate::unknown::Unknown;
-use crate::views::Distinct;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -41,7 +43,7 @@ fn groups(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let mut live = Live::check(catalog.load(Rows::Grouped)?, settings)?;
-    live.mark_views(&Distinct::new(&args.distinct.dirs)?);
+    live.mark_aliases(&Distinct::new(&args.distinct.dirs)?);
     let tree = &live.loaded.tree;
     let Groups { live: mut groups, mut lost } = live.groups(settings)?;
     let smallest = args.min_size.unwrap_or(0);
@@ -56,35 +58,35 @@ fn groups(
     let (format, limit) = shown(args, settings);
     let more = groups.len().saturating_sub(limit);
     groups.truncate(limit);
-    let heard = output::print(|out| {
+    let printed = stdout::print(|out| {
         let mut writer = writer(format, out, settings.stdout);
         for group in &groups {
             write_group(&mut *writer, tree, group, format == Format::Text)?;
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard {
-        output::print_summary_aside(format, settings, &summary, &summary.text());
-        tell_of_more(more, ["group", "groups"], args, settings);
+    if printed {
+        stdout::print_summary_aside(format, settings, &summary, &summary.text());
+        note_more(more, ["group", "groups"], args, settings);
     }
     let exit = summary.unknown.exit(u64::MAX, Exit::Done);
     settings.print_exit_record(exit, &summary.unknown.lines().join("; "));
     Ok(exit)
 }
 
-/// How many groups are shown to people who did not say how many.
-const SHOWN: usize = 20;
+/// How many groups are shown as text without `--limit`.
+const DEFAULT_GROUPS: usize = 20;
 
-/// Returns the format to print, and how many groups at most.
+/// Returns the format to print, and the largest number of groups.
 fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);
-    let usual = if format == Format::Text { SHOWN } else { usize::MAX };
+    let usual = if format == Format::Text { DEFAULT_GROUPS } else { usize::MAX };
     (format, args.limit.unwrap_or(usual))
 }
 
-/// Says how many were left out where nobody asked for that.
-fn tell_of_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
+/// Prints how many groups were cut off, unless the user set a limit.
+fn note_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
     if more > 0 && args.limit.is_none() && settings.verbosity != Verbosity::Quiet && !settings.json
     {
         let more =
@@ -105,8 +107,7 @@ fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {
     });
 }
 
-/// Writes a group; files that are no longer what they were are shown to people only, as every
-/// other reader would take them for duplicates.
+/// Writes a group. Files that have changed are shown only in text, because a program would take them for duplicates.
 fn write_group(
     writer: &mut dyn GroupWriter,
     tree: &Tree,
@@ -137,9 +138,9 @@ struct Summary {
     groups: u64,
     redundant_files: u64,
     reclaimable_bytes: u64,
-    /// Files of groups that are not what they were, and all of which nothing is known.
+    /// Changed members of groups, and all files without an answer.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
 }
 
 impl Summary {
@@ -149,14 +150,14 @@ impl Summary {
             groups: groups.len() as u64,
             redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
             reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),
-            unknown: Unknown::of_catalog(stale.map(|(_, state)| *state), doubts),
+            unknown: UnknownFiles::of_catalog(stale.map(|(_, state)| *state), doubts),
         }
     }
 
     fn text(&self) -> String {
         let mut text = match (self.groups, self.unknown.all) {
             (0, 0) => "No duplicates".into(),
-            (0, _) => "No duplicates that are known to be such".into(),
+            (0, _) => "No known duplicates".into(),
             (groups, _) => format!(
                 "{}: {}, {} reclaimable",
                 counted(groups, "group", "groups"),

@@ -1,6 +1,6 @@
 //! `lop scan`: finds duplicates and remembers them.
 
-mod saving;
+mod checkpoint;
 mod search;
 
 use std::io::{self, Write};
@@ -14,24 +14,27 @@ use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
 
 use crate::args::ScanArgs;
-use crate::devices::Device;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, GroupWriter, document, to_json, writer};
 use crate::monitor::Monitor;
-use crate::remembered::waiting;
+use crate::monitor::memory;
+use crate::output::devices::Device;
+use crate::output::formats::{GroupHead, GroupWriter, document, to_json, writer};
+use crate::output::problems;
+use crate::output::scan_summary::Summary;
+use crate::output::stats::{Clock, Stats};
+use crate::output::stdout;
+use crate::paths::path_list;
+use crate::questions::catalog::waiting;
 use crate::settings::{ScanSettings, Settings, Source, Verbosity};
-use crate::stats::{Clock, Stats};
-use crate::summary::Summary;
-use crate::{lists, memory, output, problems};
-use saving::Saver;
-use search::{Searched, damaged, search};
+use checkpoint::Checkpointer;
+use search::{SearchResult, damaged, search};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let scan = ScanSettings::new(args, settings)?;
     let mut clock = Clock::start();
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
     let writer = match &scan.catalog {
         Some(path) => Some(Writer::open(path, |holder| {
             settings.complain(waiting(holder).as_bytes());
@@ -41,7 +44,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
-    let Examined { tree, searched, offline, uncommitted } =
+    let ScanResult { tree, result, offline, uncommitted } =
         examine(&scan, settings, writer, &progress, &mut clock)?;
     if monitor.finish().is_err() {
         let is_complete = scan.catalog.is_some() && uncommitted.is_none();
@@ -49,25 +52,25 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         let text = if is_complete { text } else { "interrupted" };
         return Err(CommandError::new(Exit::Interrupted, text));
     }
-    let found = &searched.found;
+    let found = &result.found;
     let mut summary = Summary::new(&tree, found, clock.total());
     summary.offline = offline;
-    summary.hollow = searched.hollow;
+    summary.hollow = result.hollow;
     summary.unmatched_patterns = scan.patterns.unmatched();
-    let heard = print_results(&scan, settings, &tree, found, &summary, &progress)?;
+    let printed = print_results(&scan, settings, &tree, found, &summary, &progress)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    problems::print(&all, settings);
-    if let Some(format) = scan.format.filter(|_| heard) {
-        output::print_summary_aside(format, settings, &summary, &summary.text());
+    problems::print(all.iter().copied(), settings);
+    if let Some(format) = scan.format.filter(|_| printed) {
+        stdout::print_summary_aside(format, settings, &summary, &summary.text());
     }
     if settings.verbosity == Verbosity::Verbose {
         for device in scan.compare.disks.profiles() {
             settings.note(&Device::from(device).text());
         }
     }
-    scan.patterns.tell_unmatched(settings);
-    memory::tell(scan.memory, settings);
+    scan.patterns.report_unmatched(settings);
+    memory::report_excess(scan.memory, settings);
     if scan.stats {
         let stats = Stats::new(&progress, summary.files, found, &clock, &scan.compare);
         settings.note(&document(&stats));
@@ -86,14 +89,14 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     Ok(exit)
 }
 
-/// What a scan came to.
+/// The result of a scan.
 #[derive(Default)]
-struct Examined {
+struct ScanResult {
     tree: Tree,
-    searched: Searched,
-    /// Remembered files that are on a disk that is not mounted.
+    result: SearchResult,
+    /// Remembered files on a disk that is not mounted.
     offline: u64,
-    /// A failure to commit: what was found is worth printing all the same.
+    /// A failed commit. The results are printed nevertheless.
     uncommitted: Option<CommandError>,
 }
 
@@ -104,7 +107,7 @@ fn examine(
     mut writer: Option<Writer>,
     progress: &Progress,
     clock: &mut Clock,
-) -> Result<Examined, CommandError> {
+) -> Result<ScanResult, CommandError> {
     let started = SystemTime::now();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.reread);
@@ -112,8 +115,8 @@ fn examine(
     clock.end(|s| &mut s.walk);
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
-        // A mistyped path is no reason to make a catalog, or to note a scan in one.
-        return Ok(Examined { tree, ..Examined::default() });
+        // A mistyped path must not create a catalog or a record of a scan.
+        return Ok(ScanResult { tree, ..ScanResult::default() });
     }
     let mut recall = match known {
         Some(writer) if scan.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
@@ -124,45 +127,47 @@ fn examine(
     InlineHeadReader::collect(&mut tree, &recall.fingerprints);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started, progress);
-    let both = (&mut recall, writer.as_mut());
-    let mut searched = look_for(scan, settings, &tree, both, begun, progress)?;
+    let mut result =
+        find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
-        // What the walk read on its way looks known to the engine.
-        searched.found.known = 0;
+        // The inline head reader has read these during the walk, so they look known to the engine.
+        result.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
-    let found = &searched.found;
+    let found = &result.found;
     let record = record(scan, &tree, started, progress);
     let uncommitted =
         writer.and_then(|writer| commit(writer, &tree, recall, found, &record, progress).err());
     clock.end(|s| &mut s.commit);
-    Ok(Examined { tree, searched, offline, uncommitted })
+    Ok(ScanResult { tree, result, offline, uncommitted })
 }
 
 /// Finds the groups. With a catalog, it saves the results so far at intervals and on an interrupt.
-fn look_for(
+fn find_groups(
     scan: &ScanSettings,
     settings: &Settings,
     tree: &Tree,
-    (recall, writer): (&mut TreeMatch, Option<&mut Writer>),
+    recall: &mut TreeMatch,
+    writer: Option<&mut Writer>,
     record: ScanRecord,
     progress: &Progress,
-) -> Result<Searched, CommandError> {
+) -> Result<SearchResult, CommandError> {
     let suspects = recall.suspects().to_vec();
     let TreeMatch { fingerprints: facts, rows } = recall;
     let facts = &*facts;
     let search = || search(scan, tree, facts, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
-    let mut saver = Saver::new((writer, rows), (tree, facts), record, scan.save_every, progress);
-    saver.rereads = scan.reread;
-    saver.beside(settings, search).map_err(|_interrupted| {
+    let mut checkpointer =
+        Checkpointer::new(writer, rows, tree, facts, record, scan.save_every, progress);
+    checkpointer.rereads = scan.reread;
+    checkpointer.search_and_save(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
-        problems::print(&problems.iter().collect::<Vec<_>>(), settings);
-        saver.give_up()
+        problems::print(&problems, settings);
+        checkpointer.save_interrupted()
     })
 }
 
-/// Returns what is remembered of the scan itself.
+/// Returns the record of the scan for the catalog.
 fn record(
     scan: &ScanSettings,
     tree: &Tree,
@@ -198,7 +203,7 @@ fn commit(
     })
 }
 
-/// Returns a time in milliseconds since the epoch; 0 for one before it.
+/// Returns a time in milliseconds since the epoch; 0 for earlier times.
 fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -207,18 +212,21 @@ fn milliseconds(time: SystemTime) -> i64 {
 fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<Tree, CommandError> {
     match &scan.source {
         Source::Paths(roots) => {
-            // Heads are read on the way only where the catalog cannot know them already.
+            // Heads are read during the walk only if the catalog cannot know them.
             let eager = (!known).then(|| InlineHeadReader::new(progress));
             let visitor = eager.as_ref().map(|eager| eager as &dyn walk::Visitor);
-            walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| unlisted(scan))
+            walk::walk(roots, &scan.walk, visitor, progress)
+                .map_err(|_interrupted| interrupted_walk(scan))
         }
-        Source::List { file, end } => lists::find(file, *end, &scan.walk.filter, progress),
+        Source::List { file, end } => {
+            path_list::find_files(file, *end, &scan.walk.filter, progress)
+        }
     }
 }
 
-/// Returns what to say of an interrupt during the walk. Nothing of the walk is kept: only contents are worth keeping, as
-/// every scan lists all directories, and half a listing could not tell which files are gone.
-fn unlisted(scan: &ScanSettings) -> CommandError {
+/// Returns the error for an interrupt during the walk. Nothing of the walk is kept: every scan lists all directories
+/// anyway, and half a listing could not tell which files are gone.
+fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",
         None => "interrupted",
@@ -226,7 +234,7 @@ fn unlisted(scan: &ScanSettings) -> CommandError {
     CommandError::new(Exit::Interrupted, text)
 }
 
-/// Prints what belongs on standard output; returns whether somebody took it all.
+/// Prints the results on standard output. Returns whether the reader took all of it.
 fn print_results(
     scan: &ScanSettings,
     settings: &Settings,
@@ -236,14 +244,14 @@ fn print_results(
     progress: &Progress,
 ) -> Result<bool, CommandError> {
     match scan.format {
-        Some(format) => output::print(|out| {
+        Some(format) => stdout::print(|out| {
             let mut writer = writer(format, out, settings.stdout);
             write_groups(&mut *writer, tree, found, progress)?;
             writer.finish(&to_json(summary))
         }),
-        None if settings.json => output::print_summary(summary),
+        None if settings.json => stdout::print_summary(summary),
         None if settings.verbosity == Verbosity::Quiet => Ok(true),
-        None => output::print(|out| out.write_all(summary.text().as_bytes())),
+        None => stdout::print(|out| out.write_all(summary.text().as_bytes())),
     }
 }
 

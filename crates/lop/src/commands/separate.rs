@@ -1,49 +1,49 @@
-//! `lop separate`: makes hard links files of their own.
+//! `lop separate`: replaces hard links by independent copies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use action::plan::{KeepReason, Kind, Member, Plan, Target, Version, separate};
 use content::Facts;
-use device::Io;
 use fsops::FileKey;
 use runtime::Progress;
 use walk::{Problem, Tree};
 
-use crate::acting::{Planned, Work, by_disk, carry_out};
-use crate::aftermath;
+use crate::acting::catalog_update;
+use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
+use crate::acting::sources::files;
 use crate::args::SeparateArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{PlanWriter, to_json};
 use crate::monitor::Monitor;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::sources::files;
-use crate::{output, problems};
+use crate::output::formats::{PlanWriter, to_json};
+use crate::output::problems;
+use crate::output::stdout;
+use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
-    let workers = Workers::new(None, Io::Auto);
-    let options = workers.walk(walk::Filter::default(), false, settings.own());
+    let resources = Resources::automatic();
+    let options = resources.walk(walk::Filter::default(), false, settings.own());
     let tree = walk::walk(&args.paths, &options, None, &progress)?;
-    let plans = plans(&tree, &workers, &progress)?;
+    let plans = plans(&tree, &resources, &progress)?;
     monitor.finish()?;
     let all: Vec<&Problem> = tree.problems.iter().collect();
-    problems::print(&all, settings);
+    problems::print(all.iter().copied(), settings);
     let exit = if !all.is_empty() && tree.roots().is_empty() {
         Exit::Failed
     } else if args.apply {
         let elsewhere = plans.iter().filter(|plan| plan.why == KeepReason::Elsewhere);
         let one_way = elsewhere.map(|plan| plan.others.len() as u64).sum();
         let amount = plans.iter().map(|plan| plan.amount(Kind::Separate)).sum();
-        let lots = by_disk(plans.into_iter().map(Into::into), &workers);
+        let batches = by_disk(plans.into_iter().map(Into::into), &resources);
         let directory_times = args.preserve_dir_times;
         let (kind, distinct) = (Kind::Separate, Vec::new());
-        let work = Work { kind, lots, amount, directory_times, distinct, one_way };
-        carry_out(work, &workers, settings, |run, outcome| {
-            aftermath::follow_run(run, &outcome.statuses, settings)
+        let work = Work { kind, batches, amount, directory_times, distinct, one_way };
+        carry_out(work, &resources, settings, |run, outcome| {
+            catalog_update::follow_run(run, &outcome.statuses, settings)
         })?
     } else {
         show(&plans, settings)?
@@ -52,15 +52,20 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
         return Ok(exit);
     }
     let exit = if exit == Exit::Done { Exit::Partial } else { exit };
-    settings.print_exit_record(exit, &problems::message(all.len() as u64));
+    settings.print_exit_record(exit, &problems::unexamined(all.len() as u64));
     Ok(exit)
 }
 
 /// Returns a plan for each file with several names.
-fn plans(tree: &Tree, workers: &Workers, progress: &Progress) -> Result<Vec<Plan>, CommandError> {
+fn plans(
+    tree: &Tree,
+    resources: &Resources,
+    progress: &Progress,
+) -> Result<Vec<Plan>, CommandError> {
     let files = files(tree);
     let facts = Facts::default();
-    let work = dupes::Work::new(tree, &facts, &workers.compare, progress);
+    let options = resources.compare();
+    let work = dupes::Work::new(tree, &facts, &options, progress);
     let now = dupes::unchanged(&work, &files)?;
     let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
     for (file, now) in files.into_iter().zip(now) {
@@ -77,8 +82,8 @@ fn plans(tree: &Tree, workers: &Workers, progress: &Progress) -> Result<Vec<Plan
 }
 
 fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
-    let mut summary = Planned::default();
-    let heard = output::print(|out| {
+    let mut summary = PlanTotals::default();
+    let printed = stdout::print(|out| {
         let mut writer = PlanWriter::new(out, Kind::Separate, settings.stdout, settings.json);
         for plan in plans {
             summary.add(plan, Kind::Separate);
@@ -86,8 +91,8 @@ fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
         }
         writer.finish(&to_json(&summary))
     })?;
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.offer(Kind::Separate, "--apply"));
+    if printed {
+        settings.summarize(summary.preview_text(Kind::Separate, "--apply").as_bytes());
     }
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `lop status`: what the catalog knows, which disks that is on, and what lop has done.
+//! `lop status`: shows what the catalog knows, on which disks, and which runs there were.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,15 +9,15 @@ use action::trash::TrashSummary;
 use catalog::{Catalog, Overview, ScannedRoot, Tally, VolumeSummary};
 use serde::Serialize;
 
+use crate::acting::conclusion;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, document};
-use crate::look::Looker;
-use crate::names::Names;
-use crate::output;
-use crate::quantity::{count, counted, size, utc};
-use crate::refusals;
-use crate::remembered::open;
+use crate::output::formats::{JsonPath, document};
+use crate::output::names::Names;
+use crate::output::stdout;
+use crate::quantity::{count, counted, local_time, size};
+use crate::questions::catalog::open;
+use crate::questions::inspect::Inspector;
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -25,43 +25,43 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let path = settings.catalog()?;
     let overview = open(settings)?.overview()?;
     let size = std::fs::metadata(&path).map_or(0, |found| found.len());
-    let mut looker = Looker::default();
+    let mut inspector = Inspector::default();
     let offline = |disk: &VolumeSummary| {
-        disk.volume.is_some_and(|volume| looker.is_offline_at(&volume, &disk.path))
+        disk.volume.is_some_and(|volume| inspector.is_offline_at(&volume, &disk.path))
     };
     let offline: Vec<bool> = overview.volumes.iter().map(offline).collect();
-    let done = Done::look(&Catalog::runs_dir(&path), settings)?;
+    let done = RunTotals::read(&Catalog::runs_dir(&path), settings)?;
     let status = Status { path: &path, size, overview: &overview, offline: &offline, done: &done };
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             return writeln!(out, "{}", document(&status.document()));
         }
         status.write(out, settings.stdout.names)
     })?;
-    Ok(refusals::with_unreadable(Exit::Done, done.unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, done.unreadable, settings))
 }
 
-/// What runs have done, as far as their journals tell.
+/// The work of all runs, according to their journals.
 #[derive(Default, Serialize)]
-struct Done {
-    /// Runs that acted on files, or moved trees out of the way.
+struct RunTotals {
+    /// Runs that acted on files or moved trees out of the way.
     runs: u64,
-    /// Of those, runs that can be undone, at least in part.
+    /// Of these, runs that can be undone, at least in part.
     undoable: u64,
-    /// Runs that were cut off, or whose removal is not over.
+    /// Of these, runs that were interrupted or whose removal has not finished.
     not_over: u64,
     /// Files in quarantine.
     quarantined: u64,
-    /// What they take on disk, in bytes.
+    /// The disk space of these files, in bytes.
     quarantined_bytes: u64,
     #[serde(skip)]
     unreadable: u64,
 }
 
-impl Done {
-    /// Reads the journals in a folder, telling of those that cannot be read.
-    fn look(folder: &Path, settings: &Settings) -> Result<Done, CommandError> {
-        let mut done = Done::default();
+impl RunTotals {
+    /// Reads the journals in a folder, and reports those that cannot be read.
+    fn read(folder: &Path, settings: &Settings) -> Result<RunTotals, CommandError> {
+        let mut done = RunTotals::default();
         for run in Runs::list(folder)? {
             match run {
                 Ok(run) => {
@@ -71,7 +71,7 @@ impl Done {
                     done.not_over += u64::from(run.ended_ms.is_none());
                 }
                 Err(error) => {
-                    CommandError::from(error).tell(settings);
+                    settings.report(&CommandError::from(error));
                     done.unreadable += 1;
                 }
             }
@@ -83,12 +83,12 @@ impl Done {
                     done.not_over += u64::from(run.ended_ms.is_none());
                 }
                 Err(error) => {
-                    CommandError::from(error).tell(settings);
+                    settings.report(&CommandError::from(error));
                     done.unreadable += 1;
                 }
             }
         }
-        // Journals that cannot be read were told of above.
+        // Journals that cannot be read were reported above.
         for file in Runs::quarantined(folder, |_| ())? {
             done.quarantined += 1;
             done.quarantined_bytes = done.quarantined_bytes.saturating_add(file.allocated);
@@ -99,12 +99,12 @@ impl Done {
 
 struct Status<'a> {
     path: &'a Path,
-    /// The size of the catalog.
+    /// The size of the catalog in bytes.
     size: u64,
     overview: &'a Overview,
-    /// Whether each disk is not mounted.
+    /// For each disk, whether it is not mounted.
     offline: &'a [bool],
-    done: &'a Done,
+    done: &'a RunTotals,
 }
 
 impl Status<'_> {
@@ -132,7 +132,7 @@ impl Status<'_> {
         let mut titles = std::iter::once("Scanned").chain(std::iter::repeat(""));
         let texts = aligned(roots.iter().map(|root| tally(root.remembered)));
         for (root, text) in roots.iter().zip(texts) {
-            let text = format!("{}  {text}  ", utc(root.finished_ms));
+            let text = format!("{}  {text}  ", local_time(root.finished_ms));
             let options = &root.options;
             let mut notes =
                 if options.is_empty() { String::new() } else { format!("  ({options})") };
@@ -157,11 +157,11 @@ impl Status<'_> {
     }
 
     fn write_done(&self, line: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        let Done { runs, undoable, not_over, quarantined, quarantined_bytes, .. } = *self.done;
+        let RunTotals { runs, undoable, not_over, quarantined, quarantined_bytes, .. } = *self.done;
         if runs > 0 {
             let mut text = count(runs);
             for (number, what) in
-                [(undoable, "can be undone (lop history, lop undo)"), (not_over, "not over")]
+                [(undoable, "can be undone (lop history, lop undo)"), (not_over, "not finished")]
             {
                 if number > 0 {
                     text.push_str(&format!(", {} {what}", count(number)));
@@ -206,7 +206,7 @@ fn tally(tally: Tally) -> String {
     format!("{}, {}", counted(tally.files, "file", "files"), size(tally.bytes))
 }
 
-/// Returns texts with spaces at their ends, so that all have one length.
+/// Pads texts with spaces to the same length.
 fn aligned(texts: impl Iterator<Item = String>) -> Vec<String> {
     let texts: Vec<String> = texts.collect();
     let width = texts.iter().map(String::len).max().unwrap_or_default();
@@ -225,7 +225,7 @@ struct Document<'a> {
     disks: Vec<JsonDisk<'a>>,
     problems: u64,
     #[serde(flatten)]
-    done: &'a Done,
+    done: &'a RunTotals,
 }
 
 #[derive(Serialize)]

@@ -11,30 +11,30 @@ use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
 
-use crate::aftermath;
+use crate::acting::catalog_update;
+use crate::acting::conclusion::{self, Conclusion};
 use crate::args::UndoArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::named::named_all;
-use crate::quantity::{count, counted, utc};
-use crate::refusals::{self, Conclusion};
+use crate::paths::journal::journal_paths;
+use crate::quantity::{count, counted, local_time};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let paths = named_all(&args.paths)?;
+    let paths = journal_paths(&args.paths)?;
     if args.dry_run {
         return preview::show(args.run, &paths, settings);
     }
-    // Before signals are caught: Ctrl-C ends the wait for another process at once.
+    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
     let folder = Catalog::runs_dir(&settings.catalog()?);
-    let runs = refusals::open_runs(&folder, settings)?;
+    let runs = conclusion::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
     let mut unreadable = 0;
     let (run, undone, ended) = runs.undo(args.run, &paths, &progress, |error| {
-        CommandError::from(error).tell(settings);
+        settings.report(&CommandError::from(error));
         unreadable += 1;
     })?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
@@ -56,12 +56,16 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         None => summary.text(),
     };
     let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
-    // Whoever has the catalog may be waiting for these.
+    // A process that has locked the catalog may be waiting for the journals.
     drop(runs);
     let update = || {
-        aftermath::follow(Runs::undone_actions(&folder, run, &undone)?, &undone.statuses, settings)
+        catalog_update::follow(
+            Runs::undone_actions(&folder, run, &undone)?,
+            &undone.statuses,
+            settings,
+        )
     };
-    let exit = conclusion.say(ended, update, settings)?;
+    let exit = conclusion.report(ended, update, settings)?;
     let ignored = complain(run, damaged, unmatched, settings) + unreadable;
     if exit == Exit::Done && ignored > 0 {
         settings.print_exit_record(Exit::Partial, &text);
@@ -70,11 +74,11 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     Ok(exit)
 }
 
-/// Returns the message that nothing is left to restore of a run, and why.
+/// Returns the message that a run has nothing left to restore, with the reason.
 fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft) -> String {
     let mut text = format!("Run {run}: nothing is left to restore");
     if undone > 0 {
-        let when = undone_ms.map(|ms| format!(" at {} UTC", utc(ms)));
+        let when = undone_ms.map(|ms| format!(" at {}", local_time(ms)));
         text.push_str(&format!("; it was undone{}", when.unwrap_or_default()));
     }
     if purged > 0 {
@@ -84,7 +88,7 @@ fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft
     text
 }
 
-/// Says what of a run or of what was typed nothing could be done about; returns how much that is.
+/// Reports damaged lines of the journal and paths that match nothing; returns their number.
 fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) -> u64 {
     for path in unmatched {
         let why = format!(": run {run} has nothing to restore there");
@@ -92,7 +96,7 @@ fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) 
     }
     if damaged > 0 {
         let lines = counted(damaged, "line of its journal is", "lines of its journal are");
-        let text = format!("run {run}: {lines} damaged; nothing is done about what they tell of");
+        let text = format!("run {run}: {lines} damaged and ignored");
         settings.complain(text.as_bytes());
     }
     damaged + unmatched.len() as u64
@@ -104,7 +108,7 @@ struct Summary {
     run: u64,
     /// Files that were restored.
     restored: u64,
-    /// Of these, those with another owner or group than they had.
+    /// Of these, files whose owner or group could not be restored.
     other_owner: u64,
     /// Files that could not be restored.
     failed: u64,

@@ -1,4 +1,5 @@
-//! `lop uniques`: the files below a directory that have no copy elsewhere.
+//! `lop uniques`: lists the files below a directory that have no copy elsewhere. Also prints the lists of `lop dups`
+//! and `lop contains`.
 
 use dupes::State;
 use serde::Serialize;
@@ -7,19 +8,20 @@ use walk::Problem;
 use crate::args::{Format, ListArgs, ListSort, UniquesArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::folder::{Copies, Folder, SystemDirs};
-use crate::formats::{Listed, to_json, write_list};
+use crate::output::formats::{Listed, to_json, write_list};
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted, size};
+use crate::questions::aliases::Distinct;
+use crate::questions::folder::{Copies, Folder, SystemDirs};
+use crate::questions::knowledge::{Knowledge, UnknownFiles};
+use crate::questions::verify::{Counting, Tally};
 use crate::settings::Settings;
-use crate::unknown::{Standing, Unknown};
-use crate::verifying::{Counting, Tally};
-use crate::views::Distinct;
-use crate::{output, problems};
 
 /// Runs the command.
 pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let distinct = Distinct::new(&args.distinct.dirs)?;
-    let mut folder = Folder::look(&args.dir, SystemDirs::Entered, distinct, settings)?;
+    let mut folder = Folder::load(&args.dir, SystemDirs::Entered, distinct, settings)?;
     let counting = if args.anywhere { Counting::Anywhere } else { Counting::Outside };
     let verified = args.verify.then(|| folder.verify(counting, settings)).transpose()?;
     let has_copy = |copies: &Copies| copies.has_copy(counting);
@@ -31,23 +33,26 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
                 Some("a copy is on a disk that is not mounted")
             }
             Copies {
-                duplicates: 1.., standing: Standing::Is(State::Same), in_system_dir, ..
+                duplicates: 1..,
+                knowledge: Knowledge::Is(State::Same),
+                in_system_dir,
+                ..
             } => Some(match in_system_dir {
                 true => "copies elsewhere only in trash or system folders",
                 false => "copies only in this directory",
             }),
-            _ => copies.standing.mark(),
+            _ => copies.knowledge.mark(),
         },
     );
     let uniques = || folder.files.iter().filter(|copies| !has_copy(copies) && copies.known());
-    let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.standing);
+    let unknown = folder.files.iter().filter(|copies| !has_copy(copies)).map(|c| c.knowledge);
     let summary = Summary {
-        files: folder.files.len() as u64 + folder.stored,
+        files: folder.files.len() as u64 + folder.quarantined,
         uniques: uniques().count() as u64,
         bytes: folder.bytes(|copies| !has_copy(copies) && copies.known()),
         only_inside: uniques().filter(|copies| copies.is_only_inside()).count() as u64,
         only_system_dirs: uniques().filter(|copies| copies.in_system_dir).count() as u64,
-        unknown: Unknown::of(unknown).with_quarantined(folder.stored),
+        unknown: UnknownFiles::of(unknown).with_quarantined(folder.quarantined),
         tally: verified.as_ref().map(|(_, tally)| *tally),
         empty: folder.tree.skipped.empty,
         symlinks: folder.tree.skipped.symlinks,
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     };
     let answer = if summary.uniques > 0 { Exit::No } else { Exit::Done };
     let exit = summary.unknown.exit(summary.files, answer);
-    let answer = Answer {
+    let answer = ListAnswer {
         exit: verified.iter().fold(exit, |exit, (verified, _)| verified.exit(exit)),
         why: summary.unknown.lines(),
         problems: folder.tree.problems.iter().collect(),
@@ -65,11 +70,11 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     print_list(listing, &summary, &answer, &args.list, settings)
 }
 
-/// Files to print.
+/// The files to print.
 pub(crate) struct Listing(Vec<Listed>);
 
 impl Listing {
-    /// Returns the files of a folder that are `wanted`, each with what is odd about it.
+    /// Returns the `wanted` files of a folder, each with a remark.
     pub(crate) fn new(
         folder: &Folder,
         wanted: impl Fn(&Copies) -> bool,
@@ -88,29 +93,33 @@ impl Listing {
         Listing(files.collect())
     }
 
-    /// Returns a listing of these files.
+    /// Returns a listing of the given files.
     pub(crate) fn of(files: Vec<Listed>) -> Listing {
         Listing(files)
     }
 }
 
-/// What a list comes to.
-pub(crate) struct Answer<'a> {
-    /// How the run ends if everything could be looked at.
+/// The answer that a list gives.
+pub(crate) struct ListAnswer<'a> {
+    /// The exit code if everything could be examined.
     pub(crate) exit: Exit,
-    /// What was not known.
+    /// The reasons why some files have no answer.
     pub(crate) why: Vec<String>,
-    /// What could not be looked at.
+    /// Entries that could not be examined.
     pub(crate) problems: Vec<&'a Problem>,
     /// The summary for people.
     pub(crate) text: String,
 }
 
-/// Prints a list of files, what it comes to, and what could not be examined; returns how the run ends.
+/// Prints a list of files, its summary and the problems; returns the exit code.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written.
 pub(crate) fn print_list(
     Listing(mut files): Listing,
     summary: &impl Serialize,
-    answer: &Answer<'_>,
+    answer: &ListAnswer<'_>,
     args: &ListArgs,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
@@ -122,18 +131,18 @@ pub(crate) fn print_list(
     }
     let unnamed = if settings.json { Format::Json } else { Format::Text };
     let format = args.format.unwrap_or(unnamed);
-    let heard =
-        output::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
-    problems::print(&answer.problems, settings);
-    if heard {
-        output::print_summary_aside(format, settings, summary, &answer.text);
+    let printed =
+        stdout::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
+    problems::print(answer.problems.iter().copied(), settings);
+    if printed {
+        stdout::print_summary_aside(format, settings, summary, &answer.text);
     }
-    let Answer { exit, why, problems, .. } = answer;
+    let ListAnswer { exit, why, problems, .. } = answer;
     let exit = match exit {
         Exit::Done if !problems.is_empty() => Exit::Partial,
         exit => *exit,
     };
-    let unexamined = (!problems.is_empty()).then(|| problems::message(problems.len() as u64));
+    let unexamined = (!problems.is_empty()).then(|| problems::unexamined(problems.len() as u64));
     let why: Vec<&str> = why.iter().chain(&unexamined).map(String::as_str).collect();
     settings.print_exit_record(exit, &why.join("; "));
     Ok(exit)
@@ -144,16 +153,16 @@ struct Summary {
     files: u64,
     /// Files that are known to have no copy.
     uniques: u64,
-    /// Bytes in them.
+    /// The total size of these files.
     bytes: u64,
-    /// Of the unique files, those that have copies in the directory and nowhere else.
+    /// Of the unique files, those that have copies only in the directory.
     only_inside: u64,
     /// Of the unique files, those whose copies outside are all in the trash or other system folders.
     only_system_dirs: u64,
-    /// Files of which it is not known.
+    /// Files without an answer.
     #[serde(flatten)]
-    unknown: Unknown,
-    /// What was read, with `--verify`.
+    unknown: UnknownFiles,
+    /// The comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
     /// Empty files, which are not counted.

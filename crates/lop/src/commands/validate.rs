@@ -1,4 +1,4 @@
-//! `lop validate`: reads remembered files again and compares them with what is remembered.
+//! `lop validate`: reads remembered files again and compares them with their digests.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -10,26 +10,27 @@ use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
 use crate::args::ValidateArgs;
-use crate::commands::forget::meanings;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonPath, document};
-use crate::marking::{state_after, while_marking};
 use crate::monitor::Monitor;
+use crate::output::formats::{JsonPath, document};
+use crate::output::problems;
+use crate::output::stdout;
+use crate::paths::possible_paths;
 use crate::quantity::{count, counted};
-use crate::remembered::open;
-use crate::scope::nothing_remembered;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::{output, problems};
+use crate::questions::catalog::open;
+use crate::questions::damage_marks::{state_after, with_marker};
+use crate::questions::scope::nothing_remembered;
+use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let loaded = load(args, settings)?;
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
-    let options = Workers::new(None, device::Io::Auto).compare;
+    let options = Resources::automatic().compare();
     let (tree, facts) = (&loaded.tree, &loaded.fingerprints);
-    let (validated, marked) = while_marking(settings, |marks| {
+    let (validated, marked) = with_marker(settings, |marks| {
         let work = dupes::Work::new(tree, facts, &options, &progress);
         let expected = |file| expected(&loaded, file);
         let found = |file, finding| {
@@ -42,11 +43,11 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
     let validated = validated?;
     monitor.finish()?;
     let summary = Summary::new(&validated);
-    let heard = print(tree, &validated, &summary, settings)?;
+    let printed = print(tree, &validated, &summary, settings)?;
     let all: Vec<&Problem> = validated.problems.iter().collect();
-    problems::print(&all, settings);
-    if heard && !settings.json && settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.text());
+    problems::print(all.iter().copied(), settings);
+    if printed {
+        settings.summarize(summary.text().as_bytes());
     }
     if validated.differing.is_empty() && all.is_empty() && marked {
         return Ok(Exit::Done);
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
     Ok(Exit::Partial)
 }
 
-/// Loads what is asked for.
+/// Loads the files to check.
 fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError> {
     let catalog = open(settings)?;
     if args.paths.is_empty() {
@@ -63,20 +64,20 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
     }
     let mut below = Vec::new();
     for path in &args.paths {
-        let meanings = meanings(path)?;
+        let paths = possible_paths(path)?;
         let mut is_known = false;
-        for path in &meanings {
+        for path in &paths {
             is_known |= catalog.remembers(path)?;
         }
         if !is_known {
             return Err(nothing_remembered(path));
         }
-        below.extend(meanings);
+        below.extend(paths);
     }
     Ok(catalog.load(Rows::Below(&below))?)
 }
 
-/// Returns what is expected of a file's bytes: also of one that was found bad what was known before.
+/// Returns the expected content of a file. For a file that was found damaged or unreadable, it is the content before.
 fn expected(loaded: &Loaded, file: FileId) -> Expected {
     match loaded.unreliable(file) {
         Some(doubt) => Expected {
@@ -94,7 +95,7 @@ fn print(
     settings: &Settings,
 ) -> Result<bool, CommandError> {
     let path = |file: &FileId| tree.path(*file);
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             let paths: Vec<Vec<u8>> = validated.differing.iter().map(path).collect();
             let files = paths.iter().map(|path| JsonPath::new(path)).collect();

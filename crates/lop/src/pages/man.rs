@@ -1,4 +1,4 @@
-//! Man pages of the commands: `lop.1`, and one for each command.
+//! Man pages of the commands: `lop.1` and one for each command.
 
 use std::io;
 
@@ -21,21 +21,21 @@ const FILES: [(&str, &str); 4] = [
     ),
     (
         ".lop-quarantine-UID/",
-        "On each file system on which files were acted on: what is moved aside, and files on their way.",
+        "On each file system where files were acted on: files in quarantine, and temporary files.",
     ),
     ("$TMPDIR, /var/tmp", "What does not fit in memory, in files without a name."),
 ];
 
-/// Variables that the commands look at.
+/// Environment variables that the commands read.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("LOP_CATALOG", "The catalog, unless --catalog names another."),
     ("XDG_STATE_HOME", "The directory with lop/catalog.db; a relative one is ignored."),
-    ("HOME", "Where the catalog is without XDG_STATE_HOME: in .local/state below it."),
-    ("TMPDIR", "Where what does not fit in memory is kept. Without it, /var/tmp."),
+    ("HOME", "Without XDG_STATE_HOME, the catalog is in .local/state/lop below this directory."),
+    ("TMPDIR", "The directory for what does not fit in memory; /var/tmp if not set."),
     ("NO_COLOR", "If set and not empty, no colours, unless --color always is given."),
 ];
 
-/// Commands whose pages refer to each other.
+/// Groups of commands whose pages refer to each other.
 const RELATED: [&[&str]; 3] = [
     &[
         "scan", "report", "file", "ls", "dups", "uniques", "contains", "validate", "refresh",
@@ -51,7 +51,7 @@ pub(super) fn page(command: &Command, name: &str) -> String {
     let mut roff = begin(name, "1", &about);
     synopsis(command, &mut roff);
     let examples = command.get_after_help().map(ToString::to_string);
-    // What is in the sections that it makes itself.
+    // clap would append the examples to its own sections; here they get a section of their own.
     let man = Man::new(command.clone().display_name(name.to_string()).after_help(""));
     let mut body = Vec::new();
     render(&man, command, &mut body).expect("a vector takes everything");
@@ -77,7 +77,7 @@ fn render(man: &Man, command: &Command, out: &mut Vec<u8>) -> io::Result<()> {
     man.render_options_section(out)
 }
 
-/// Sets the usage as man pages do: what is typed as it is in bold, what stands for something in italics.
+/// Formats the usage as man pages do: literal text in bold, placeholders in italics.
 fn synopsis(command: &Command, roff: &mut Roff) {
     let usage = command.clone().render_usage().to_string();
     roff.control("SH", ["SYNOPSIS"]);
@@ -104,7 +104,7 @@ fn word_of(word: &str) -> Vec<Inline> {
     vec![bold(word)]
 }
 
-/// Sets the examples as they are typed.
+/// Formats the examples exactly as they are typed.
 fn example_section(text: &str, roff: &mut Roff) {
     roff.control("SH", ["EXAMPLES"]).control("nf", []);
     for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {

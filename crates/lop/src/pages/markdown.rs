@@ -1,5 +1,5 @@
-//! Man pages of the documents, from the part of Markdown that these use: headings, paragraphs, tables, lists, blocks of
-//! code, links, and words in bold or as code.
+//! Man pages of the documents. Only the part of Markdown that the documents use is understood: headings, paragraphs,
+//! tables, lists, code blocks, links, and words in bold or as code.
 
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
@@ -8,7 +8,7 @@ use super::begin;
 /// Returns the page of section 7 about a topic.
 pub(super) fn page(topic: &str, about: &str, text: &str) -> String {
     let mut roff = begin(&format!("lop-{topic}"), "7", about);
-    // The document's own title says what the name does.
+    // The title of the document repeats the name of the page.
     let body: Vec<&str> = text.lines().skip_while(|line| line.starts_with('#')).collect();
     if body.iter().find(|line| !line.is_empty()).is_some_and(|line| !line.starts_with('#')) {
         roff.control("SH", ["DESCRIPTION"]);
@@ -38,7 +38,7 @@ fn heading(line: &str, roff: &mut Roff) {
     }
 }
 
-/// Sets lines up to the end of a block of code as they are; returns what is behind it.
+/// Formats lines verbatim up to the end of a code block; returns the lines after it.
 fn code<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     let end = lines.iter().position(|line| line.starts_with("```")).unwrap_or(lines.len());
     roff.control("PP", []).control("RS", ["4"]).control("nf", []);
@@ -49,11 +49,11 @@ fn code<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     lines.get(end + 1..).unwrap_or_default()
 }
 
-/// Sets each row of a table as a term and what is said of it; returns what is behind the table.
+/// Formats each row of a table as a term and its description; returns the lines after the table.
 fn table<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     let end = lines.iter().position(|line| !line.starts_with('|')).unwrap_or(lines.len());
     let (rows, rest) = lines.split_at(end);
-    // After the headings and the line below them.
+    // Skips the headings and the line below them.
     for row in rows.iter().skip(2) {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let (term, said) = cells.split_first().expect("a split gives something");
@@ -63,7 +63,7 @@ fn table<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     rest
 }
 
-/// Sets a paragraph, or an entry of a list; returns what is behind it.
+/// Formats a paragraph or a list item; returns the lines after it.
 fn paragraph<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     let goes_on = |line: &&str| !(line.trim().is_empty() || begins_something(line));
     let end = 1 + lines[1..].iter().take_while(|line| goes_on(line)).count();
@@ -80,14 +80,14 @@ fn begins_something(line: &str) -> bool {
     line.starts_with(['#', '|']) || line.starts_with("```") || entry_of(line).is_some()
 }
 
-/// Returns the mark of an entry of a list, and its text.
+/// Returns the marker and the text of a list item.
 fn entry_of(line: &str) -> Option<(&str, &str)> {
     let (mark, rest) = line.split_once(' ')?;
     let is_number = |mark: &str| mark.strip_suffix('.').is_some_and(|n| n.parse::<u32>().is_ok());
     (mark == "-" || is_number(mark)).then_some((mark, rest))
 }
 
-/// Sets words as code and in bold alike, and links without where they lead.
+/// Formats code and bold alike, and links as their text.
 fn words(text: &str) -> Vec<Inline> {
     let mut inlines = Vec::new();
     let mut rest = text;

@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use super::{all_documented, documented};
 
-/// Where the help sets the options apart that every command has.
+/// The help heading of the options that every command has.
 const GLOBAL: &str = "Global options";
 
 /// Returns the page.
@@ -70,7 +70,7 @@ fn spelling(arg: &Arg) -> String {
     }
 }
 
-/// Returns the help of an argument, its values and its default.
+/// Returns the help of an argument, with its possible values and its default.
 fn help(arg: &Arg) -> String {
     let text = arg.get_long_help().or(arg.get_help());
     let mut text = text.map(ToString::to_string).unwrap_or_default();

@@ -1,52 +1,47 @@
-//! What the arguments of `lop scan` come to.
+//! The resolved arguments of `lop scan`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use device::{Disks, Io, Threads};
+use device::Io;
 use walk::{Filter, Own};
 
 use crate::args::{self, Format, ScanArgs};
 use crate::error::CommandError;
-use crate::patterns::Patterns;
 use crate::settings::Settings;
+use crate::settings::patterns::Patterns;
+use crate::settings::resources::Resources;
 
-/// Descriptors taken up by other things than trees: the standard streams, the catalog and its
-/// journals, its lock, the root at hand.
-const RESERVED: usize = 16;
-
-/// Where the files come from.
+/// Where the files to scan come from.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// Walks below these paths.
+    /// The files below these paths.
     Paths(Vec<PathBuf>),
     /// A list of paths, each ended by `end`; `-` is standard input.
     List { file: PathBuf, end: u8 },
 }
 
-/// A scan that takes longer than this saves what it has found out. Those that take seconds do nothing
-/// but their work.
+/// How often a long scan saves its results so far. A scan of a few seconds never does.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 /// How to scan.
 #[derive(Debug)]
 pub(crate) struct ScanSettings {
     pub(crate) source: Source,
-    /// The catalog to commit to, if any.
+    /// The catalog to commit to; `None` with `--no-catalog`.
     pub(crate) catalog: Option<PathBuf>,
-    /// How to print the groups, if they are to be printed.
+    /// The format to print the groups in; `None` if they are not printed.
     pub(crate) format: Option<Format>,
     pub(crate) stats: bool,
-    /// How much memory was asked for.
+    /// The memory limit that the user gave, in bytes.
     pub(crate) memory: Option<u64>,
     /// Whether to read every file, including those that the catalog knows.
     pub(crate) reread: bool,
-    /// Whether every file is to have a digest.
+    /// Whether to give every file a digest.
     pub(crate) hash_all: bool,
-    /// How often what was found out is saved while a scan takes long.
+    /// How often a long scan saves its results so far.
     pub(crate) save_every: Duration,
-    /// The options that decide what is looked at, as typed, for the catalog's record.
+    /// The typed options that decide which files are scanned, for the record in the catalog.
     pub(crate) options: String,
     pub(crate) patterns: Patterns,
     pub(crate) walk: walk::Options,
@@ -54,12 +49,16 @@ pub(crate) struct ScanSettings {
 }
 
 impl ScanSettings {
-    /// Resolves the arguments, raising the process's limit on descriptors.
+    /// Resolves the arguments, and raises the process's limit on descriptors.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pattern is not valid, if the sizes contradict each other, or if there is no place for the catalog.
     pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
         let filter = filter(&args, &patterns)?;
-        let workers = Workers::new(args.threads, args.io.into());
+        let resources = Resources::new(args.threads, args.io.into());
         let own = if args.no_catalog { Own::default() } else { settings.own() };
         let unnamed = if settings.json { Format::Json } else { Format::Text };
         let format = args.format.or(args.no_catalog.then_some(unnamed));
@@ -73,15 +72,15 @@ impl ScanSettings {
             save_every: args.save_every.map_or(SAVE_EVERY, Duration::from_millis),
             options: selection(&args),
             patterns,
-            walk: workers.walk(filter, args.one_file_system, own),
-            compare: dupes::Options { digests, hardlinks: args.hardlinks, ..workers.compare },
+            walk: resources.walk(filter, args.one_file_system, own),
+            compare: dupes::Options { digests, hardlinks: args.hardlinks, ..resources.compare() },
             source: source(args),
             catalog,
         })
     }
 }
 
-/// Returns the options that select files in words.
+/// Returns the options that select files, as they could be typed.
 fn selection(args: &ScanArgs) -> String {
     let mut words = Vec::new();
     let sizes = [("--min-size", args.min_size), ("--max-size", args.max_size)];
@@ -133,88 +132,4 @@ fn filter(args: &ScanArgs, patterns: &Patterns) -> Result<Filter, CommandError> 
     }
     let Patterns { include, exclude } = patterns.clone();
     Ok(filter.with_globs(include, exclude))
-}
-
-/// How many workers there are and what each may hold open.
-#[derive(Clone, Debug)]
-pub(crate) struct Workers {
-    /// Directories, while walking.
-    pub(crate) walk_dirs: usize,
-    /// How to compare.
-    pub(crate) compare: dupes::Options,
-}
-
-impl Workers {
-    /// Returns this many workers, or one per processor, after raising the limit on descriptors.
-    pub(crate) fn new(threads: Option<std::num::NonZeroUsize>, io: Io) -> Workers {
-        let grows = threads.is_none();
-        let threads = threads.or_else(|| std::thread::available_parallelism().ok());
-        let limits = Limits::of(runtime::raise_descriptor_limit());
-        Workers {
-            walk_dirs: limits.walk_dirs,
-            compare: dupes::Options {
-                threads: Threads { first: threads.map_or(1, std::num::NonZeroUsize::get), grows },
-                disks: Arc::new(Disks::new(io)),
-                open_dirs: limits.compare_dirs,
-                open_files: limits.compare_files,
-                digests: true,
-                hardlinks: false,
-            },
-        }
-    }
-}
-
-/// How long a root that does not answer is waited for after all others: the disks of a large array start
-/// one by one, each in 5 to 20 seconds.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-impl Workers {
-    /// Returns how to walk.
-    pub(crate) fn walk(&self, filter: Filter, one_file_system: bool, own: Own) -> walk::Options {
-        walk::Options {
-            filter,
-            one_file_system,
-            threads: self.compare.threads,
-            disks: Arc::clone(&self.compare.disks),
-            open_dirs: self.walk_dirs,
-            patience: PATIENCE,
-            own,
-        }
-    }
-}
-
-/// How many descriptors a worker may hold open. Each worker has a descriptor table of its own.
-#[derive(Debug, PartialEq, Eq)]
-struct Limits {
-    walk_dirs: usize,
-    compare_dirs: usize,
-    compare_files: usize,
-}
-
-impl Limits {
-    /// Shares out what `limit` open descriptors leave.
-    fn of(limit: usize) -> Limits {
-        let free = limit.saturating_sub(RESERVED);
-        Limits {
-            walk_dirs: (free / 4).clamp(1, 256),
-            compare_dirs: (free / 4).clamp(1, 256),
-            compare_files: (free / 4).clamp(2, 32),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Limits, RESERVED};
-
-    #[test]
-    fn descriptors_suffice_for_what_a_worker_may_open() {
-        for limit in [32, 64, 256, 1024, 1 << 20] {
-            let limits = Limits::of(limit);
-            let most = limits.walk_dirs.max(limits.compare_dirs + limits.compare_files);
-            assert!(RESERVED + most <= limit, "{limit}: {limits:?}");
-        }
-        let roomy = Limits { walk_dirs: 256, compare_dirs: 256, compare_files: 32 };
-        assert_eq!(Limits::of(4096), roomy);
-    }
 }

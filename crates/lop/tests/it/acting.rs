@@ -1,5 +1,5 @@
-//! `lop dedupe` does nothing with files that are not equal, whatever says so, or that are not two files; nor what
-//! a file system cannot do.
+//! `lop dedupe` never acts on files that are not equal, whatever the source of the groups says, nor on two names of one
+//! file. It reports what a file system does not support.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ fn twins() -> TreeBuilder {
         .seeded("d", 2, 60_000)
 }
 
-/// Returns a file system with a tree on it, and a program that has scanned it.
+/// Returns a file system with a scanned tree on it.
 fn scanned_on(kind: FileSystem, tree: &TreeBuilder) -> Option<(Lop, Mount)> {
     let mount = Mount::new(kind, 64 << 20);
     let mount = mount.map_err(|reason| skipped(format!("no {}: {reason}", kind.name()))).ok()?;
@@ -82,17 +82,17 @@ fn a_file_system_that_cannot_share_extents_is_named_once() {
 }
 
 #[test]
-fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
+fn inline_or_shared_files_gain_nothing_from_a_reflink() {
     let tree = twins().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
     let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &tree) else { return };
     let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
-    let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed: --apply does it\n";
+    let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed, use --apply to do it\n";
     assert_eq!(plan.success().stderr_str(), gain);
     let done = lop.run(["dedupe", "--all", "--by", "reflink", "--apply", "--json"]);
     let account = &document(done.success())["summary"];
     let counts = ["done", "already", "freed_bytes"].map(|name| account[name].as_u64());
     assert_eq!(counts, [Some(2), Some(1), Some(114_688)], "{account}");
-    // Neither for the catalog nor for whoever scans again.
+    // The catalog knows it, and so does a new scan.
     for again in [false, true] {
         if again {
             settle();
@@ -109,14 +109,14 @@ fn what_is_in_an_inode_or_shared_already_is_no_gain_of_a_reflink() {
 }
 
 #[test]
-fn what_is_in_an_inode_frees_nothing() {
+fn inline_files_free_nothing() {
     for kind in ["hardlink", "delete"] {
         let tiny = |tree: TreeBuilder, i: u64| tree.seeded(format!("tiny {i}"), 3, 500);
         let big = TreeBuilder::new().seeded("a", 1, 5000).seeded("b", 1, 5000);
         let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &(0..30).fold(big, tiny)) else {
             return;
         };
-        // A file is inside its inode as soon as it is written to the disk.
+        // btrfs inlines a file only when it is written to the disk.
         fsops::Dir::open(mount.path()).and_then(|dir| dir.sync_file_system()).expect("synced");
         lop.remember(["--reread".as_ref(), mount.path().as_os_str()]);
         let figures = || {
@@ -138,7 +138,7 @@ fn what_is_in_an_inode_frees_nothing() {
     }
 }
 
-/// What is said of a tree and its view when one of the two is kept and the other one is to go.
+/// Returns the messages when one of a tree and its alias is kept and the other one is removed.
 fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Option<String> {
     let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("t/g", 2, 6000));
     let (tree, before) = (lop.path("t"), Snapshot::of(lop.path("t")));
@@ -159,12 +159,12 @@ fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Op
 }
 
 #[test]
-fn a_view_of_a_file_is_no_copy_of_it() {
+fn an_alias_of_a_file_is_no_copy_of_it() {
     let views =
         [(View::Sshfs, &["delete", "symlink", "quarantine"][..]), (View::Mergerfs, &["delete"])];
     for (view, kinds) in views {
         for &kind in kinds {
-            // That the view is another file cannot be known.
+            // lop cannot know that the alias is another file.
             for last in ["--apply", "--color=never"] {
                 let Some(said) = said_of_a_view(view, kind, true, &[last]) else { return };
                 assert!(
@@ -173,7 +173,7 @@ fn a_view_of_a_file_is_no_copy_of_it() {
                 );
                 assert!(said.contains("--distinct DIR"), "{said}");
             }
-            // Even if somebody says so, it is looked up anew, as is the file itself when the view goes.
+            // Even with --distinct, lop checks that the kept file and the removed file are not the same.
             let untrue = said_of_a_view(view, kind, true, &["--apply", "--distinct", "VIEW"]);
             let file_stays = said_of_a_view(view, kind, false, &["--apply"]);
             for said in [untrue, file_stays].into_iter().flatten() {
@@ -186,7 +186,7 @@ fn a_view_of_a_file_is_no_copy_of_it() {
 }
 
 #[test]
-fn a_copy_on_a_network_counts_if_that_is_said() {
+fn a_copy_on_a_network_counts_with_distinct() {
     let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("far/f", 1, 5000));
     let mount = match Mount::view(View::Sshfs, &lop.path("far")) {
         Ok(mount) => mount,
@@ -204,14 +204,14 @@ fn a_copy_on_a_network_counts_if_that_is_said() {
     assert!(!lop.path("t/f").exists() && lop.path("far/f").exists());
     lop.run(["undo"]).success();
     assert_eq!(fs::read(lop.path("t/f")).expect("is back").len(), 5000);
-    // What is on this machine needs no such word.
+    // A file on this machine needs no --distinct.
     let keep = format!("path:{}/**", lop.path("t").display());
     lop.remember([lop.path("t").as_path(), mount.path()]);
     lop.run(["dedupe", "--all", "--by", "delete", "--keep", &keep, "--apply"]).success();
     assert!(lop.path("t/f").exists() && !lop.path("far/f").exists());
 }
 
-/// Whatever their names and times are.
+/// Names and times do not matter.
 #[test]
 fn a_copy_on_this_machine_is_kept_rather_than_one_on_a_network() {
     let tree = TreeBuilder::new().seeded("far/f", 1, 5000).mtime("far/f", 1, 0);
@@ -255,7 +255,7 @@ fn a_script_takes_names_of_any_length() {
 }
 
 #[test]
-fn what_is_in_the_way_of_the_store_is_named() {
+fn an_obstacle_to_the_quarantine_is_named() {
     let Some((lop, mount)) = scanned_on(FileSystem::Tmpfs, &twins()) else { return };
     let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
     fs::write(&store, "in the way").expect("is written");
@@ -268,7 +268,7 @@ fn what_is_in_the_way_of_the_store_is_named() {
 }
 
 #[test]
-fn a_file_system_without_permissions_is_no_place_for_a_store_and_that_is_said() {
+fn a_file_system_without_permissions_gets_no_quarantine_which_is_reported() {
     let Some((lop, mount)) = scanned_on(FileSystem::Ntfs, &twins()) else { return };
     let before = Snapshot::of(mount.path());
     let output = lop.run(["dedupe", "--all", "--by", "delete", "--apply"]);

@@ -1,5 +1,4 @@
-//! `ls` and `report` as one goes through a large catalog with them: directories, what is shown of many groups,
-//! and questions about a part.
+//! `ls` and `report` for a large catalog: directories, the first of many groups, and questions about a part.
 
 use std::fs;
 
@@ -66,7 +65,7 @@ fn many_groups() -> Lop {
 }
 
 #[test]
-fn people_are_shown_the_best_groups_and_programs_all() {
+fn people_get_the_best_groups_and_programs_get_all() {
     let lop = many_groups();
     let headings = |args: &[&str]| {
         let output = lop.command().arg("report").args(args).run();
@@ -107,7 +106,7 @@ fn a_report_can_be_of_a_part() {
 }
 
 #[test]
-fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
+fn a_path_that_is_not_in_the_catalog_gets_no_answer() {
     let tree = TreeBuilder::new().file("a/x", "1").file("b/x", "1").file("c/x", "1").dir("d");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -117,9 +116,8 @@ fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
         for command in [&["report"][..], &["report", "--dirs"], &["dedupe", "--by", "delete"]] {
             let output = lop.run(command.iter().chain(&[path]));
             output.code(5);
-            let said = format!(
-                "lop: {path}: nothing is remembered there\nhint: scan it first: lop scan {path}\n"
-            );
+            let said =
+                format!("lop: {path}: not in the catalog\nhint: scan it first: lop scan {path}\n");
             assert_eq!((output.stderr_str(), output.stdout_str()), (&*said, ""), "{command:?}");
             let output = lop.run(command.iter().chain(&["--json", path]));
             let record = output.stderr_str().lines().last().map(str::to_owned);
@@ -134,7 +132,7 @@ fn nothing_is_said_of_a_path_of_which_nothing_is_remembered() {
 }
 
 #[test]
-fn directories_that_overlap_only_by_equal_ones_are_told_once() {
+fn directories_that_overlap_only_by_equal_ones_are_listed_once() {
     let tree = TreeBuilder::new()
         .seeded("proj/one", 1, 50_000)
         .seeded("proj/two", 2, 50_000)

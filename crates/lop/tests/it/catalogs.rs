@@ -1,4 +1,4 @@
-//! Catalogs that are damaged, foreign, too new, read-only, in the way, or left half made.
+//! Catalogs that are damaged, foreign, too new, read-only, in the way, or incomplete.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -33,7 +33,7 @@ fn assert_refused(output: &Output, path: &Path, reason: &str) {
     assert_eq!(output.stdout_str(), "");
 }
 
-/// Asserts that every command refuses the catalog for this reason, and leaves it as it is.
+/// Asserts that every command refuses the catalog for this reason and leaves it unchanged.
 #[track_caller]
 fn assert_all_refuse(lop: &Lop, path: &Path, reason: &str) {
     let bytes = || path.is_file().then(|| fs::read(path).expect("readable"));
@@ -55,7 +55,7 @@ fn names_beside(path: &Path) -> Vec<OsString> {
 }
 
 #[test]
-fn what_is_no_database_is_refused_and_not_touched() {
+fn a_file_that_is_no_database_is_refused_and_not_touched() {
     let lop = Lop::with(
         &tree().file("notes.txt", "My notes, which are not a catalog.".repeat(99).as_str()),
     );
@@ -82,8 +82,8 @@ fn a_database_of_somebody_else_is_refused_and_not_touched() {
     assert_all_refuse(&lop, &path, "is not a lop catalog, or is damaged");
 }
 
-/// A file named by mistake gets no lock beside it, least of all one that others go by: /etc/passwd.lock
-/// keeps everybody from adding users.
+/// A file named by mistake gets no lock file beside it, because other programs may respect that: with an
+/// /etc/passwd.lock nobody can add users.
 #[test]
 fn a_catalog_named_by_mistake_costs_nothing() {
     let lop =
@@ -154,7 +154,7 @@ fn its_directories_are_made_for_the_owner_alone() {
 }
 
 #[test]
-fn a_catalog_among_the_files_scanned_is_passed_over() {
+fn a_catalog_among_the_scanned_files_is_skipped() {
     let lop = Lop::with(&tree());
     for _ in 0..2 {
         let output = lop.run(["scan", "--catalog", "lop.db", "--json", "."]);
@@ -164,7 +164,7 @@ fn a_catalog_among_the_files_scanned_is_passed_over() {
 }
 
 #[test]
-fn files_whose_names_begin_like_the_catalogs_are_not_passed_over() {
+fn files_with_names_like_the_catalog_are_not_skipped() {
     let lop = Lop::with(
         &TreeBuilder::new().file("cat", "alike").file("cow", "alike").file("c.old", "alike"),
     );
@@ -198,7 +198,7 @@ fn a_catalog_behind_a_link_is_used_where_it_is() {
 #[test]
 fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
     let lop = scanned();
-    // A catalog with work in its journal, as after a kill.
+    // A catalog with an unfinished transaction in its journal, as after a kill.
     let keep = lop.home().join("journal");
     let database = lop.database();
     let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; DELETE FROM file;
@@ -214,7 +214,7 @@ fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
 }
 
 #[test]
-fn what_a_killed_first_scan_left_is_cleared_away() {
+fn leftovers_of_a_killed_first_scan_are_removed() {
     let lop = Lop::with(&tree());
     let aside = lop.state().join("lop/catalog.db.new");
     fs::create_dir(lop.state().join("lop")).expect("made");
@@ -248,7 +248,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
     for command in [&["scan", "."][..], &["refresh"]] {
         assert_refused(&as_nobody(command), &path, "ermission denied");
     }
-    // Where the directory can be written, the file still cannot.
+    // If the directory can be written, the file still cannot.
     fs::set_permissions(&dir, Permissions::from_mode(0o777)).expect("set");
     for command in [&["scan", "."][..], &["refresh"]] {
         assert_refused(&as_nobody(command), &path, "ermission denied");
@@ -259,7 +259,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
 }
 
 #[test]
-fn a_commit_that_was_cut_off_is_taken_back_by_who_may_write() {
+fn an_interrupted_commit_is_reverted_by_a_user_who_may_write() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }
@@ -279,7 +279,11 @@ fn a_commit_that_was_cut_off_is_taken_back_by_who_may_write() {
     }
     drop(database);
     let report = || lop.command().args(["report", "--catalog"]).arg(&path);
-    assert_refused(&report().as_user(NOBODY, NOBODY).run(), &path, "a change to it was cut off");
+    assert_refused(
+        &report().as_user(NOBODY, NOBODY).run(),
+        &path,
+        "a change to it was interrupted",
+    );
     report().run().success();
     report().as_user(NOBODY, NOBODY).run().success();
     assert_eq!(names_beside(&path), ["lop.db"]);
@@ -320,7 +324,7 @@ fn a_damaged_catalog_can_be_moved_away() {
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
 
-/// Whoever could write to a catalog must not choose which files outside of the named directories are changed.
+/// A user who can write to a catalog must not be able to choose which files outside the named directories are changed.
 #[test]
 fn names_that_lead_out_of_their_directory_are_refused() {
     for name in ["../b", "d/b", "..", ".", "", "b\0"] {

@@ -1,4 +1,4 @@
-//! `lop contains A B`: what of A is not in B, and an exit code for scripts.
+//! `lop contains A B`: lists what of A is not in B, with an exit code for scripts.
 
 use std::fs;
 
@@ -6,14 +6,14 @@ use testkit::{Mount, NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the names that are said to be missing, with this exit code.
+/// Returns the names that are listed as missing, and checks the exit code.
 #[track_caller]
 fn missing(lop: &Lop, one: &str, other: &str, code: i32) -> Vec<String> {
     lop.listed(["contains", one, other], code)
 }
 
 #[test]
-fn what_is_not_there_is_listed() {
+fn missing_files_are_listed() {
     let tree = TreeBuilder::new()
         .file("a/copied", "copied")
         .file("a/sub/renamed", "renamed")
@@ -40,7 +40,7 @@ fn what_is_not_there_is_listed() {
 }
 
 #[test]
-fn a_hard_link_is_there_and_said_to_free_nothing() {
+fn a_hard_link_counts_and_is_reported_to_free_nothing() {
     let tree = TreeBuilder::new()
         .hard_links("linked", &["a/x", "b/x"])
         .hard_links("linked and copied", &["a/y", "b/y"])
@@ -51,17 +51,17 @@ fn a_hard_link_is_there_and_said_to_free_nothing() {
     assert_eq!(missing(&lop, "a", "b", 6), ["a/p", "a/q"]);
     let summary = &document(&lop.run(["contains", "a", "b", "--json"]))["summary"];
     assert_eq!((&summary["hard_links"], &summary["missing"]), (&2.into(), &2.into()));
-    // A link is known for what it is without the catalog.
+    // A hard link is recognised without the catalog.
     let new = TreeBuilder::new().hard_links("never scanned", &["new/a", "new too/b"]);
     lop.add(&new);
     assert_eq!(missing(&lop, "new", "new too", 0), [""; 0]);
-    let said = "1 file: each is also in the second directory\n  1 is a hard link to there and would \
+    let said = "1 file: each is also in the second directory\n  1 is a hard link to a file there and would \
                 free nothing\n  1 file there is not in the catalog or changed since the scan\n";
     assert_eq!(lop.run(["contains", "new", "new too"]).stderr_str(), said);
 }
 
 #[test]
-fn what_the_catalog_does_not_know_is_not_proven() {
+fn files_not_in_the_catalog_prove_nothing() {
     let tree = TreeBuilder::new()
         .file("a/known", "known")
         .file("a/changed", "change")
@@ -82,7 +82,7 @@ fn what_the_catalog_does_not_know_is_not_proven() {
                 1 file changed since the scan; run 'lop scan' again\n  \
                 1 file there is not in the catalog or changed since the scan\n";
     assert_eq!(output.stderr_str(), said);
-    // A copy in B that changed does not count, but may be one still.
+    // A copy in B that has changed does not count, but it may still be a copy.
     fs::write(lop.path("b/known"), "KNOWN").expect("written");
     assert_eq!(missing(&lop, "a", "b", 3), ["a/changed", "a/known", "a/new"]);
     let output = lop.run(["contains", "a", "b", "--json"]);
@@ -93,9 +93,9 @@ fn what_the_catalog_does_not_know_is_not_proven() {
     assert_eq!(missing(&lop, "a", "b", 6), ["a/changed", "a/known"]);
 }
 
-/// Of two directories of which nothing is known, files are not in the second if their sizes are not.
+/// In two directories without any known file, a file whose size does not occur in the second one is not there.
 #[test]
-fn what_was_never_scanned_is_unknown_or_told_by_its_size() {
+fn unscanned_files_are_unknown_or_decided_by_their_size() {
     let lop = Lop::with(&TreeBuilder::new().file("scanned", "x"));
     lop.remember(["scanned"]);
     lop.add(&TreeBuilder::new().file("a/1", "alike").file("b/1", "alike"));
@@ -135,14 +135,14 @@ fn a_directory_within_the_other() {
         .symlink("link", "all");
     let lop = Lop::with(&tree);
     lop.remember(["all"]);
-    // What is in the part goes with it.
+    // Files in the part are removed with it.
     assert_eq!(missing(&lop, "all/part", "all", 6), ["all/part/2", "all/part/3"]);
     assert_eq!(missing(&lop, "all/part", "link", 6), ["all/part/2", "all/part/3"]);
     for (one, other) in [("all", "all/part"), ("all", "all"), ("all", "link"), ("link", "all/part")]
     {
         let output = lop.run(["contains", one, other]);
         output.code(2);
-        assert!(output.stderr_str().contains("nothing there would be left"), "{one} {other}");
+        assert!(output.stderr_str().contains("compare with a directory outside"), "{one} {other}");
     }
 }
 
@@ -165,7 +165,7 @@ fn a_second_path_to_the_directory_is_not_another() {
 }
 
 #[test]
-fn what_cannot_be_examined_makes_it_3() {
+fn unexamined_entries_make_the_code_3() {
     if !is_root() {
         return skipped("needs root to become another user");
     }
@@ -176,7 +176,7 @@ fn what_cannot_be_examined_makes_it_3() {
     let output = ask(&["contains", "--json", "a", "b"]);
     assert_exit_record(&output, 3);
     assert!(output.stderr_str().contains("a/closed: cannot list"), "{}", output.stderr_str());
-    // What is missing for certain is the answer.
+    // A file that is certainly missing decides the answer.
     fs::remove_file(lop.path("b/x")).expect("removed");
     ask(&["contains", "a", "b"]).code(6);
 }
@@ -207,9 +207,9 @@ fn the_document_and_the_rows() {
     assert_eq!(nul.stdout, [name, b"\0"].concat());
 }
 
-/// The answer is checked by doing what it is asked for: deleting the directory.
+/// Checks the answer by doing what it is needed for: deleting the directory.
 #[test]
-fn every_content_that_is_not_listed_is_in_the_other() {
+fn every_unlisted_content_is_in_the_other_directory() {
     let mut tree = TreeBuilder::new();
     for n in 0..200u64 {
         let place = ["a", "a/sub", "b/a", "b", "b/sub"][(n % 5) as usize];

@@ -1,4 +1,4 @@
-//! Damage that was found counts: no question is answered from memory that is known to be wrong.
+//! Known damage counts: no question is answered from entries of the catalog that are known to be wrong.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// A directory `old` and an archive with a copy of every file in it.
+/// Returns a tree with a directory `old` and an archive with a copy of every file in it.
 fn archive() -> TreeBuilder {
     let mut tree = TreeBuilder::new().seeded("archive/more", 9, 5000);
     for dir in ["old", "archive"] {
@@ -26,7 +26,7 @@ fn damaged_bytes() -> Vec<u8> {
     vec![7; 70_000]
 }
 
-/// Returns a catalog that knows that a file of [`archived`] is damaged.
+/// Returns the program with a catalog that knows that a file of [`archived`] is damaged.
 fn found(path: &str) -> Lop {
     let lop = archived();
     lop.damage(path, damaged_bytes());
@@ -45,7 +45,7 @@ fn summary(lop: &Lop, args: &[&str], code: i32) -> Value {
 }
 
 #[test]
-fn a_damaged_copy_lets_nothing_go() {
+fn a_damaged_copy_is_no_reason_to_delete_anything() {
     let lop = found("archive/a");
     assert_eq!(lop.listed(["uniques", "old"], 6), ["old/a"]);
     assert_eq!(lop.listed(["contains", "old", "archive"], 6), ["old/a"]);
@@ -65,13 +65,13 @@ fn a_damaged_copy_lets_nothing_go() {
 }
 
 #[test]
-fn of_a_damaged_file_itself_nothing_is_known() {
+fn a_damaged_file_itself_is_unknown() {
     let lop = found("old/a");
     let output = lop.run(["uniques", "old"]);
     output.code(3);
     assert_eq!(output.stdout_str(), "old/a  (damaged)\n");
     let said = "1 of 2 files has a copy outside\n  \
-                1 file is damaged or unreadable; 'lop validate' names what is\n";
+                1 file is damaged or unreadable; 'lop validate' lists them\n";
     assert_eq!(output.stderr_str(), said);
     assert_eq!(lop.listed(["contains", "old", "archive"], 3), ["old/a"]);
     assert_eq!(summary(&lop, &["dups", "old"], 3)["damaged"], 1);
@@ -85,12 +85,12 @@ fn of_a_damaged_file_itself_nothing_is_known() {
     output.code(3);
     let said = "lop: old/a: damaged: it differs from what was scanned; scan it again\n";
     assert_eq!(output.stderr_str(), said);
-    // The good one has no copy that counts.
+    // The undamaged file has no copy that counts.
     assert_eq!(lop.listed(["uniques", "archive"], 6), ["archive/a", "archive/more"]);
 }
 
 #[test]
-fn views_call_nothing_damaged_a_duplicate() {
+fn views_do_not_count_damaged_files_as_duplicates() {
     let lop = found("archive/a");
     let paths: i64 = lop
         .database()
@@ -105,7 +105,7 @@ fn views_call_nothing_damaged_a_duplicate() {
 }
 
 #[test]
-fn what_is_well_again_counts_again() {
+fn repaired_files_count_again() {
     let lop = archived();
     let good = fs::read(lop.path("archive/a")).expect("readable");
     lop.damage("archive/a", damaged_bytes());
@@ -135,14 +135,14 @@ fn parts_can_be_validated() {
     }
     let output = lop.run(["validate", "old", "nowhere"]);
     output.code(5);
-    assert!(output.stderr_str().starts_with("lop: nowhere: nothing is remembered there\n"));
+    assert!(output.stderr_str().starts_with("lop: nowhere: not in the catalog\n"));
     fs::remove_file(lop.path("old/b")).expect("removed");
     let output = lop.run(["validate", "old/b", "--json"]);
     output.success();
     assert_eq!(document(&output)["summary"]["gone"], 1);
 }
 
-/// Other commands then do not know of it, which has to be said.
+/// Other commands then do not know of the damage, so lop must report that.
 #[test]
 fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     let lop = archived();
@@ -154,15 +154,14 @@ fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
         .expect("made");
     let output = lop.run(["validate", "--json"]);
     assert_exit_record(&output, 3);
-    let said =
-        "lop: the catalog does not learn what was found, so other commands do not know of it: ";
+    let said = "lop: the damage could not be recorded in the catalog, so other commands do not know about it: ";
     assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
     assert_eq!(document(&output)["summary"]["differing"], 1);
 }
 
-/// Of two files that were equal and are not, nobody can tell which one is damaged.
+/// If two files were equal and no longer are, it is unknown which one is damaged.
 #[test]
-fn what_a_run_finds_unequal_is_compared_anew_before_it_counts() {
+fn files_that_a_run_finds_unequal_are_compared_again_before_they_count() {
     for kind in ["delete", "hardlink", "reflink"] {
         let mut mount = None;
         let lop = archived();
@@ -194,7 +193,7 @@ fn what_a_run_finds_unequal_is_compared_anew_before_it_counts() {
 }
 
 #[test]
-fn what_a_run_finds_unlike_two_that_are_equal_is_damaged() {
+fn a_file_unlike_two_equal_ones_is_damaged() {
     let tree = ["a", "b", "c"].into_iter();
     let tree =
         tree.fold(TreeBuilder::new(), |tree, name| tree.seeded(format!("d/{name}"), 1, 70_000));

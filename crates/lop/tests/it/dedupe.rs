@@ -1,4 +1,4 @@
-//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as their users run them.
+//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as users run them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
 
 use crate::lop::{Figures, Lop, document, settle};
 
-/// What is the same after an undo; times of directories change with the names in them.
+/// The state that an undo restores. The times of directories change with the names in them.
 pub(super) const BACK: Compare = Compare::VISIBLE;
 
 pub(super) fn tree() -> TreeBuilder {
@@ -53,14 +53,14 @@ fn without_apply_nothing_changes_and_the_plan_is_shown() {
     assert!(stdout.contains("  delete      /b/2  (other mtime)\n"), "{stdout}");
     assert!(stdout.contains("  keep        /c/x  (oldest)\n"), "{stdout}");
     let said = "3 files to delete, 96.0 KiB to free; \
-                nothing was changed: --apply with a PATH or --all does it\n";
+                nothing was changed, use --apply with a PATH or --all to do it\n";
     assert_eq!(output.stderr_str(), said);
     assert_same(&before, &snapshot(&lop), Compare::ALL);
     assert!(!lop.runs().exists(), "a plan leaves no trace");
 }
 
 #[test]
-fn what_is_lost_with_a_file_is_said_before() {
+fn losses_with_a_file_are_shown_before() {
     let tree = TreeBuilder::new()
         .hard_links("alike".as_bytes(), &["1/a", "1/b"])
         .file("2/c", "alike")
@@ -76,7 +76,7 @@ fn what_is_lost_with_a_file_is_said_before() {
     };
     let text = said(&[]);
     assert!(text.contains("2/c  (other mode, other mtime, other attributes)"), "{text}");
-    // Only one of two names is asked about, so nothing is acted on that would free nothing.
+    // Only one of two names is in the scope, and acting on it would free nothing.
     assert!(said(&["1/a"]).is_empty());
     fs::hard_link(lop.path("2/c"), lop.path("unknown")).expect("linked");
     lop.remember(["2"]);
@@ -127,7 +127,7 @@ fn each_kind_does_what_it_says_and_is_undone() {
         }
         let left = snapshot(&lop).contents();
         assert!(before.contents().iter().all(|content| left.contains(content)));
-        // The catalog knows: nothing is left to do, and nothing changed behind its back.
+        // The catalog is up to date: nothing is left to do, and no file is reported as changed.
         let again = lop.run(["dedupe", "--by", kind]);
         assert_eq!(again.success().stderr_str(), "Nothing to do\n");
         let report = lop.run(["report"]);
@@ -151,7 +151,7 @@ fn a_scan_after_a_run_reads_little() {
 }
 
 #[test]
-fn paths_limit_what_is_acted_on_and_protected_files_stay() {
+fn paths_limit_the_action_and_protected_files_are_kept() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "delete", "--apply", "b"]).success();
     assert!(!lop.path("b/2").exists() && lop.path("a/1").exists());
@@ -168,7 +168,7 @@ fn paths_limit_what_is_acted_on_and_protected_files_stay() {
 }
 
 #[test]
-fn what_changed_since_the_scan_is_left_alone() {
+fn files_changed_since_the_scan_are_left_alone() {
     let lop = scanned();
     fs::write(lop.path("c/x"), vec![7; 70_000]).expect("written");
     let output = lop.run(["dedupe", "--by", "delete", "--apply", "c"]);
@@ -179,12 +179,12 @@ fn what_changed_since_the_scan_is_left_alone() {
     let output = lop.run(["dedupe", "--by", "delete", "c", "--json"]);
     output.code(3);
     assert_eq!(document(&output)["summary"]["stale_files"], 1);
-    // What is not asked for is not asked about.
+    // Files outside of the scope need no confirmation.
     lop.run(["dedupe", "--by", "delete", "a"]).success();
 }
 
 #[test]
-fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
+fn undo_overwrites_nothing_and_reports_what_it_cannot_restore() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     fs::write(lop.path("b/2"), "new").expect("written");
@@ -213,7 +213,7 @@ fn undo_overwrites_nothing_and_says_what_it_cannot_bring_back() {
 }
 
 #[test]
-fn files_of_others_come_back_and_their_owner_is_said() {
+fn files_of_other_users_are_restored_and_their_owner_reported() {
     if !testkit::is_root() {
         return skipped("only root can make files of others");
     }
@@ -252,7 +252,7 @@ fn directories_that_are_gone_are_made_again() {
         lop.run(["undo"]).success();
         assert_eq!(fs::read(lop.path("d/e/f/b")).expect("is back"), b"alike");
     }
-    // Not through a link that took the place of a directory.
+    // A link that took the place of a directory is not followed.
     let tree = TreeBuilder::new().file("a", "alike").file("d/b", "alike").dir("elsewhere");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -264,7 +264,7 @@ fn directories_that_are_gone_are_made_again() {
 }
 
 #[test]
-fn history_tells_what_was_done() {
+fn history_lists_what_was_done() {
     let lop = scanned();
     assert_eq!(lop.run(["history"]).success().stdout_str(), "");
     lop.run(["dedupe", "--by", "quarantine", "--apply", "c"]).success();
@@ -280,7 +280,7 @@ fn history_tells_what_was_done() {
 }
 
 #[test]
-fn purging_needs_an_equal_that_is_still_there() {
+fn purging_needs_the_kept_file_to_exist_and_be_equal() {
     let lop = scanned();
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     let young = lop.run(["quarantine", "purge", "--older-than", "1h"]);
@@ -304,7 +304,8 @@ fn files_in_quarantine_are_not_found_by_a_scan() {
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
     let at = listed["files"][0]["at"]["path"].as_str().expect("a path").to_owned();
     let store = Path::new(&at).ancestors().nth(2).and_then(Path::file_name).expect("a store");
-    // One like it: the store itself is at the top of the disk, where others work too.
+    // A directory with the same name elsewhere. The real quarantine is at the top of the disk, where other tests work
+    // too.
     let like = Path::new("like").join(store);
     lop.add(&TreeBuilder::new().seeded(like.join("1"), 5, 900).seeded("like/2", 5, 900));
     let found = lop.run(["scan", "--no-catalog", "--format", "nul", "like"]);
@@ -320,7 +321,7 @@ fn a_script_compares_again_and_takes_any_name() {
     let lop = scanned();
     let script = lop.run(["dedupe", "--by", "script"]);
     fs::write(lop.state().join("act.sh"), &script.success().stdout).expect("written");
-    // A stale script: one of the files is another one by now.
+    // A stale script: one of the files has been replaced.
     fs::write(lop.path("c/y"), vec![1; 70_000]).expect("written");
     let before = snapshot(&lop);
     let sh = |action: &str| {
@@ -338,7 +339,7 @@ fn a_script_compares_again_and_takes_any_name() {
 }
 
 #[test]
-fn hard_links_are_made_files_of_their_own_and_links_again() {
+fn hard_links_are_separated_and_linked_again() {
     let tree = TreeBuilder::new()
         .hard_links(testkit::Content::Seeded { seed: 1, len: 5000 }, &["d/1", "d/2", "e/3"])
         .xattr("d/1", "user.note", b"mine")
@@ -374,7 +375,7 @@ fn results_come_as_json() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_wrong_usage() {
+fn impossible_arguments_are_wrong_usage() {
     let lop = scanned();
     for args in [
         &["dedupe"][..],

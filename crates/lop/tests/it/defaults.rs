@@ -1,4 +1,4 @@
-//! What `lop dedupe` acts on and which file it keeps if it is not told.
+//! The defaults of `lop dedupe`: the files that it acts on, and the file that it keeps.
 
 use testkit::{Shown, Snapshot, TreeBuilder, assert_same};
 
@@ -33,7 +33,7 @@ fn scanned() -> Lop {
 }
 
 #[test]
-fn what_a_person_would_keep_is_kept_and_the_reason_is_told() {
+fn the_file_that_a_person_would_keep_is_kept_and_the_reason_shown() {
     let lop = scanned();
     let shown = lop.run(["dedupe", "--by", "delete"]);
     shown.success();
@@ -47,7 +47,7 @@ fn what_a_person_would_keep_is_kept_and_the_reason_is_told() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    // Rules that are given come before.
+    // Given rules take precedence.
     let shown =
         lop.run(["dedupe", "--by", "delete", "--keep", "path:Downloads/", "--keep", "newest"]);
     let text = shown.stdout_str().replace(&work, "");
@@ -59,7 +59,7 @@ fn what_a_person_would_keep_is_kept_and_the_reason_is_told() {
 }
 
 #[test]
-fn what_takes_files_away_has_to_be_told_where() {
+fn actions_that_remove_files_need_a_scope() {
     for by in ["delete", "quarantine", "symlink"] {
         let lop = scanned();
         let before = Snapshot::of(lop.work());
@@ -78,7 +78,7 @@ fn what_takes_files_away_has_to_be_told_where() {
 }
 
 #[test]
-fn a_pattern_that_no_file_matched_is_said() {
+fn a_pattern_that_matched_no_file_is_reported() {
     let lop = scanned();
     let keep = |rule: &str| lop.run(["dedupe", "--by", "delete", "--keep", rule]);
     for rule in ["path:nowhere/photos", "path:*.png", "path:/photos/2020"] {
@@ -114,7 +114,7 @@ fn much_is_deleted_only_if_the_user_agrees() {
         assert_eq!(shown.code, Some(code), "{args:?}:\n{}", shown.text);
         shown
     };
-    // A saved plan knows how long files are, not what they take on the disk.
+    // A saved plan has the sizes of files, but not the disk space that they take.
     for (args, size) in [
         (&["--by", "delete", "--apply", "d"][..], "3.9 MiB"),
         (&["--plan", &plan, "--apply"], "4.9 KiB"),

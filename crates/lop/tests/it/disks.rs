@@ -1,5 +1,5 @@
-//! Disks that have trouble: sectors that cannot be read, one that turns slow, that stops answering,
-//! that is gone. Simulated ones with ext4 on them. Needs root and /dev/fuse.
+//! Disks with trouble: sectors that cannot be read, and disks that become slow, stop answering or disappear. The disks
+//! are simulated and have ext4 on them. Needs root and /dev/fuse.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,28 +18,28 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// As fast as it can, and only as slow as its trouble makes it.
+/// The disk is as fast as possible, and slow only where its trouble makes it slow.
 const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
 const ALL: Range<u64> = 0..u64::MAX;
 const SECTOR: u64 = 4096;
 pub(crate) const LARGE: u64 = 3 << 20;
-/// Long enough for a walk or the contents of some files to be under way when the disk changes.
+/// Slow enough that a walk or the comparison of some files is still running when the disk changes.
 pub(crate) const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 
-/// A mounted disk with a tree of which nothing is cached.
+/// A mounted disk with a tree, of which nothing is cached.
 pub(crate) struct Ailing {
     mounted: Mounted,
-    // After what is mounted: a field is dropped after those before it.
+    // Comes after the mount, because fields are dropped in order.
     _home: TempTree,
 }
 
 impl Ailing {
-    /// Makes one, or says why this machine cannot.
+    /// Creates the disk, or returns `None` after it printed why this machine cannot.
     pub(crate) fn with(tree: &TreeBuilder) -> Option<Ailing> {
         Ailing::with_settings(tree, &SETTINGS)
     }
 
-    /// Makes one whose arm is as slow as that.
+    /// Creates a disk whose head is this slow.
     pub(crate) fn with_settings(tree: &TreeBuilder, settings: &Settings) -> Option<Ailing> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             skipped("only root with /dev/fuse can mount a disk that fails");
@@ -51,7 +51,7 @@ impl Ailing {
         let ailing = Ailing { mounted: mounted.expect("a mounted disk"), _home: home };
         tree.make(ailing.path());
         settle();
-        // Now all files have their places.
+        // Now all files have their positions on the disk.
         ailing.cool();
         Some(ailing)
     }
@@ -68,12 +68,12 @@ impl Ailing {
         self.mounted.disk().expect("it is one")
     }
 
-    /// Forgets what is cached.
+    /// Drops the page cache of the disk.
     pub(crate) fn cool(&self) {
         self.mounted.remount().expect("nothing uses it");
     }
 
-    /// Returns the sector with this byte of a file.
+    /// Returns the sector that contains this byte of a file.
     pub(crate) fn sector(&self, name: &str, byte: u64) -> Range<u64> {
         let listing = Command::new("filefrag").args(["-e", "-b4096"]).arg(self.join(name)).output();
         let listing = String::from_utf8(listing.expect("filefrag runs").stdout).expect("text");
@@ -90,14 +90,14 @@ impl Ailing {
         sector..sector + SECTOR
     }
 
-    /// Waits until the disk has served so many more requests, which is in mid-scan.
+    /// Waits until the disk has served this many more requests, in the middle of the scan.
     pub(crate) fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
         until(running, || self.disk().usage().requests >= before + requests);
     }
 }
 
-/// Waits until something has come to be while the program runs.
+/// Waits until a condition holds while the program runs.
 pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
     let patience = Instant::now() + PATIENCE;
     while !so() {
@@ -107,7 +107,7 @@ pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Pairs in some directories, and two large ones.
+/// Returns a tree with pairs in some directories, and two large pairs.
 pub(crate) fn pairs(seed: u64) -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..40 {
@@ -205,7 +205,7 @@ fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
         for group in &own {
             assert!(found.iter().any(|found| group.is_subset(found)), "{group:?} are missing");
         }
-        // What was remembered of the half is right too.
+        // The catalog is right about the first half too.
         ailing.disk().heal();
         ailing.cool();
         let again = scan(&lop, &[], &[well.path(), ailing.path()]).wait();
@@ -214,7 +214,7 @@ fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
 }
 
 #[test]
-fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
+fn a_disk_that_stops_answering_is_reported_and_the_others_continue() {
     let (Some(well), Some(ailing)) = (Ailing::with(&pairs(100)), Ailing::with(&pairs(0))) else {
         return;
     };
@@ -230,11 +230,11 @@ fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
     let mut running = scan(&lop, &["--no-catalog"], &roots);
     let told = format!("still waiting for {}", ailing.join("d3").display());
     assert!(running.wait_for(&When::Stderr(told.into())));
-    // The first blocks of all files of the other disk are read, which is as far as it goes without this one.
+    // The first blocks of all files on the other disk are read; the scan cannot get further without this one.
     until(&mut running, || well.disk().usage().bytes - before > 80 * 8192);
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
-    // And it need not be waited for.
+    // The scan need not wait for it.
     ailing.cool();
     ailing.disk().afflict(held, Trouble::Silence);
     let mut running = scan(&lop, &["--no-catalog"], &roots);
@@ -242,7 +242,7 @@ fn a_disk_that_stops_answering_is_named_and_the_others_go_on() {
     assert!(running.signal(Signal::INT));
     let output = running.wait();
     output.signal(Signal::INT);
-    assert!(output.stderr_str().contains("not waiting any more for "), "{}", output.stderr_str());
+    assert!(output.stderr_str().contains("no longer waiting for "), "{}", output.stderr_str());
 }
 
 #[test]
@@ -312,10 +312,10 @@ fn a_disk_that_is_only_remembered_does_not_hold_up_a_scan_of_another() {
     ailing.disk().afflict(ALL, Trouble::Silence);
     let mut running = scan(&lop, &[], &[well.path()]);
     assert!(running.wait_for(&When::Stderr("Scanned   82 files".into())));
-    // The thread that asked cannot end before the disk answers.
+    // The requesting thread cannot end before the disk answers.
     ailing.disk().heal();
     assert_groups(&own, &parse_nul(&running.wait().success().stdout));
-    // Nothing is forgotten of the other.
+    // The catalog keeps everything on the other disk.
     let read = ailing.disk().usage().bytes;
     let after = scan(&lop, &[], &both).wait();
     assert_groups(&parse_nul(&before.success().stdout), &parse_nul(&after.success().stdout));

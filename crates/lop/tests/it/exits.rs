@@ -1,4 +1,4 @@
-//! Every code of docs/exit-codes.md, and the words that go with it.
+//! Every exit code of docs/exit-codes.md, with its message.
 
 use testkit::{NOBODY, Signal, TreeBuilder, When, is_root, skipped};
 
@@ -89,7 +89,7 @@ fn wrong_usage_is_2_and_says_so_on_standard_error() {
         let output = lop.run(args);
         output.code(2);
         assert_eq!(output.stdout_str(), "", "{args:?}");
-        // As every other error; without arguments there is help.
+        // Like every other error. Without arguments lop prints the help.
         assert_eq!(output.stderr_str().starts_with("lop: "), !args.is_empty(), "{args:?}");
     }
 }
@@ -136,7 +136,7 @@ fn an_answer_of_no_is_6() {
 fn sigint_and_sigterm_end_the_program_as_themselves() {
     let lop = Lop::with(&TreeBuilder::new().fifo("fifo"));
     for signal in [Signal::INT, Signal::TERM] {
-        // Waits for a list that does not come.
+        // Waits for a list that never comes.
         let scan = lop.command().args(["scan", "--files-from", "fifo"]);
         let new = lop.state().join("lop/catalog.db.new");
         let output = scan.signal(signal, When::File(new, Vec::new())).run();

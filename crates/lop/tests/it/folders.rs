@@ -97,7 +97,7 @@ fn directories_that_have_half_in_common_overlap() {
     let tree = tree.seeded("c/one", 1, 5000).seeded("c/rest", 10, 6000);
     let lop = Lop::with(&tree);
     lop.remember(["."]);
-    // What is equal below them is told too, and c has less than half of anything.
+    // Equal directories below them are listed too, and c has less than half of anything.
     assert_eq!(told(&lop), ["overlapping b a", "equal a/sub b/sub"]);
     let answer = &related(&lop)[0];
     assert_eq!((&answer["percent"], &answer["bytes"]), (&83.into(), &10_000.into()));
@@ -116,7 +116,7 @@ fn hard_links_are_shared_and_free_nothing() {
         tree = tree.hard_links(vec![7; 5000], &[format!("a/{name}"), format!("b/{name}")]);
         tree = tree.hard_link(format!("a/{name}"), format!("linked/{name}"));
     }
-    // Without a copy, only links have this content.
+    // Only hard links have this content, so there is no copy.
     let lop = Lop::with(&tree.hard_links("alone", &["p/1", "q/1"]));
     lop.remember(["."]);
     assert_eq!(told(&lop), ["equal a b", "contained linked a/y", "equal p q"]);
@@ -128,7 +128,7 @@ fn hard_links_are_shared_and_free_nothing() {
 }
 
 #[test]
-fn what_is_new_or_changed_keeps_a_directory_from_being_equal() {
+fn new_or_changed_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/empty", "").symlink("b/link", "one"));
     lop.remember(["."]);
     assert_eq!(told(&lop), ["equal a b"]);
@@ -148,18 +148,18 @@ fn what_is_new_or_changed_keeps_a_directory_from_being_equal() {
     lop.remember(["."]);
     fs::remove_dir_all(lop.path("b/sub/fresh")).expect("removed");
     fs::remove_file(lop.path("a/one")).expect("removed");
-    // What is gone is simply not there.
+    // A file that is gone is ignored.
     assert_eq!(told(&lop), ["equal a/sub b/sub"]);
     fs::remove_file(lop.path("b/one")).expect("removed");
     assert_eq!(told(&lop), ["equal a b"]);
 }
 
 #[test]
-fn what_a_scan_left_out_is_not_taken_for_nothing() {
+fn skipped_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/small", "x").file("b/.hidden/file", "x"));
     lop.remember([".", "--min-size", "10", "--no-hidden"]);
     assert_eq!(told(&lop), ["overlapping a b", "equal a/sub b/sub"]);
-    // A directory of which only a file was scanned.
+    // A directory in which only one file was scanned.
     let lop = Lop::with(&copies(&["a", "b"]).file("c/more", "x"));
     lop.remember(["a", "b/one", "b/sub/two", "b/sub/deeper"]);
     assert_eq!(told(&lop), ["contained a b"]);
@@ -213,7 +213,7 @@ fn formats_for_groups_have_the_equal_ones_only() {
     assert_eq!(fdupes.stdout_str(), format!("{work}/a\n{work}/b\n"));
 }
 
-/// One content in very many directories: its pairs cannot be gone through.
+/// One content in very many directories has too many pairs to go through.
 #[test]
 fn a_content_in_many_directories_is_no_trouble() {
     let mut tree = TreeBuilder::new();

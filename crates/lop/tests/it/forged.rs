@@ -1,7 +1,7 @@
-//! Catalogs that say what is not so: values that were changed with SQL, and bytes that flipped.
+//! Forged catalogs: values that were changed with SQL, and flipped bits.
 //!
-//! Whatever a catalog says, every command ends in time and in little memory, with an exit code of its own, and no run
-//! loses a content. Each round is made from a seed; `LOP_TEST_SEEDS=FIRST+COUNT` chooses others.
+//! Whatever a catalog says, every command ends in time, in little memory and with one of its exit codes, and no run
+//! loses content. Each round is generated from a seed; `LOP_TEST_SEEDS=FIRST+COUNT` chooses other seeds.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// What may change a catalog or only ask it; none of them changes the tree.
+/// Commands that only change or read the catalog, and never the tree.
 const COMMANDS: [&[&str]; 20] = [
     &["report"],
     &["report", "--format", "csv", "d0"],
@@ -38,10 +38,11 @@ const COMMANDS: [&[&str]; 20] = [
     &["scan", "--reread", "."],
 ];
 
-/// Ways of a run to remove duplicates, all of which an undo takes back.
+/// Actions that remove duplicates and can be undone.
 const WAYS: [&str; 4] = ["delete", "delete", "hardlink", "quarantine"];
 
-/// Pairs, files of one size that differ, names of one inode, a file that begins like another, and lone files.
+/// Returns a tree with pairs, files of equal size that differ, hard links, a file with the same prefix as another, and
+/// unique files.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new()
         .file("d0/log", "precious")
@@ -54,7 +55,7 @@ fn tree() -> TreeBuilder {
     tree.hard_link("d0/f0", "d1/link").hard_link("d0/f0", "d2/sub/link")
 }
 
-/// The program with memory for a catalog of this size, and not for one that is made up.
+/// The program, with enough memory for a catalog of this size but not for made-up sizes.
 struct Frugal {
     lop: Lop,
     _script: TempTree,
@@ -72,7 +73,7 @@ impl Frugal {
         Frugal { lop: Lop { sandbox: Sandbox::new(path) }, _script: script }
     }
 
-    /// Makes the tree anew, and a catalog that is true.
+    /// Lays the tree anew, and creates a true catalog.
     fn begin(&self) -> Vec<u8> {
         for dir in [self.lop.work(), self.lop.state().join("lop")] {
             drop(fs::remove_dir_all(&dir));
@@ -84,25 +85,25 @@ impl Frugal {
         fs::read(self.lop.catalog()).expect("readable")
     }
 
-    /// Puts a catalog in place, with nothing beside it.
+    /// Puts a catalog in place, with no files beside it.
     fn put(&self, catalog: &[u8]) {
         drop(fs::remove_file(self.lop.state().join("lop/catalog.db-journal")));
         fs::write(self.lop.catalog(), catalog).expect("written");
     }
 
-    /// Runs a command, which has to end with a code of lop's; returns the code.
+    /// Runs a command, which must end with one of lop's exit codes, and returns the code.
     #[track_caller]
     fn run(&self, command: &[&str]) -> i32 {
         let output = self.lop.run(command);
         match output.ending {
             Ending::Code(code @ (0 | 3..=6)) => code,
-            // Nothing is remembered there.
+            // The catalog has nothing there.
             Ending::Code(1) if command[0] == "forget" => 1,
             _ => output.fail("neither an answer nor a refusal"),
         }
     }
 
-    /// Asks some things, and then has duplicates removed and brought back; returns whether any were.
+    /// Asks some questions, removes duplicates and undoes that. Returns whether any were removed.
     fn judge(&self, forged: &[u8], dice: &mut Dice) -> bool {
         let before = Snapshot::of(self.lop.work());
         self.put(forged);
@@ -117,7 +118,7 @@ impl Frugal {
         assert_contents_kept(&before, &[&after]);
         let acted = !before.diff(&after, Compare::ALL).is_empty();
         if acted {
-            // A catalog that cannot learn of it is no reason to bring less back.
+            // An undo restores everything even if the catalog cannot be updated.
             let output = self.lop.run(["undo"]);
             if output.ending != Ending::Code(3) {
                 output.success();
@@ -128,7 +129,7 @@ impl Frugal {
     }
 }
 
-/// What a value becomes: constants, another value of its kind, or what is next to its own.
+/// Replacements for a value: constants, another value of its kind, or a neighbour of its own value.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -162,7 +163,7 @@ const BLOBS: [&str; 11] = [
 ];
 const TEXTS: [&str; 4] = ["''", "'\u{1b}[1m'", "hex(zeroblob(50000))", "{another}"];
 
-/// Changes some values of a catalog with SQL: of one row or of all. What the schema refuses stays as it is.
+/// Changes some values of a catalog with SQL, in one row or in all rows. Values that the schema refuses stay unchanged.
 fn forge(catalog: &Path, dice: &mut Dice) {
     let database = Connection::open(catalog).expect("opens");
     let columns = columns(&database);
@@ -206,7 +207,7 @@ fn columns(database: &Connection) -> Vec<(String, String, String)> {
     columns.and_then(Iterator::collect).expect("columns")
 }
 
-/// Flips bits of bytes that are not 0, as most of a small catalog is; cuts off the end now and then.
+/// Flips bits of bytes that are not 0 (most bytes of a small catalog are), and truncates it now and then.
 fn flip(catalog: &Path, dice: &mut Dice) {
     let mut bytes = fs::read(catalog).expect("readable");
     let mut used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
@@ -222,7 +223,7 @@ fn flip(catalog: &Path, dice: &mut Dice) {
     fs::write(catalog, bytes).expect("written");
 }
 
-/// Has catalogs made false in many ways, and every command deal with them.
+/// Falsifies catalogs in many ways, and runs every command on them.
 fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
     let seeds = std::env::var("LOP_TEST_SEEDS").unwrap_or_else(|_| format!("1+{most}"));
     let (first, count) = seeds.split_once('+').expect("FIRST+COUNT");
@@ -252,12 +253,12 @@ fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
 }
 
 #[test]
-fn values_that_are_false_end_no_command_in_an_ugly_way_and_lose_nothing() {
+fn forged_values_crash_no_command_and_lose_nothing() {
     rounds("60", forge);
 }
 
 #[test]
-fn flipped_and_lost_bytes_end_no_command_in_an_ugly_way_and_lose_nothing() {
+fn flipped_and_lost_bytes_crash_no_command_and_lose_nothing() {
     rounds("60", flip);
 }
 

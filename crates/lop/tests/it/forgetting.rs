@@ -1,4 +1,4 @@
-//! `lop forget`: paths that are there, gone, behind links, or on disks that are not mounted.
+//! `lop forget`: paths that exist, are gone, are behind links, or are on disks that are not mounted.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn a_path_is_forgotten_however_it_is_spelt() {
 }
 
 #[test]
-fn what_is_forgotten_is_new_to_the_next_scan_and_the_rest_is_known() {
+fn forgotten_files_are_new_to_the_next_scan_and_the_rest_is_known() {
     let lop = scanned();
     assert_eq!(document(&lop.run(["forget", "--json", "d/a"]))["summary"]["forgotten"], 1);
     let figures = lop.scan_figures(["d", "e"]);
@@ -57,11 +57,11 @@ fn what_is_forgotten_is_new_to_the_next_scan_and_the_rest_is_known() {
 }
 
 #[test]
-fn a_path_of_which_nothing_is_remembered_is_named() {
+fn a_path_that_is_not_in_the_catalog_is_reported() {
     let lop = scanned();
     let output = lop.run(["forget", "nowhere", "e"]);
     output.code(3);
-    assert_eq!(output.stderr_str(), "lop: nowhere: nothing is remembered there\n");
+    assert_eq!(output.stderr_str(), "lop: nowhere: not in the catalog\n");
     assert_eq!(output.stdout_str(), "2 files forgotten\n");
     assert_exit_record(&lop.run(["forget", "--json", "nowhere"]), 1);
     lop.run(["forget"]).code(2);

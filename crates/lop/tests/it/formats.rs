@@ -9,7 +9,7 @@ use testkit::{
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns the program in a hostile tree, and what is true of that.
+/// Returns the program in a hostile tree, and the expected results.
 fn hostile() -> (Lop, Hostile) {
     let lop = Lop::new();
     let truth = hostile_tree(lop.work());
@@ -22,7 +22,7 @@ fn code() -> i32 {
     if testkit::is_root() { 0 } else { 3 }
 }
 
-/// Takes back the escapes of a name that has a line of its own.
+/// Removes the escapes from a name on a line of its own.
 fn unescaped(line: &[u8]) -> Vec<u8> {
     let Some(escaped) = line.strip_prefix(b"\\") else { return line.to_vec() };
     let mut name = Vec::new();
@@ -72,7 +72,7 @@ fn parse_csv(output: &[u8]) -> Groups {
     groups.into_iter().collect()
 }
 
-/// Reads groups back.
+/// Parses groups.
 fn parse(format: &str, output: &[u8]) -> Groups {
     match format {
         "text" => parse_text(output),
@@ -134,7 +134,7 @@ fn sizes_and_digests_are_those_of_the_files() {
     }
 }
 
-/// Returns the paths of a list, by format.
+/// Returns the paths of a list in a format.
 fn parse_list(format: &str, output: &Output) -> BTreeSet<Vec<u8>> {
     let lines = |end: u8| {
         let whole = output.stdout.strip_suffix(&[end]).unwrap_or_default();
@@ -168,7 +168,7 @@ fn every_format_of_dups_lists_the_members_of_all_groups() {
     let (lop, truth) = hostile();
     lop.run(["scan", "."]).code(code());
     let mut expected: BTreeSet<Vec<u8>> = truth.groups_here().iter().flatten().cloned().collect();
-    // Every name counts here, also the second one of an inode that has a copy.
+    // Every name counts here, also the second name of an inode that has a copy.
     expected.insert(b"linked 2".to_vec());
     let expected: BTreeSet<Vec<u8>> =
         expected.iter().map(|path| [b"./", path.as_slice()].concat()).collect();
@@ -194,7 +194,7 @@ fn every_format_of_uniques_lists_the_files_without_a_copy() {
             listed = listed.into_iter().filter_map(marked).collect();
         }
         if !testkit::is_root() {
-            // What lost its partner to missing rights is unique as far as can be told.
+            // A file whose partner cannot be read is unique as far as lop can tell.
             listed.retain(|path| expected.contains(path));
         }
         assert_eq!(listed, expected, "{format}");
@@ -224,7 +224,7 @@ fn ls_and_file_show_every_name() {
 }
 
 #[test]
-fn a_name_that_starts_with_a_backslash_is_told_from_an_escape() {
+fn a_name_that_starts_with_a_backslash_differs_from_an_escape() {
     let tree = testkit::TreeBuilder::new().file("\\n", "alike").file("\n", "alike");
     let lop = Lop::with(&tree);
     let output = lop.command().args(["scan", "--no-catalog", "--format", "fdupes", "--files-from"]);

@@ -1,4 +1,4 @@
-//! Kills and interrupts at many moments: the old catalog is whole, or the new one is.
+//! Kills and interrupts at many moments: the catalog is the old one or the new one, and always whole.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use testkit::{Ending, Signal, TreeBuilder, When, assert_groups, groups_of};
 
 use crate::lop::{Lop, settle};
 
-/// Files enough for a scan of some hundred milliseconds.
+/// Returns a tree with enough files for a scan of some hundred milliseconds.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for n in 0..1500 {
@@ -17,7 +17,7 @@ fn tree() -> TreeBuilder {
     tree
 }
 
-/// What a catalog says: its files, and its scans.
+/// Returns what a catalog contains: its files and its scans.
 fn state(lop: &Lop) -> (i64, i64, String) {
     lop.assert_whole_catalog();
     let sql = "SELECT (SELECT count(*) FROM file), (SELECT count(*) FROM scan), \
@@ -27,19 +27,19 @@ fn state(lop: &Lop) -> (i64, i64, String) {
     row.expect("a row")
 }
 
-/// Changes what a scan will find: the directory gets its other name.
+/// Changes what a scan will find: renames the directory back or forth.
 fn toggle(lop: &Lop) {
     let (even, odd) = (lop.path("even"), lop.path("odd"));
     let (from, to) = if even.exists() { (even, odd) } else { (odd, even) };
     fs::rename(from, &to).expect("renamed");
-    // One more file that has to be read and written.
+    // Adds one file that must be read and written.
     let n = fs::read_dir(lop.work()).expect("listed").count();
     lop.lay(&TreeBuilder::new().seeded(format!("extra {n}"), 7, 40_000));
     touch_all(&to);
     settle();
 }
 
-/// Gives all files below a directory a new time, so that they have to be read again.
+/// Gives all files below a directory a new time, so that they must be read again.
 fn touch_all(dir: &Path) {
     for dir in fs::read_dir(dir).expect("listed") {
         for file in fs::read_dir(dir.expect("an entry").path()).expect("listed") {
@@ -49,7 +49,7 @@ fn touch_all(dir: &Path) {
     }
 }
 
-/// Returns how long a run takes that nothing disturbs.
+/// Returns how long an undisturbed run takes.
 fn duration(lop: &Lop, args: &[&str]) -> Duration {
     let start = Instant::now();
     let output = lop.run(args);
@@ -57,8 +57,8 @@ fn duration(lop: &Lop, args: &[&str]) -> Duration {
     start.elapsed()
 }
 
-/// Ends `rounds` scans by `signal`, each at a later moment, and more of them until `least` were ended by it: how long a
-/// scan takes is only a guess where others work too.
+/// Ends `rounds` scans with `signal`, each at a later moment, and continues until `least` scans were ended by it. The
+/// duration of a scan is only a guess on a busy machine.
 fn end_scans(lop: &Lop, signal: Signal, rounds: u32, least: u32) {
     toggle(lop);
     let whole = duration(lop, &["scan", "."]);
@@ -82,7 +82,7 @@ fn end_scans(lop: &Lop, signal: Signal, rounds: u32, least: u32) {
         if output.ending == Ending::Code(0) {
             assert_eq!(now, scans + 1);
         }
-        // An incomplete scan may be reported (3), but is no error.
+        // The report of an incomplete scan may end with code 3, but not with an error.
         let report = lop.run(["report", "-q", "--limit", "1"]);
         assert!(matches!(report.ending, Ending::Code(0 | 3)));
     }
@@ -114,7 +114,7 @@ fn a_first_scan_that_is_killed_leaves_no_catalog_or_a_whole_one() {
     let lop = Lop::with(&tree());
     let whole = duration(&lop, &["scan", "."]);
     let (mut killed, mut without) = (0, 0);
-    // The duration is only a guess where others work too, so there are more rounds if need be.
+    // The duration is only a guess on a busy machine, so there are more rounds if necessary.
     for round in 0..250 {
         if round >= 25 && killed >= 8 && without >= 4 {
             break;
@@ -160,10 +160,10 @@ fn questions_can_be_interrupted_too() {
 }
 
 #[test]
-fn a_list_that_does_not_come_can_be_waited_for_no_longer() {
+fn waiting_for_a_list_can_be_interrupted() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("list"));
     lop.remember(["a", "b"]);
-    // The other end is open, and half a list has come.
+    // The other end is open, and half a list has arrived.
     let end = fs::File::options().read(true).write(true).open(lop.path("list")).expect("opens");
     std::io::Write::write_all(&mut &end, b"a\n").expect("written");
     for progress in ["always", "never"] {

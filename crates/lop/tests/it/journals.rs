@@ -1,4 +1,4 @@
-//! Journals that are damaged, forged, or from another version: what lop makes of them.
+//! Journals that are damaged, forged, or from another version.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -7,7 +7,7 @@ use testkit::{Compare, NOBODY, Snapshot, TreeBuilder, assert_same, is_root, skip
 
 use crate::lop::Lop;
 
-/// Returns a tree in which two of three equal files were deleted, and what it was before.
+/// Returns a tree in which two of three equal files were deleted, and a snapshot of it before.
 fn deleted() -> (Lop, Snapshot) {
     let tree = TreeBuilder::new()
         .file("a", "alike")

@@ -1,4 +1,4 @@
-//! `--json` on every command, and the record of how a run ended.
+//! `--json` with every command, and the record of how a run ended.
 
 use serde_json::{Value, json};
 use testkit::{TreeBuilder, disk_space};
@@ -47,7 +47,7 @@ fn scan_prints_a_summary_or_the_groups() {
 }
 
 #[test]
-fn the_summary_goes_aside_where_another_format_has_standard_output() {
+fn the_summary_goes_to_standard_error_if_results_use_standard_output() {
     let lop = scanned();
     for command in [&["scan", "."][..], &["report"], &["dups", "."]] {
         for format in ["fdupes", "nul", "csv", "text"] {

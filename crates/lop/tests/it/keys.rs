@@ -1,4 +1,4 @@
-//! All that lop writes in JSON: each document begins with its version, and `docs/formats.md` lists the keys.
+//! All JSON that lop prints: each document begins with its version, and `docs/formats.md` lists all keys.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use testkit::TreeBuilder;
 
 use crate::lop::Lop;
 
-/// Keys that need something that not every machine has, or hours.
+/// Keys that depend on something that not every machine has, or take hours.
 const RARE: &[&str] = &[
     "device_files",
     "hollow",
@@ -32,7 +32,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Runs a command with `--json` and takes the keys of all that it prints.
+    /// Runs a command with `--json` and collects the keys of its output.
     fn run(&mut self, lop: &Lop, args: &[&str]) {
         let output = lop.command().arg("--json").args(args).run();
         let lines = output.stderr_str().lines().filter(|line| line.starts_with('{'));
@@ -116,7 +116,7 @@ fn every_document_has_its_version_and_every_key_is_documented() {
     assert!(unseen.is_empty(), "in the table of docs/formats.md, and nowhere else: {unseen:?}");
 }
 
-/// Asks whatever a catalog can be asked.
+/// Runs every command that reads the catalog.
 fn ask(lop: &Lop, seen: &mut Seen) {
     let limits = ["--min-size", "6", "--max-size", "1k", "--exclude", "*.o"];
     let few = [&["scan", "--no-catalog", "--no-hidden"][..], &limits, &["t"]].concat();
@@ -142,7 +142,7 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     }
 }
 
-/// Acts on files, and takes it back.
+/// Acts on files, and undoes it.
 fn act(lop: &Lop, seen: &mut Seen) {
     let plan = lop.path("plan");
     let file = plan.to_str().expect("UTF-8");
@@ -164,7 +164,7 @@ fn act(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["quarantine", "purge", "--older-than", "0s"]);
     seen.run(lop, &["separate", "t"]);
     seen.run(lop, &["separate", "--apply", "t"]);
-    // What nothing can be done with has a reason.
+    // Files that must be left alone have a reason.
     seen.run(lop, &["dedupe", "--plan", file, "--apply"]);
     seen.run(lop, &["history", "4"]);
 }

@@ -1,4 +1,4 @@
-//! `lop scan --files-from`: lines, NULs, standard input, and what is left alone.
+//! `lop scan --files-from`: lines, NULs, standard input, and what is skipped.
 
 use testkit::{TreeBuilder, assert_groups, groups_of, parse_nul};
 
@@ -22,7 +22,7 @@ fn a_list_of_lines_comes_from_a_file_or_from_standard_input() {
     let output = lop.command().args(scan).arg("list").run();
     output.success();
     assert_groups(&expected, &parse_nul(&output.stdout));
-    // The last line needs no end.
+    // The last line needs no newline.
     let output = lop.command().args(scan).arg("-").stdin("a\nd/c\n\nb\na").run();
     output.success();
     assert_groups(&expected, &parse_nul(&output.stdout));
@@ -61,7 +61,7 @@ fn directories_and_others_in_a_list_are_counted() {
     output.success();
     let said = output.stdout_str();
     assert!(said.starts_with("Scanned   0 files"), "{said}");
-    let line = "Skipped   2 directories (lists name files), 1 symbolic link, 1 FIFO\n";
+    let line = "Skipped   2 directories in the list, 1 symbolic link, 1 FIFO\n";
     assert!(said.ends_with(line), "{said}");
     let output = lop.command().args(scan).arg("--json").stdin(list).run();
     let skipped = &crate::lop::document(&output)["summary"]["skipped"];
@@ -109,7 +109,7 @@ fn a_list_that_cannot_be_read_fails_and_leaves_no_catalog() {
 }
 
 #[test]
-fn a_list_goes_with_no_path_and_its_nuls_with_no_walk() {
+fn a_list_conflicts_with_paths_and_nul_needs_a_list() {
     let lop = Lop::with(&tree());
     lop.run(["scan", "--files-from", "-", "d"]).code(2);
     lop.run(["scan", "-0", "d"]).code(2);
@@ -124,7 +124,7 @@ fn a_list_leaves_other_rows_alone() {
     assert_groups(&all, &lop.report());
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\ne\n").run().success();
     assert_groups(&all, &lop.report());
-    // A file that is listed again is looked at again; its neighbours stay as they were.
+    // A file that is listed again is examined again; its neighbours stay in the catalog.
     std::fs::write(lop.path("a"), "Alike").expect("written");
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\n").run().success();
     let rest = groups_of([[&b"b"[..], b"d/c", b"d/\xff", b"d/new\nline"]]);

@@ -1,4 +1,4 @@
-//! The program in a sandbox, and its answers read back.
+//! The program in a sandbox, and parsers for its output.
 
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use testkit::{Groups, Output, PathBytes, Sandbox, TreeBuilder, parse_nul, relative_to};
 
-/// The program, with a home and a working directory of its own.
+/// The program, with its own home and working directory.
 pub(crate) struct Lop {
     pub(crate) sandbox: Sandbox,
 }
@@ -28,35 +28,35 @@ impl Drop for Lop {
 }
 
 impl Lop {
-    /// Returns the program in an empty place.
+    /// Returns the program in an empty working directory.
     pub(crate) fn new() -> Lop {
         Lop { sandbox: Sandbox::new(env!("CARGO_BIN_EXE_lop")) }
     }
 
-    /// Returns the program in a working directory with this tree, old enough to be trusted.
+    /// Returns the program in a working directory with this tree, old enough for its times to be trusted.
     pub(crate) fn with(tree: &TreeBuilder) -> Lop {
         let lop = Lop::new();
         lop.add(tree);
         lop
     }
 
-    /// Adds to the working directory, and waits until what was added is old enough.
+    /// Adds to the working directory, and waits until the times of the new files can be trusted.
     pub(crate) fn add(&self, tree: &TreeBuilder) {
         self.lay(tree);
         settle();
     }
 
-    /// Returns where the catalog is.
+    /// Returns the path of the catalog.
     pub(crate) fn catalog(&self) -> PathBuf {
         self.state().join("lop/catalog.db")
     }
 
-    /// Returns where the journals are.
+    /// Returns the directory of the journals.
     pub(crate) fn runs(&self) -> PathBuf {
         self.state().join("lop/catalog.db.runs")
     }
 
-    /// Scans with the catalog; the scan has to succeed.
+    /// Scans with the catalog; the scan must succeed.
     #[track_caller]
     pub(crate) fn scan<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
         let output = self.command().arg("scan").args(args).run();
@@ -64,13 +64,13 @@ impl Lop {
         output
     }
 
-    /// Scans for what it leaves in the catalog; the scan has to succeed.
+    /// Scans to fill the catalog; the scan must succeed.
     #[track_caller]
     pub(crate) fn remember<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) {
         drop(self.scan(args));
     }
 
-    /// Runs a command with `--json`, which has to succeed, and returns the document.
+    /// Runs a command with `--json`, which must succeed, and returns the document.
     #[track_caller]
     pub(crate) fn json<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Value {
         let output = self.command().args(args).arg("--json").run();
@@ -86,14 +86,13 @@ impl Lop {
         document(&output)["summary"].clone()
     }
 
-    /// Returns the groups of `lop report`, by their paths below the working directory. There may
-    /// be files of which nothing is known any more.
+    /// Returns the groups of `lop report`, by their paths below the working directory. Some files may have no answer.
     #[track_caller]
     pub(crate) fn report(&self) -> Groups {
         self.report_with([])
     }
 
-    /// Returns the same with further arguments.
+    /// Returns the same groups, with further arguments.
     #[track_caller]
     pub(crate) fn report_with<'a>(&self, more: impl IntoIterator<Item = &'a str>) -> Groups {
         let output = self.run(["report", "--format", "nul"].into_iter().chain(more));
@@ -111,7 +110,7 @@ impl Lop {
         Figures::of(&output)
     }
 
-    /// Returns the paths that a list command prints, and how it ended.
+    /// Returns the paths that a list command prints, and checks the exit code.
     #[track_caller]
     pub(crate) fn listed<A: PathBytes>(
         &self,
@@ -124,7 +123,7 @@ impl Lop {
         text.split_terminator('\0').map(ToString::to_string).collect()
     }
 
-    /// Gives a file other bytes as a failing disk does: nothing but the bytes tells.
+    /// Gives a file other bytes as a failing disk does, so that only the bytes reveal it.
     pub(crate) fn damage(&self, path: &str, bytes: impl AsRef<[u8]>) {
         use std::os::unix::fs::MetadataExt;
         let path = self.path(path);
@@ -138,19 +137,19 @@ impl Lop {
         assert!(rows.expect("written") > 0, "{} is not in the catalog", path.display());
     }
 
-    /// Opens the catalog as anybody with an `SQLite` library would.
+    /// Opens the catalog as any program with an `SQLite` library would.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.catalog()).expect("the catalog is a database")
     }
 
-    /// Asserts that the catalog is a whole database.
+    /// Asserts that the catalog is an intact database.
     #[track_caller]
     pub(crate) fn assert_whole_catalog(&self) {
         assert_whole(&self.catalog());
     }
 }
 
-/// Asserts that a catalog is a whole database.
+/// Asserts that a catalog is an intact database.
 #[track_caller]
 pub(crate) fn assert_whole(catalog: &Path) {
     let database = Connection::open(catalog).expect("opens");
@@ -160,9 +159,9 @@ pub(crate) fn assert_whole(catalog: &Path) {
     assert_eq!(verdict, "ok", "{}", catalog.display());
 }
 
-/// Waits until files made before are old enough for their times to tell every change.
+/// Waits until files are old enough for their times to reveal every change.
 ///
-/// 10 ms are needed; the kernel's clock for files may be a tick behind.
+/// It takes 10 ms; the kernel's clock for files may be one tick behind.
 pub(crate) fn settle() {
     sleep(Duration::from_millis(30));
 }
@@ -180,7 +179,7 @@ pub(crate) fn last_record(output: &Output) -> Value {
     unversioned(last).unwrap_or_else(|e| output.fail(&format!("last line: {e}")))
 }
 
-/// Reads a document of which the version has to be the first key, and takes that off.
+/// Parses a document, whose first key must be the version, and removes that.
 pub(crate) fn unversioned(text: &str) -> Result<Value, String> {
     if !text.starts_with("{\"format_version\":1,") {
         return Err(format!("it does not begin with its version: {text}"));
@@ -190,7 +189,7 @@ pub(crate) fn unversioned(text: &str) -> Result<Value, String> {
     Ok(document)
 }
 
-/// Asserts that the last line of standard error is the record of this exit.
+/// Asserts that the last line of standard error is the record of this exit code.
 #[track_caller]
 pub(crate) fn assert_exit_record(output: &Output, code: i32) {
     output.code(code);
@@ -200,7 +199,7 @@ pub(crate) fn assert_exit_record(output: &Output, code: i32) {
     assert!(!message.is_empty(), "{record}");
 }
 
-/// What `--stats` says.
+/// The figures of `--stats`.
 #[derive(Debug)]
 pub(crate) struct Figures(pub(crate) Value);
 
@@ -220,7 +219,7 @@ impl Figures {
         self.0[key].as_u64().unwrap_or_else(|| panic!("no {key} in {}", self.0))
     }
 
-    /// Asserts that no content was looked at.
+    /// Asserts that no content was read.
     #[track_caller]
     pub(crate) fn assert_nothing_read(&self) {
         assert_eq!((self.get("bytes_read"), self.get("files_opened")), (0, 0), "{}", self.0);

@@ -1,4 +1,4 @@
-//! Tests of the program as its users run it: arguments, output, exit codes, and the catalog.
+//! Tests of the program as users run it: arguments, output, exit codes, and the catalog.
 
 #![expect(
     clippy::disallowed_methods,
@@ -6,42 +6,42 @@
 )]
 
 mod acting;
-mod asking;
+mod aliases;
 mod browsing;
+mod catalog_updates;
 mod catalogs;
-mod choosing;
-mod consent;
+mod concurrency;
+mod confirming;
 mod contains;
 mod damage;
+mod data_loss;
 mod dedupe;
 mod defaults;
+mod disk_full;
 mod disks;
 mod exits;
 mod folders;
-mod followed;
 mod forged;
 mod forgetting;
 mod formats;
-mod full;
-mod histories;
+mod hidden_edits;
+mod interactive;
 mod interrupts;
-mod itself;
 mod journals;
 mod json;
-mod keeping;
 mod keys;
 mod lists;
 mod lop;
 mod manual;
-mod masked;
 mod memory;
 mod messages;
 mod mirror;
-mod mirror_judges;
+mod mirror_oracles;
 mod mirror_remote;
 mod mirror_users;
 mod mounts;
-mod odd;
+mod odd_trees;
+mod own_files;
 mod partial;
 mod patterns;
 mod plans;
@@ -50,18 +50,18 @@ mod purge_background;
 mod purge_disks;
 mod purge_missing;
 mod quarantine;
+mod quarantined_below;
+mod questions;
+mod random_histories;
 mod rescan;
 mod resuming;
 mod roots;
 mod selection;
+mod skipped_stays;
 mod status;
-mod stored;
 mod streams;
-mod systems;
-mod together;
+mod system_dirs;
 mod undoing;
 mod uniques;
 mod upkeep;
 mod verifying;
-mod views;
-mod ways;

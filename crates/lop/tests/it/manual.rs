@@ -1,4 +1,4 @@
-//! Man pages and completions, as a binary alone gives them.
+//! Man pages and completions, as the binary alone provides them.
 
 use std::process::Command;
 
@@ -59,7 +59,7 @@ fn pages_are_found_by_what_is_typed() {
 }
 
 #[test]
-fn the_formatter_has_nothing_to_complain_of() {
+fn the_formatter_reports_no_warnings() {
     let lop = Lop::new();
     let groff = ["-man", "-k", "-Tutf8", "-ww", "-z"];
     if Command::new("groff").arg("--version").output().is_err() {

@@ -1,16 +1,16 @@
-//! What `--memory` takes, and what it changes: nothing but memory.
+//! `--memory` accepts a size, and changes only how much memory is used.
 
 use testkit::TreeBuilder;
 
 use crate::lop::{Figures, Lop};
 
 #[test]
-fn less_than_the_least_is_refused_before_anything_is_done() {
+fn less_than_the_minimum_is_refused_before_anything_is_done() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x").file("b", "x"));
     for little in ["0", "1", "64M", "255M"] {
         let output = lop.command().args(["scan", "--memory", little, "."]).run();
         output.code(2);
-        assert!(output.stderr_str().contains("is below 256.0 MiB, the least to work with"));
+        assert!(output.stderr_str().contains("is too little: the minimum is 256.0 MiB"));
         assert!(!lop.catalog().exists());
     }
 }

@@ -1,4 +1,4 @@
-//! What lop says in passing: counts, lists that are cut short, and errors in what was typed.
+//! Messages: counts, lists that are cut short, and errors in the arguments.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use testkit::{NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::Lop;
 
-/// A directory of five files, two of which have names elsewhere.
+/// Returns a directory of five files, two of which have names elsewhere.
 fn linked() -> Lop {
     let tree = TreeBuilder::new().file("p/1", "1").file("p/2", "2").file("p/sub/3", "3");
     let tree = tree.file("p/4.log", "4").file("p/5.log", "5").dir("elsewhere");
@@ -15,14 +15,14 @@ fn linked() -> Lop {
     Lop::with(&tree)
 }
 
-/// Checks that messages about 25 entries are cut short after 20 of them, but for `-v`.
+/// Checks that messages about 25 entries are cut short after 20 of them, except with `-v`.
 fn is_cut_short(lop: &Lop, args: &[&str]) {
     for (verbosity, messages) in [(&[][..], 21), (&["-v"], 25)] {
         let output = lop.command().args(args).args(verbosity).run();
         let said = output.stderr_str();
         let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("lop: ")).collect();
         assert_eq!(lines.len(), messages, "{args:?} {verbosity:?}: {said}");
-        let rest = lines.contains(&"lop: … and 5 more (-v shows all)");
+        let rest = lines.contains(&"lop: … and 5 more (-v shows more)");
         assert_eq!(rest, verbosity.is_empty(), "{args:?} {verbosity:?}: {said}");
     }
 }
@@ -50,7 +50,7 @@ fn long_lists_are_cut_short_in_one_way() {
 }
 
 #[test]
-fn purge_says_what_it_would_free_and_what_it_left() {
+fn purge_reports_what_it_would_free_and_what_it_kept() {
     let lop = linked();
     let output = lop.run(["purge", "-n", "--exclude", "*.log", "p"]);
     let said = output.success().stderr_str();
@@ -71,7 +71,7 @@ fn purge_says_what_it_would_free_and_what_it_left() {
 }
 
 #[test]
-fn a_dry_run_of_purge_speaks_of_what_could_not_be_looked_at() {
+fn a_dry_run_of_purge_reports_what_could_not_be_examined() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -81,7 +81,7 @@ fn a_dry_run_of_purge_speaks_of_what_could_not_be_looked_at() {
     let output = lop.command().args(["purge", "-n", "p"]).as_user(NOBODY, NOBODY).run();
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains(", 1 could not be looked at\n") && !said.contains("removed"), "{said}");
+    assert!(said.contains(", 1 could not be examined\n") && !said.contains("removed"), "{said}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn links_are_called_what_they_are() {
 }
 
 #[test]
-fn what_a_run_frees_is_called_that_before_and_after() {
+fn the_freed_space_is_the_same_before_and_after_a_run() {
     let lop = Lop::with(&TreeBuilder::new().seeded("a", 1, 4096).seeded("b", 1, 4096));
     lop.remember(["."]);
     let output = lop.run(["dedupe", "--by", "hardlink", "."]);
@@ -114,7 +114,7 @@ fn what_a_run_frees_is_called_that_before_and_after() {
     let output = lop.run(["dedupe", "--by", "hardlink", "--apply", "."]);
     let said = output.success().stderr_str();
     assert!(said.starts_with("1 file hard linked, "), "{said}");
-    assert!(said.ends_with("iB freed; 'lop undo 1' takes it back\n"), "{said}");
+    assert!(said.ends_with("iB freed; 'lop undo 1' reverts it\n"), "{said}");
 }
 
 #[test]

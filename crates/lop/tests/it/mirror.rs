@@ -1,4 +1,4 @@
-//! `lop mirror` as its users run it.
+//! `lop mirror` as users run it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -27,7 +27,7 @@ pub(crate) fn alike(lop: &Lop) {
 }
 
 #[test]
-fn a_tree_is_mirrored_and_what_was_done_is_said() {
+fn a_tree_is_mirrored_and_the_summary_printed() {
     let lop = Lop::with(&tree());
     let output = lop.run(["mirror", "--delete", "src", "dst"]);
     output.success();
@@ -65,7 +65,7 @@ fn a_dry_run_lists_changes_and_makes_none() {
     let real = lop.command().args(args).arg("-i").run();
     real.success();
     let done = sorted(real.stdout_str());
-    // What takes the place of a directory is told after that is gone, which it is not in a dry run.
+    // An entry that replaces a directory is listed after the directory is removed, but a dry run removes nothing.
     let done: Vec<_> = done.into_iter().filter(|line| line != "new      link").collect();
     let listed: Vec<_> = listed.into_iter().filter(|line| line != "new      link").collect();
     assert_eq!(listed, done);
@@ -100,7 +100,7 @@ fn json_is_one_document() {
 }
 
 #[test]
-fn how_it_ends_says_how_it_went() {
+fn the_exit_code_reflects_the_outcome() {
     let lop = Lop::with(&tree());
     lop.run(["mirror", "src"]).code(2);
     lop.run(["mirror", "--max-delete", "1", "src", "dst"]).code(2);
@@ -121,13 +121,18 @@ fn how_it_ends_says_how_it_went() {
     let output = lop.run(["mirror", "--delete", "--max-delete", "1", "src", "dst"]);
     output.code(3);
     let said = output.stderr_str();
-    assert!(said.contains("lop: --max-delete 1: 3 entries would be removed; none was\n"), "{said}");
+    assert!(
+        said.contains(
+            "lop: kept 3 extraneous entries: deleting them would exceed --max-delete 1\n"
+        ),
+        "{said}"
+    );
     lop.run(["mirror", "--delete", "src", "dst"]).success();
     alike(&lop);
 }
 
 #[test]
-fn a_directory_that_patterns_keep_is_said_to_stay_because_of_them() {
+fn a_directory_kept_by_patterns_is_reported_as_such() {
     let lop = Lop::with(&TreeBuilder::new().file("s/x", "new").file("d/x/keep", "k"));
     for dry in [&["-n"][..], &[]] {
         let args = ["mirror", "--delete", "--exclude", "keep", "s", "d"];
@@ -141,7 +146,7 @@ fn a_directory_that_patterns_keep_is_said_to_stay_because_of_them() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn skipped_entries_are_reported() {
     let tree = TreeBuilder::new()
         .file("src/a", "a")
         .dir("src/sub/dst")
@@ -150,7 +155,7 @@ fn what_is_left_out_is_said() {
     let output = lop.run(["mirror", "src", "src/sub/dst"]);
     output.success();
     let said = output.stderr_str();
-    let expected = "; left out: the destination itself (sub/dst), \
+    let expected = "; skipped: the destination itself (sub/dst), \
                     files in quarantine (.lop-quarantine-0)\n";
     assert!(said.ends_with(expected), "{said}");
     let output = lop.run(["mirror", "--json", "src", "src/sub/dst"]);
@@ -178,7 +183,7 @@ fn a_file_is_no_tree() {
     }
 }
 
-/// As in the module cache of Go.
+/// Hard links as in the module cache of Go.
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
@@ -200,7 +205,7 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
     let full = format!("lop: {} is full: ", to.display());
     let said = output.stderr_str();
     assert!(said.starts_with(&full) && said.lines().count() == 2, "{said}");
-    // There is nothing that the next one could do, and it says so each time.
+    // Another run cannot do anything more, and reports that each time.
     let second = run();
     let first = second.stderr_str();
     for _ in 0..2 {
@@ -220,8 +225,8 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
 }
 
 #[test]
-fn an_interrupted_run_says_so_and_the_next_one_goes_on() {
-    // Where the directory is there, names come one by one; with one that is not, all at the end.
+fn an_interrupted_run_says_so_and_the_next_one_continues() {
+    // If the directory exists, names appear one by one; in a new directory all appear at the end.
     let mut tree = TreeBuilder::new().dir("dst/0").dir("dst/1");
     for i in 0..40 {
         tree = tree.seeded(format!("src/{}/{i}", i % 4), i, 100_000);
@@ -244,7 +249,7 @@ fn an_interrupted_run_says_so_and_the_next_one_goes_on() {
     alike(&lop);
 }
 
-/// Kills runs at 200 moments drawn at random, every second one in what the one before left.
+/// Kills runs at 200 random moments; every second run starts with what the previous one left.
 #[test]
 fn killed_at_random_moments_no_name_has_half_a_file() {
     let mut tree = TreeBuilder::new().seeded("src/large", 1, 3 << 20);
@@ -292,7 +297,7 @@ fn backups_of_days_share_what_has_not_changed() {
 }
 
 #[test]
-fn progress_says_how_far_it_is() {
+fn progress_shows_how_far_it_is() {
     let lop =
         Lop::with(&TreeBuilder::new().seeded("src/a", 1, 900_000).seeded("src/b", 2, 900_000));
     let args = ["mirror", "--progress", "always", "--bwlimit", "1M", "src", "dst"];

@@ -1,5 +1,5 @@
-//! `lop mirror` from one host to another. The other host is this one, by way of a shell as ssh starts it, or
-//! of ssh itself.
+//! `lop mirror` from one host to another. The other host is this one, through a shell as ssh starts it, or through ssh
+//! itself.
 
 mod changes;
 mod errors;
@@ -22,15 +22,15 @@ use testkit::{
 
 use crate::lop::{Lop, document};
 
-/// What the other host is called in these tests: one that nobody has.
+/// The name of the other host in these tests, which no real host has.
 const HOST: &str = "far.invalid";
 
 /// Which tree is on the other host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
-    /// That which is mirrored to.
+    /// The destination.
     Push,
-    /// That which is mirrored.
+    /// The source.
     Pull,
 }
 
@@ -45,7 +45,7 @@ impl Direction {
         }
     }
 
-    /// Returns its name in lower case, for that of a directory.
+    /// Returns the name in lower case, for use as a directory name.
     fn name(self) -> &'static str {
         match self {
             Direction::Push => "pushed",
@@ -54,7 +54,7 @@ impl Direction {
     }
 }
 
-/// Returns a path of the other host as it is typed.
+/// Returns how a path on the other host is typed.
 fn there(host: &str, path: &Path) -> OsString {
     let mut place = OsString::from(host);
     place.push(":");
@@ -64,21 +64,21 @@ fn there(host: &str, path: &Path) -> OsString {
 
 /// How the other host is reached.
 struct Way {
-    /// What is given with `--rsh`.
+    /// The value of `--rsh`.
     rsh: String,
-    /// What lop is called there.
+    /// The path of lop on the other host.
     lop: PathBuf,
     _scripts: TempTree,
     _server: Option<Sshd>,
 }
 
 impl Way {
-    /// Returns one by way of a shell, which is what ssh has at its other end.
+    /// Returns a way through a shell, which is what ssh starts at its other end.
     fn shell() -> Way {
         Way::script("exec sh -c \"$*\"")
     }
 
-    /// Returns one by way of a script that gets the host's command as its arguments, and may look at `$host`.
+    /// Returns a way through a script that gets the host's command as its arguments, and can use `$host`.
     fn script(lines: &str) -> Way {
         let scripts = TempTree::new();
         let path = scripts.join("rsh");
@@ -87,21 +87,21 @@ impl Way {
         Way { rsh, lop: binary(), _scripts: scripts, _server: None }
     }
 
-    /// Returns one by way of ssh, if that is there.
+    /// Returns a way through ssh, if that is installed.
     fn ssh() -> Option<Way> {
         let server = Sshd::start()?;
-        // Our host is not to be looked for.
+        // The name of our host must not be resolved.
         let rsh = format!("{} -o HostName=127.0.0.1", server.rsh());
         Some(Way { rsh, lop: binary(), _scripts: TempTree::new(), _server: Some(server) })
     }
 
-    /// Returns a run of the program with these arguments.
+    /// Prepares a run of the program with these arguments.
     fn mirror<'l>(&self, lop: &'l Lop, args: &[&str]) -> Invocation<'l> {
         let mirror = lop.command().args(["mirror", "--rsh", &self.rsh, "--remote-lop"]);
         mirror.arg(&self.lop).args(args)
     }
 
-    /// Returns a run that mirrors from the one to the other of two directories.
+    /// Prepares a run that mirrors one directory to another.
     fn run<'l>(
         &self,
         lop: &'l Lop,
@@ -112,13 +112,13 @@ impl Way {
         self.mirror(lop, args).args(direction.places(places.0, places.1))
     }
 
-    /// Mirrors `src` of the working directory to `dst`, which has to succeed.
+    /// Mirrors `src` of the working directory to `dst`, which must succeed.
     #[track_caller]
     fn succeed(&self, lop: &Lop, direction: Direction, args: &[&str]) {
         self.run(lop, direction, args, (&lop.path("src"), &lop.path("dst"))).run().success();
     }
 
-    /// Returns what `--json` says of a run, which has to succeed.
+    /// Returns the JSON document of a run, which must succeed.
     #[track_caller]
     fn json(
         &self,
@@ -133,10 +133,10 @@ impl Way {
     }
 }
 
-/// Returns the program, which is on both hosts.
+/// Returns the path of the program, which is the same on both hosts.
 fn binary() -> PathBuf {
     let path = PathBuf::from(env!("CARGO_BIN_EXE_lop"));
-    // A shell at the other end takes it apart, as is so with ssh.
+    // A shell at the other end splits the path into words, and so does ssh.
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-+".contains(b);
     if path.as_os_str().as_bytes().iter().all(plain) {
         return path;
@@ -144,7 +144,8 @@ fn binary() -> PathBuf {
     PathBuf::from(format!("'{}'", path.display()))
 }
 
-/// Writes a script for `sh`, while nobody forks: whoever had it open then would keep it from being run.
+/// Writes a script for `sh` while no process is forked: a forked process would have the script open for writing, and
+/// the script could not be run.
 fn write_script(path: &Path, lines: &str) {
     let _alone = without_forks();
     fs::write(path, format!("#!/bin/sh\n{lines}")).expect("written");
@@ -152,7 +153,7 @@ fn write_script(path: &Path, lines: &str) {
     fs::set_permissions(path, mode).expect("set");
 }
 
-/// Asserts that two trees are alike in all that can be told.
+/// Asserts that two trees are equal in everything that can be observed.
 #[track_caller]
 fn alike(from: &Path, to: &Path) {
     let (from, to) = (Snapshot::of(from), Snapshot::of(to));
@@ -160,7 +161,7 @@ fn alike(from: &Path, to: &Path) {
     assert_eq!(from.link_groups(), to.link_groups());
 }
 
-/// Asserts that a summary tells of no change.
+/// Asserts that a summary reports no change.
 #[track_caller]
 fn nothing_was_done(document: &Value) {
     let summary = &document["summary"];
@@ -188,14 +189,14 @@ fn nothing_was_done(document: &Value) {
     assert_eq!(summary["complete"], true, "{summary}");
 }
 
-/// Returns paths below a directory of which some component is the name of something unfinished.
+/// Returns paths below a directory that have the name of an unfinished file as a component.
 fn parts(root: &Path) -> Vec<String> {
     let all = Snapshot::of(root).entries;
     let is_part = |path: &Vec<u8>| path.windows(10).any(|name| name == b".lop-part-");
     all.into_keys().filter(is_part).map(|path| path.escape_ascii().to_string()).collect()
 }
 
-/// A small source with something of each kind, and a destination that is something else.
+/// Returns a small source with an entry of each kind, and a destination that differs from it.
 fn two() -> TreeBuilder {
     TreeBuilder::new()
         .file("src/a", "a")

@@ -33,12 +33,9 @@ fn an_ordinary_user_mirrors_what_it_may() {
     output.code(3);
     let said = output.stderr_str();
     assert!(said.starts_with("lop: src/secret: cannot open: Permission denied\n"), "{said}");
-    assert!(
-        said.contains("1 name that the source does not have was not removed: not all"),
-        "{said}"
-    );
+    assert!(said.contains("kept 1 extraneous entry: not all"), "{said}");
     let stat = |name: &str| lop.path(name).metadata().expect("there");
-    // The rights of another owner are not for this one.
+    // The permissions of another owner must not be granted to this one.
     assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (65534, 0o755));
     assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
     assert!(lop.path("dst/surplus").exists());
@@ -51,9 +48,9 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
 }
 
-/// The content of an unreadable directory is unknown, even if the directory above it could not be made.
+/// The content of an unreadable directory is unknown, even if the directory above it could not be created.
 #[test]
-fn nothing_is_removed_if_what_is_below_a_failed_directory_cannot_be_read() {
+fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -72,11 +69,10 @@ fn nothing_is_removed_if_what_is_below_a_failed_directory_cannot_be_read() {
     output.code(3);
     assert!(lop.path("dst/f4").exists(), "{}", output.stderr_str());
     let said = output.stderr_str();
-    assert!(said.contains("was not removed: not all of the source"), "{said}");
+    assert!(said.contains("kept 1 extraneous entry: not all of the source"), "{said}");
 }
 
-/// Files that may not be written to, with attributes; directories that nothing may be put into, or not even be
-/// looked into.
+/// Files with attributes that cannot be written to; directories that cannot be written to or even searched.
 #[test]
 fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     if !is_root() {
@@ -104,7 +100,7 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
         || lop.command().args(["mirror", "--delete", "src", "dst"]).as_user(65534, 65534).run();
     run().success();
     alike(&lop);
-    // An ACL takes the owner's rights of its own.
+    // An ACL takes away the owner's own permissions.
     let acl = |entry: &str, name: &str| {
         let mut setfacl = std::process::Command::new("setfacl");
         let set = setfacl.args(["-m", entry]).arg(lop.path(name)).status();
@@ -126,9 +122,9 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     }
 }
 
-/// That nothing but a removal failed is no reason to say that all failed.
+/// If only a removal failed, the run as a whole has not failed.
 #[test]
-fn what_only_could_not_be_removed_has_an_exit_code_of_its_own() {
+fn a_failure_to_remove_only_is_a_partial_result() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -187,7 +183,7 @@ fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
     let run = |args: &[&str]| {
         lop.command().args(["mirror", "src", "dst"]).args(args).as_user(65534, 65534).run()
     };
-    // Files of other users stay, and lop names them.
+    // Files of other users are kept, and lop reports them.
     let output = run(&["--delete"]);
     output.code(3);
     assert!(output.stderr_str().contains("mod/roots/in: cannot remove"), "{}", output.stderr_str());
@@ -199,7 +195,7 @@ fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
 }
 
 #[test]
-fn modes_of_what_is_not_readable_are_kept() {
+fn modes_of_unreadable_entries_are_preserved() {
     let lop = Lop::with(&TreeBuilder::new().file("src/none", "n"));
     fs::set_permissions(lop.path("src/none"), fs::Permissions::from_mode(0o200)).expect("set");
     if !is_root() {
@@ -209,9 +205,9 @@ fn modes_of_what_is_not_readable_are_kept() {
     alike(&lop);
 }
 
-/// Root of a container, say, in which the owner has no number.
+/// In a container, for example, root cannot map every owner.
 #[test]
-fn a_file_whose_owner_cannot_be_given_is_copied_without() {
+fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
     let lop = Lop::with(&TreeBuilder::new().file("src/d/a", "a").mode("src/d/a", 0o6755));
     if !is_root() {
         return skipped("only root gives files away");
@@ -237,7 +233,7 @@ fn a_file_whose_owner_cannot_be_given_is_copied_without() {
         assert!(said.contains("dst/d/a: cannot set the owner: Invalid argument"), "{said}");
         assert!(said.ends_with(&format!("; {changes}, 2 failed\n")), "{said}");
         let there = lop.path("dst/d/a").metadata().expect("copied");
-        // Set-id bits are for the owner that it has not.
+        // Set-id bits are meant for the original owner, which the copy does not have.
         assert_eq!((there.mode() & 0o7777, there.uid()), (0o755, 0));
         let above = lop.path("dst/d").metadata().expect("made");
         assert_eq!((above.mode() & 0o7777, above.gid()), (0o555, 0));

@@ -24,7 +24,7 @@ fn report(lop: &Lop) -> Groups {
     parse_nul(&output.stdout)
 }
 
-/// What every file system has: groups of its own, and some that span them all.
+/// Returns what each file system has: groups of its own, and some that span all file systems.
 fn content(number: u64) -> TreeBuilder {
     TreeBuilder::new()
         .file("everywhere", "on each of them")
@@ -48,7 +48,7 @@ fn four_file_systems_are_one_catalog() {
     let lop = Lop::new();
     let roots: Vec<&Path> = mounts.iter().map(Mount::path).collect();
     let truth = naive_truth(&roots, Rules::default()).groups;
-    // At once, and one after the other.
+    // In one scan, and one after the other.
     lop.remember(&roots);
     assert_groups(&truth, &report(&lop));
     lop.scan_figures(&roots).assert_nothing_read();
@@ -101,7 +101,7 @@ fn equal_inode_numbers_on_two_file_systems_are_two_files() {
     }
 }
 
-/// A file system that comes back in another place, or under another device number.
+/// A file system that is mounted again in another place, or with another device number.
 #[test]
 fn a_file_system_mounted_elsewhere_is_known_again() {
     let Some(mount) = mounted(FileSystem::Ext4) else { return };
@@ -113,7 +113,7 @@ fn a_file_system_mounted_elsewhere_is_known_again() {
     lop.remember(["here"]);
     drop(here);
     let there = Mount::bind(mount.path(), lop.path("there")).expect("bound");
-    // What was here is gone from here, and the same inodes are there.
+    // The files are gone from the old place, and the same inodes are in the new one.
     let figures = lop.scan_figures(["."]);
     figures.assert_nothing_read();
     let expected = groups_of([["there/d/own 2", "there/own 1"]]);
@@ -153,7 +153,7 @@ fn a_bind_mount_of_the_tree_within_the_tree_counts_once() {
     drop((part, whole));
 }
 
-/// The same directory scanned by two paths at different times is one set of files.
+/// A directory that is scanned by two paths at different times is one set of files.
 #[test]
 fn one_directory_scanned_by_two_paths_in_turn_is_one() {
     let lop =
@@ -250,7 +250,7 @@ fn files_of_an_overlay_are_remembered_where_they_are() {
     lop.add(&TreeBuilder::new().seeded("other/copy", 10, 70_000).file("other/small", "linked"));
     let summary = lop.scan_summary(["other"]);
     assert_eq!(summary["elsewhere"], 2);
-    // Files of an overlay can be those of another file system.
+    // Files of an overlay may be those of another file system.
     assert_eq!(lop.listed(["uniques", "other"], 3).len(), 2);
     let distinct = ["--distinct", "overlay"];
     assert_eq!(lop.listed([&["uniques", "other"], &distinct[..]].concat(), 0), [""; 0]);
@@ -288,7 +288,7 @@ fn a_file_that_is_a_mount_point_is_a_file() {
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
 
-/// The layers of an overlay on another file system than its upper one have device numbers of their own.
+/// The layers of an overlay that are not on the file system of its upper layer have their own device numbers.
 #[test]
 fn an_overlay_over_another_file_system_is_as_it_was_scanned() {
     let Some(lower) = mounted(FileSystem::Ext4) else { return };
@@ -297,7 +297,7 @@ fn an_overlay_over_another_file_system_is_as_it_was_scanned() {
         Ok(overlay) => overlay,
         Err(reason) => return skipped(format!("no overlay to test on: {reason}")),
     };
-    // Files that were made in the same tick of the clock have the same times.
+    // Files that were created in the same tick of the clock have the same times.
     settle();
     TreeBuilder::new().file("d/new", "alike").make(&overlay);
     settle();

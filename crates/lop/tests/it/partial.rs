@@ -1,4 +1,4 @@
-//! Scanning a part: what is elsewhere stays, and groups span what was scanned at different times.
+//! Partial scans: files elsewhere stay in the catalog, and groups span what was scanned at different times.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -97,7 +97,7 @@ fn a_parent_scanned_later_takes_its_parts_in() {
 
 #[test]
 fn a_copy_found_later_gives_an_old_file_its_group() {
-    // Nothing was read of the old file, as nothing else had its size.
+    // The old file was not read, because no other file had its size.
     let lop =
         Lop::with(&TreeBuilder::new().seeded("one/old", 1, 70_000).seeded("two/new", 1, 70_000));
     let figures = lop.scan_figures(["one"]);
@@ -108,12 +108,12 @@ fn a_copy_found_later_gives_an_old_file_its_group() {
     assert_truth(&lop);
 }
 
-/// A disk that is away while its copies elsewhere are scanned, and comes back.
+/// A disk that is not mounted while its copies elsewhere are scanned, and is mounted again later.
 #[test]
-fn what_is_away_during_a_scan_is_found_again_when_it_is_back() {
+fn files_on_an_absent_disk_are_found_again_when_it_is_mounted() {
     let mut tree = TreeBuilder::new();
     for place in ["disk", "home"] {
-        // Twice each, so that there is a digest; once each, told apart by bytes behind their heads.
+        // Pairs, so that there is a digest; and single files that differ only after their heads.
         for n in 0..2 {
             tree = tree.seeded(format!("{place}/twice {n}"), 1, 5000);
             tree = tree.seeded(format!("{place}/large {n}"), 1, 200_000);
@@ -143,7 +143,7 @@ fn what_is_away_during_a_scan_is_found_again_when_it_is_back() {
 }
 
 #[test]
-fn what_became_of_files_outside_is_no_problem_of_a_scan() {
+fn changes_of_files_outside_are_no_problem_of_a_scan() {
     let tree = TreeBuilder::new()
         .seeded("one/gone", 1, 50)
         .seeded("one/changed", 2, 60)

@@ -1,4 +1,4 @@
-//! `--include` and `--exclude` as people type them: counted from the directory, or as a shell completes them.
+//! `--include` and `--exclude` as users type them: relative to the directory, or as a shell completes them.
 
 use testkit::{Output, TreeBuilder};
 
@@ -14,7 +14,7 @@ fn tree() -> TreeBuilder {
         .dir("empty")
 }
 
-/// Returns how `dir/keep` may be typed by somebody who means it.
+/// Returns the ways in which a user may type `dir/keep`.
 fn spellings(lop: &Lop) -> Vec<String> {
     let absolute = lop.path("dir/keep").display().to_string();
     let spelt =
@@ -27,7 +27,7 @@ fn said(output: &Output, text: &str) -> bool {
 }
 
 #[test]
-fn what_a_shell_completes_is_kept_by_purge() {
+fn paths_completed_by_a_shell_are_kept_by_purge() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
         let lop = Lop::with(&tree());
@@ -41,10 +41,10 @@ fn what_a_shell_completes_is_kept_by_purge() {
 }
 
 #[test]
-fn what_a_shell_completes_is_neither_mirrored_nor_removed() {
+fn paths_completed_by_a_shell_are_neither_mirrored_nor_removed() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
-        // Of both sides.
+        // Paths of both sides.
         for (source, destination) in [("dir", "other"), ("empty", "dir")] {
             let lop = Lop::with(&tree().file("empty/x", "x").file("other/old", "o"));
             let pattern = spellings(&lop).swap_remove(number);
@@ -60,14 +60,14 @@ fn what_a_shell_completes_is_neither_mirrored_nor_removed() {
 }
 
 #[test]
-fn what_a_shell_completes_is_left_out_of_a_scan() {
+fn paths_completed_by_a_shell_are_skipped_by_a_scan() {
     let lop = Lop::with(&tree());
     for pattern in spellings(&lop) {
         let summary = lop.scan_summary(["--no-catalog", "--exclude", &pattern, "dir"]);
         assert_eq!((&summary["files"], &summary["skipped"]["excluded"]), (&3.into(), &1.into()));
         assert!(summary.get("unmatched_patterns").is_none(), "{pattern}");
     }
-    // A file that is named itself is counted from the root directory.
+    // For a file that is named itself, paths begin at the root directory.
     for pattern in ["dir/keep/*", "./dir/keep/a", lop.path("dir/**").to_str().expect("UTF-8")] {
         let summary = lop.scan_summary(["--no-catalog", "--exclude", pattern, "./dir/keep/a"]);
         assert_eq!(summary["files"], 0, "{pattern}");
@@ -75,7 +75,7 @@ fn what_a_shell_completes_is_left_out_of_a_scan() {
 }
 
 #[test]
-fn a_path_that_is_named_and_excluded_stays() {
+fn a_named_path_that_is_excluded_is_kept() {
     let lop = Lop::with(&tree());
     let kept = lop.path("dir/keep");
     for pattern in ["keep", "dir/keep", kept.to_str().expect("UTF-8")] {
@@ -130,7 +130,7 @@ fn patterns_that_matched_nothing_are_named() {
 }
 
 #[test]
-fn what_two_things_may_be_meant_by_is_kept_and_not_removed() {
+fn entries_matched_by_an_ambiguous_pattern_are_kept() {
     let lop = Lop::with(&tree().file("dir/dir/keep/d", "d"));
     let output = lop.run(["purge", "--include", "dir/keep", "dir"]);
     output.code(4);
@@ -140,7 +140,7 @@ fn what_two_things_may_be_meant_by_is_kept_and_not_removed() {
     assert!(lop.path("dir/keep/a").exists() && lop.path("dir/dir/keep/d").exists());
     lop.run(["mirror", "--delete", "--include", "dir/keep", "dir", "new"]).code(4);
     lop.run(["mirror", "--include", "dir/keep", "dir", "new"]).success();
-    // As an absolute path it means one thing.
+    // An absolute path is not ambiguous.
     lop.run(["purge", "--include", path.to_str().expect("UTF-8"), "dir"]).success();
     assert!(!lop.path("dir/keep").exists() && lop.path("dir/dir/keep/d").exists());
     lop.run(["purge", "--exclude", "dir/keep", "dir"]).success();
@@ -148,7 +148,7 @@ fn what_two_things_may_be_meant_by_is_kept_and_not_removed() {
 }
 
 #[test]
-fn capitals_are_told_apart_unless_asked_not_to() {
+fn patterns_are_case_sensitive_unless_asked_not_to_be() {
     let lop = Lop::with(&tree());
     let files = |args: &[&str]| {
         let summary =

@@ -1,4 +1,4 @@
-//! `lop purge` as its users run it.
+//! `lop purge` as users run it.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn tree() -> TreeBuilder {
 }
 
 #[test]
-fn a_tree_goes_and_what_was_done_is_said() {
+fn a_tree_is_removed_and_the_summary_printed() {
     let lop = Lop::with(&tree());
     let output = lop.run(["purge", "tree"]);
     output.success();
@@ -37,7 +37,7 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn what_must_stay_is_refused_before_anything_goes() {
+fn paths_that_must_stay_are_refused_before_anything_is_removed() {
     let lop = Lop::with(&tree());
     for path in ["/", ".", "..", "tree/..", "../work", lop.home().to_str().expect("UTF-8")] {
         let output = lop.run(["purge", "tree", path]);
@@ -48,7 +48,7 @@ fn what_must_stay_is_refused_before_anything_goes() {
 }
 
 #[test]
-fn what_is_not_there_is_reported_and_the_rest_goes() {
+fn missing_paths_are_reported_and_the_rest_is_removed() {
     let lop = Lop::with(&tree());
     let output = lop.run(["purge", "missing", "tree"]);
     output.code(3);
@@ -72,7 +72,7 @@ fn json_has_the_figures() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_what_it_may_not_remove() {
+fn an_ordinary_user_learns_what_could_not_be_removed() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -141,7 +141,7 @@ fn a_rate_holds_for_all_paths_together() {
     let args = ["purge", "--rate", "50"].map(String::from).into_iter().chain(names);
     let start = std::time::Instant::now();
     lop.run(args).success();
-    // 35 files, and what may be made up for.
+    // 35 files, minus the burst that the throttle allows.
     assert!(start.elapsed() >= std::time::Duration::from_millis(34 * 20 - 60));
 }
 
@@ -182,9 +182,9 @@ fn ctrl_c_stops_and_says_how_far_it_came() {
     assert!(!lop.path("tree").exists());
 }
 
-/// What opens, moves or removes by a path, and not relative to a directory that is open.
+/// System calls that open, move or remove by a path instead of relative to an open directory.
 #[test]
-fn after_the_operand_was_opened_nothing_is_found_by_a_path() {
+fn after_the_operand_is_opened_no_path_is_resolved_again() {
     let lop = Lop::with(&tree());
     let trace = lop.path("trace");
     let traced = std::process::Command::new("strace")
@@ -206,7 +206,7 @@ fn after_the_operand_was_opened_nothing_is_found_by_a_path() {
     let removals = after.iter().filter(|call| call.contains("unlinkat(")).count();
     assert_eq!(removals, 3 + 4, "{text}");
     for call in after {
-        // What the program asks about itself and the disk is in /proc, /sys and /dev.
+        // The program reads /proc, /sys and /dev about itself and the disk.
         let by_path = ["AT_FDCWD", "\"/", "unlink(", "rmdir(", "rename("];
         let own = ["\"/proc", "\"/sys", "\"/dev"];
         let is_bad = by_path.iter().any(|bad| call.contains(bad));
@@ -216,7 +216,7 @@ fn after_the_operand_was_opened_nothing_is_found_by_a_path() {
 }
 
 #[test]
-fn a_dry_run_lists_every_entry_that_would_go() {
+fn a_dry_run_lists_every_entry_that_would_be_removed() {
     let lop = Lop::with(&tree().file("tree/a/odd \n\u{7f}", "o").hard_link("tree/a/d", "other/d"));
     let output = lop.run(["purge", "-n", "-v", "--exclude", "c", "tree", "other/kept"]);
     output.success();
@@ -236,7 +236,7 @@ fn a_dry_run_lists_every_entry_that_would_go() {
 }
 
 #[test]
-fn what_a_dry_run_lists_is_what_then_goes() {
+fn a_dry_run_lists_exactly_what_is_removed() {
     let mut trees = tree();
     for n in 0..300 {
         trees = trees.file(format!("tree/wide/{}/{n}", n % 3), "x");
@@ -256,7 +256,7 @@ fn what_a_dry_run_lists_is_what_then_goes() {
     let entries = document["entries"].as_array().expect("a list");
     let path = |entry: &serde_json::Value| entry["path"].as_str().expect("a path").to_string();
     let paths: Vec<String> = entries.iter().map(path).collect();
-    // A directory comes after what is in it.
+    // A directory comes after its contents.
     assert_eq!(paths.last().map(String::as_str), Some("tree"));
     let place = |path: &str| paths.iter().position(|other| other == path).expect("listed");
     assert!(place("tree/a/b/c") < place("tree/a/b") && place("tree/a/b") < place("tree/a"));
@@ -291,7 +291,7 @@ fn paths_come_from_a_list_too() {
 }
 
 #[test]
-fn ages_are_those_that_people_say() {
+fn ages_are_accepted_as_people_write_them() {
     let lop = Lop::with(&TreeBuilder::new().file("t/old", "o").mtime("t/old", 1_000_000_000, 0));
     for age in ["1y", "6mo", "2w", "30d"] {
         let output = lop.run(["purge", "-n", "--older-than", age, "t"]);

@@ -1,4 +1,4 @@
-//! `lop purge --instant` and `--resume` as their users run them.
+//! `lop purge --instant` and `--resume` as users run them.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn tree() -> TreeBuilder {
     one_tree().file("other/kept", "kept")
 }
 
-/// Moves things out of the way, which has to succeed; returns the summary.
+/// Moves paths out of the way, which must succeed, and returns the summary.
 fn instant(lop: &Lop, args: &[&str]) -> Value {
     let output = lop.command().args(["--json", "purge", "--instant"]).args(args).run();
     output.success();
@@ -89,7 +89,7 @@ fn the_process_in_the_background_has_left_the_terminal_and_the_folder() {
 }
 
 #[test]
-fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
+fn resume_removes_what_a_killed_process_left_at_any_moment() {
     let lop = Lop::with(&TreeBuilder::new().file("other/kept", "kept"));
     for (run, (signal, delay)) in
         [("-KILL", 0), ("-KILL", 300), ("-KILL", 900), ("-TERM", 600)].into_iter().enumerate()
@@ -101,10 +101,10 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
         wait_for_process(&lop);
         let left = history(&lop).pop().expect("a run");
         assert!(left["ended_ms"].is_null() && left["run"] == run + 1, "{left}");
-        // It says how far it came, if it could.
+        // It records its progress if it had the chance.
         assert_eq!(signal == "-TERM", left["entries"].as_u64() > Some(0), "{left}");
         let text = lop.run(["history"]).stdout_str().to_string();
-        assert!(text.contains("not over ('lop purge --resume' goes on): /"), "{text}");
+        assert!(text.contains("not finished ('lop purge --resume' continues): /"), "{text}");
         lop.run(["purge", "--resume"]).success();
         wait_for_end(&lop);
     }
@@ -116,12 +116,12 @@ fn what_a_killed_process_left_resume_removes_whenever_it_was_killed() {
 }
 
 #[test]
-fn what_another_process_is_at_is_left_to_it() {
+fn a_run_that_another_process_removes_is_left_to_it() {
     let lop = Lop::with(&tree());
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
     let output = lop.run(["purge", "--resume"]);
     output.success();
-    assert!(output.stderr_str().contains(&format!("run 1: process {process} is at it")));
+    assert!(output.stderr_str().contains(&format!("run 1: process {process} is working on it")));
     send("-TERM", &process);
     wait_for_process(&lop);
     lop.run(["purge", "--resume"]).success();
@@ -129,12 +129,12 @@ fn what_another_process_is_at_is_left_to_it() {
 }
 
 #[test]
-fn history_tells_how_far_it_is() {
+fn history_shows_the_progress() {
     let lop = Lop::with(&tree());
     let process = process(&instant(&lop, &["--rate", "20", "tree"]));
     let run = wait(&lop, "told", |run| run["entries"].as_u64() > Some(0));
     assert_eq!(run["process"].to_string(), process);
-    // What is known of a process that was killed stays known.
+    // The progress of a process that was killed stays in the journal.
     send("-KILL", &process);
     wait_for_process(&lop);
     lop.run(["purge", "--resume"]).success();
@@ -144,7 +144,7 @@ fn history_tells_how_far_it_is() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
+fn an_unreadable_journal_does_not_hide_the_others() {
     let lop = Lop::with(&tree());
     instant(&lop, &["tree"]);
     wait_for_end(&lop);
@@ -161,14 +161,14 @@ fn a_journal_that_cannot_be_read_keeps_nobody_from_the_others() {
     for fifo in ["8.jsonl", "9.purge.jsonl"] {
         fs::remove_file(lop.runs().join(fifo)).expect("is removed");
     }
-    // Others go on.
+    // Other runs continue.
     lop.remember(["other"]);
     lop.run(["dedupe", "--by", "hardlink", "--apply"]).success();
     instant(&lop, &["other"]);
 }
 
 #[test]
-fn files_in_quarantine_are_given_back_where_they_were() {
+fn a_tree_with_files_in_quarantine_is_moved_back() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     instant(&lop, &["tree"]);
     let run = wait_for_end(&lop);
@@ -181,7 +181,7 @@ fn files_in_quarantine_are_given_back_where_they_were() {
 }
 
 #[test]
-fn a_stop_gives_nothing_back() {
+fn an_interrupted_restore_changes_nothing_more() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
     let process = process(&instant(&lop, &["--rate", "100", "--threads", "1", "tree"]));
     std::thread::sleep(Duration::from_millis(1500));
@@ -195,9 +195,9 @@ fn a_stop_gives_nothing_back() {
 }
 
 #[test]
-fn what_cannot_be_removed_stays_known_until_it_can_be() {
+fn entries_that_cannot_be_removed_stay_in_the_journal_until_they_can() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
-    // Its name is taken, so that it cannot be given back.
+    // Its name is taken, so it cannot be moved back.
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
     lop.lay(&TreeBuilder::new().file("tree", "another"));
     send("-TERM", &process);
@@ -218,7 +218,7 @@ fn what_cannot_be_removed_stays_known_until_it_can_be() {
 }
 
 #[test]
-fn what_is_named_twice_or_inside_goes_once() {
+fn nested_and_repeated_paths_are_removed_once() {
     let lop = Lop::with(&tree());
     let output = lop.run(["purge", "--instant", "tree", "tree", "tree/1"]);
     output.success();
@@ -227,7 +227,7 @@ fn what_is_named_twice_or_inside_goes_once() {
 }
 
 #[test]
-fn a_store_is_not_removed_by_its_name() {
+fn a_quarantine_is_not_removed_by_its_name() {
     let lop = Lop::with(&tree().file(".lop-quarantine-7/a/b", "in quarantine"));
     for path in [".lop-quarantine-7", ".lop-quarantine-7/a", "tree/../.lop-quarantine-7/a/b"] {
         for more in [&[][..], &["--instant"]] {
@@ -240,7 +240,7 @@ fn a_store_is_not_removed_by_its_name() {
 }
 
 #[test]
-fn what_cannot_be_moved_is_reported_and_stays() {
+fn paths_that_cannot_be_moved_are_reported_and_kept() {
     let lop = Lop::with(&tree().file("other/.lop-quarantine-7/kept", "in quarantine"));
     let output = lop.run(["purge", "--instant", "other", "missing"]);
     output.code(1);

@@ -1,4 +1,4 @@
-//! `lop purge` on disks that have an arm, or sectors that cannot be read. Needs root and /dev/fuse.
+//! `lop purge` on hard disks, and on disks with sectors that cannot be read. Needs root and /dev/fuse.
 
 use bench::hdd::{Settings, Trouble};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use testkit::{Output, TreeBuilder};
 use crate::disks::Ailing;
 use crate::lop::{Lop, unversioned};
 
-/// Directories that each take a block, which is fetched alone.
+/// Returns a tree of directories that each take a block, which is read on its own.
 fn tree() -> TreeBuilder {
     let files = (0..600).map(|i| format!("tree/{}/{i}", i / 2));
     files.fold(TreeBuilder::new(), |tree, file| tree.file(file, "x")).file("kept", "kept")
@@ -19,7 +19,7 @@ fn figures(output: &Output) -> Value {
     unversioned(line).expect("figures")
 }
 
-/// Purges a tree on a disk with an arm; returns what that took.
+/// Purges a tree on a hard disk, and returns the statistics.
 fn purged_before_an_arm(io: &str) -> Option<Value> {
     let ailing = Ailing::with_settings(&tree(), &Settings::default())?;
     let tree = ailing.join("tree");
@@ -31,15 +31,15 @@ fn purged_before_an_arm(io: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_disk_with_an_arm_is_gone_through_in_its_order() {
+fn a_hard_disk_is_read_in_elevator_order() {
     let Some(figures) = purged_before_an_arm("hdd") else { return };
     assert_eq!(figures["devices"][0]["seek_bound"], true, "{figures}");
     assert!(figures["sweeps"].as_u64() > Some(0), "{figures}");
 }
 
-/// That an arm is there shows in how long reads take, which on a busy machine is anything.
+/// Only the duration of reads reveals that a disk is seek-bound, and on a busy machine that is unreliable.
 #[test]
-fn an_arm_is_told_by_how_long_reads_take() {
+fn a_seek_bound_disk_is_recognised_by_the_duration_of_reads() {
     let mut tries = Vec::new();
     while tries.len() < 5 {
         let Some(figures) = purged_before_an_arm("auto") else { return };
@@ -52,7 +52,7 @@ fn an_arm_is_told_by_how_long_reads_take() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_read_stays_and_the_rest_goes() {
+fn an_unreadable_directory_is_kept_and_the_rest_is_removed() {
     let Some(ailing) = Ailing::with(&tree()) else { return };
     for (bad, io) in ["auto", "hdd", "ssd", "cached"].iter().enumerate() {
         let tree = ailing.join("tree");

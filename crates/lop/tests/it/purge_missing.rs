@@ -1,4 +1,4 @@
-//! `lop purge --resume` where what a journal tells of is not in its store any more, as after a power failure.
+//! `lop purge --resume` when trees in the journal are no longer in the quarantine, as after a power failure.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn assert_where_it_was(lop: &Lop, tree: &Path) {
     let output = lop.run(["purge", "--resume"]);
     let said = output.code(3).stderr_str();
     let known =
-        format!("lop: {}: is where it was and was not moved; purge it again\n", tree.display());
+        format!("lop: {}: was not moved and is still there; purge it again\n", tree.display());
     assert!(said.contains(&known), "{said}");
     assert!(tree.join("1").exists());
     assert_nothing_to_resume(lop);
@@ -42,7 +42,7 @@ fn assert_where_it_was(lop: &Lop, tree: &Path) {
 }
 
 #[test]
-fn a_tree_that_a_power_failure_gave_its_name_back_is_named_and_the_run_ends() {
+fn a_tree_back_at_its_name_after_a_power_failure_is_reported_and_the_run_ends() {
     let Ok(mount) = Mount::new(FileSystem::Ext4, 0) else {
         return skipped("no ext4 can be mounted");
     };
@@ -57,7 +57,7 @@ fn a_tree_that_a_power_failure_gave_its_name_back_is_named_and_the_run_ends() {
 }
 
 #[test]
-fn a_tree_that_is_at_its_name_and_not_in_its_store_was_not_moved() {
+fn a_tree_at_its_name_and_not_in_quarantine_was_not_moved() {
     for store_stays in [false, true] {
         let lop = Lop::with(&builder());
         moved(&lop, "tree");
@@ -72,12 +72,12 @@ fn a_tree_that_is_at_its_name_and_not_in_its_store_was_not_moved() {
 }
 
 #[test]
-fn nothing_is_left_of_a_tree_if_its_store_is_gone() {
+fn nothing_is_left_of_a_tree_whose_quarantine_is_gone() {
     let lop = Lop::with(&builder());
     moved(&lop, "tree");
     let store = testkit::stores(&lop.runs()).pop().expect("a store");
     testkit::remove_tree(&store).expect("is removed");
-    // Something else has the name.
+    // Another file has the name.
     lop.lay(&TreeBuilder::new().file("tree/another", "x"));
     let output = lop.run(["purge", "--resume"]);
     let known = format!(
@@ -93,7 +93,7 @@ fn nothing_is_left_of_a_tree_if_its_store_is_gone() {
 }
 
 #[test]
-fn a_store_on_a_file_system_that_is_not_mounted_is_waited_for() {
+fn a_run_waits_for_a_quarantine_on_a_file_system_that_is_not_mounted() {
     let Ok(mount) = Mount::new(FileSystem::Ext4, 0) else {
         return skipped("no ext4 can be mounted");
     };

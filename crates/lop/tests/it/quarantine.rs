@@ -1,4 +1,4 @@
-//! `lop quarantine --dir`: a store tells by itself where its files were.
+//! `lop quarantine --dir`: a quarantine records where its files were, without the catalog.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -15,7 +15,7 @@ use crate::lop::{Lop, document};
 struct Orphaned {
     lop: Lop,
     mount: Mount,
-    /// What the tree was.
+    /// The tree before.
     before: Snapshot,
 }
 
@@ -61,11 +61,11 @@ impl Orphaned {
 }
 
 #[test]
-fn every_file_can_be_had_without_the_catalog() {
+fn every_file_can_be_restored_without_the_catalog() {
     let Some(disk) = Orphaned::new() else { return };
     let nothing = disk.lop.run(["quarantine", "list"]);
     assert_eq!(nothing.success().stderr_str(), "0 files in quarantine, 0 B\n");
-    // The store is named, or the directory that it is in.
+    // --dir is the quarantine itself, or the directory that contains it.
     for dir in [disk.store(), disk.mount.path().to_path_buf()] {
         let listed = disk.run(&["list"], &dir);
         let said = listed.success().stderr_str();
@@ -78,10 +78,10 @@ fn every_file_can_be_had_without_the_catalog() {
     let some = disk.run(&["restore", &path, "nowhere"], disk.mount.path());
     some.code(3);
     let said = some.stderr_str();
-    assert!(said.contains("nowhere: nothing in quarantine was there"), "{said}");
+    assert!(said.contains("nowhere: nothing in quarantine comes from there"), "{said}");
     assert!(said.contains("1 file restored\n"), "{said}");
     assert!(disk.top().join("d/e/z").exists() && !disk.top().join("c/y").exists());
-    // What has taken a name since stays, and can be restored later.
+    // A file whose name is taken stays in quarantine, and can be restored later.
     fs::write(disk.top().join("b/2"), "new").expect("written");
     let rest = disk.run(&["restore"], disk.mount.path());
     rest.code(3);
@@ -113,7 +113,7 @@ fn a_disk_that_is_mounted_elsewhere_gets_its_files_back_there() {
         let path = file["path"].as_str().expect("a path");
         assert!(path.starts_with(&top), "{path}");
     }
-    // Purging compares with the kept file, which is elsewhere now too.
+    // Purging compares with the kept file, which has moved with the disk too.
     fs::write(disk.top().join("c/x"), "changed").expect("written");
     let purged = disk.run(&["purge", "--older-than", "0s"], view.path());
     purged.code(3);
@@ -149,7 +149,7 @@ fn a_damaged_manifest_is_reported_and_the_rest_of_it_holds() {
 }
 
 #[test]
-fn a_store_that_somebody_else_made_is_not_believed() {
+fn a_quarantine_made_by_another_user_is_not_trusted() {
     let Some(disk) = Orphaned::new() else { return };
     if !is_root() {
         return skipped("only root can make files of others");

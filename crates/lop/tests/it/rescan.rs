@@ -1,4 +1,4 @@
-//! Scanning again: what has not changed is not read, what has changed is found out.
+//! Scanning again: unchanged files are not read, and changes are found.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// Files of all sizes that are read in different ways, alone and in classes of 2, 3 and 40.
+/// Returns files of all sizes that are read in different ways, alone and in classes of 2, 3 and 40.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for (n, size) in [1, 100, 4096, 16_384, 65_536, 65_537, 300_000].into_iter().enumerate() {
@@ -116,15 +116,14 @@ fn a_new_file_joins_without_the_others_being_read() {
     lop.remember(["."]);
     lop.add(&TreeBuilder::new().seeded("new", 2, 65_538));
     let figures = lop.scan_figures(["."]);
-    // A digest of the known ones is at hand, so that only the new one is read: once for its head,
-    // once whole.
+    // A digest of the known files exists, so only the new file is read: once for its head, once whole.
     assert_eq!(figures.get("candidates") - figures.get("known"), 1);
     assert!(figures.get("bytes_read") <= 2 * 65_538, "{figures:?}");
     assert_truth(&lop);
     lop.scan_figures(["."]).assert_nothing_read();
 }
 
-/// Writes other bytes of the same length and puts the modification time back.
+/// Writes other bytes of the same length and restores the modification time.
 fn change_in_secret(path: &Path, content: &[u8]) {
     let before = fs::metadata(path).expect("metadata");
     assert_eq!(before.len(), content.len() as u64);
@@ -263,7 +262,7 @@ fn files_just_written_are_read_again_and_then_trusted() {
 
 #[test]
 fn two_contents_with_one_beginning_are_never_confused_over_scans() {
-    // Alike in their first 64 KiB and beyond, unlike at the end: heads tell nothing.
+    // Equal in the first 64 KiB and beyond, different at the end: heads do not distinguish them.
     let mut tree = TreeBuilder::new();
     for n in 0..6 {
         tree = tree.differing(format!("{n}"), 1, 200_000, 199_999, n / 2);

@@ -1,4 +1,4 @@
-//! Scans that end before their time keep what they have found out, and the next one goes on there.
+//! Interrupted scans save what they have found, and the next scan continues from there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use testkit::{
 use crate::disks::{Ailing, LARGE, SLOWLY, pairs, until};
 use crate::lop::{Figures, Lop, document, settle};
 
-/// How many files of a catalog are pending, and their bytes; nothing if there is no catalog yet.
+/// Returns the number of pending files in a catalog and their bytes, or `None` if there is no catalog yet.
 fn pending(lop: &Lop) -> Option<(u64, u64)> {
     if !lop.catalog().exists() {
         return None;
@@ -28,14 +28,13 @@ fn start(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
     lop.command().arg("scan").args(args).args(roots).timeout(Duration::from_secs(90)).spawn()
 }
 
-/// Scans again, which has to read nothing but what was pending and to find the truth; once more, which
-/// has to read nothing.
+/// Scans again, which must read only what was pending and find all groups; and once more, which must read nothing.
 fn assert_goes_on(lop: &Lop, args: &[&str], roots: &[&Path], pending: u64) {
     let scan = || lop.command().args(["scan", "--stats"]).args(args).args(roots);
     let output = scan().run();
     output.success();
     let read = Figures::of(&output).get("bytes_read");
-    // Where beginnings are the same, they are read with the whole once more.
+    // Files with equal beginnings are read once more as a whole.
     let most = pending + pending / 8 + 100_000;
     assert!(read <= most, "{read} bytes were read of {pending} that were left to do");
     let report = lop.run(["report", "--format", "nul"]);
@@ -47,9 +46,9 @@ fn large_pair() -> TreeBuilder {
     TreeBuilder::new().seeded("1/large", 51, LARGE).seeded("2/large", 51, LARGE)
 }
 
-/// A pair of files holds up the scan for ever, as its disk does not answer any more.
+/// A pair of files holds up the scan for ever, because its disk no longer answers.
 #[test]
-fn what_was_compared_is_kept_although_a_disk_stops_answering() {
+fn results_are_saved_although_a_disk_stops_answering() {
     let Some(ailing) = Ailing::with(&large_pair()) else { return };
     for signal in [Signal::INT, Signal::KILL] {
         ailing.cool();
@@ -57,7 +56,7 @@ fn what_was_compared_is_kept_although_a_disk_stops_answering() {
         let lop = Lop::with(&pairs(0));
         let work = lop.work();
         let roots = [work.as_path(), ailing.path()];
-        // Saved all the time, so that there is something to look at and to be killed in.
+        // The scan saves all the time, so that there is something to read, and a save to be killed in.
         let mut running = start(&lop, &["--io", "cached", "--save-every", "10"], &roots);
         until(&mut running, || pending(&lop).is_some_and(|(files, _)| files == 2));
         lop.assert_whole_catalog();
@@ -69,7 +68,7 @@ fn what_was_compared_is_kept_although_a_disk_stops_answering() {
         let output = running.wait();
         output.signal(signal);
         if signal == Signal::INT {
-            let said = "is kept, 2 of 84 files are still to be compared\n";
+            let said = "are saved, 2 of 84 files still have to be compared\n";
             assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
         }
         ailing.disk().heal();
@@ -79,16 +78,16 @@ fn what_was_compared_is_kept_although_a_disk_stops_answering() {
     }
 }
 
-/// Ctrl-C, an end of the system and a closed terminal.
+/// Ctrl-C, SIGTERM and a closed terminal.
 #[test]
-fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
+fn an_interrupted_scan_reports_what_it_saved_and_the_next_continues() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     for (signal, bytes) in [(Signal::INT, 300_000), (Signal::TERM, 1 << 20), (Signal::HUP, 600_000)]
     {
         let lop = Lop::new();
         ailing.cool();
         ailing.disk().afflict(0..u64::MAX, SLOWLY);
-        // That it saves says that the walk is over.
+        // The first save shows that the walk is over.
         let mut running = start(&lop, &["--io", "ssd", "--save-every", "10"], &[ailing.path()]);
         until(&mut running, || lop.catalog().exists());
         let before = ailing.disk().usage().bytes;
@@ -103,11 +102,8 @@ fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
             assert!(said.contains("interrupted, but the scan is complete"), "{said}");
             continue;
         }
-        assert!(said.contains("interrupted; what was found out from the "), "{said}");
-        assert!(
-            said.ends_with("hint: the same scan goes on there when it is started again\n"),
-            "{said}"
-        );
+        assert!(said.contains("interrupted; the results from the "), "{said}");
+        assert!(said.ends_with("hint: run the same scan again to continue\n"), "{said}");
         let (files, bytes) = pending(&lop).expect("a catalog");
         assert!(files > 0 && files <= 82, "{files} files are pending");
         let report = lop.run(["report"]);
@@ -119,7 +115,7 @@ fn an_interrupted_scan_says_what_it_keeps_and_the_next_goes_on_there() {
     }
 }
 
-/// Files that are known and of which nothing has changed stay so, and new ones are pending.
+/// Known and unchanged files stay known, and new ones are pending.
 #[test]
 fn an_interrupted_scan_of_a_known_tree_keeps_what_was_known() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -144,7 +140,7 @@ fn an_interrupted_scan_of_a_known_tree_keeps_what_was_known() {
     assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], bytes);
 }
 
-/// A scan interrupted before it read anything makes no catalog.
+/// A scan that is interrupted before it has read anything creates no catalog.
 #[test]
 fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -159,7 +155,7 @@ fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     assert!(!lop.catalog().exists());
 }
 
-/// The next scan has to list all directories in any case, so that nothing is lost by it.
+/// The next scan must list all directories anyway, so nothing is lost.
 #[test]
 fn a_scan_interrupted_while_it_lists_leaves_the_catalog_as_it_was() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -182,7 +178,7 @@ fn a_scan_interrupted_while_it_lists_leaves_the_catalog_as_it_was() {
     assert!(fs::read(lop.catalog()).expect("readable") == before);
 }
 
-/// Returns a disk with known pairs, and the scan of new ones that waits for its answer.
+/// Returns a disk with known pairs, and the scan of new ones, which waits for the disk.
 fn stuck(ailing: &Ailing, lop: &Lop, args: &[&str]) -> Running {
     lop.remember([ailing.path()]);
     pairs(500).make(ailing.path().join("new"));
@@ -198,9 +194,9 @@ fn journal(lop: &Lop) -> PathBuf {
     lop.state().join("lop/catalog.db-journal")
 }
 
-/// The journal is there only while a save is under way.
+/// The database journal exists only while a save is in progress.
 #[test]
-fn a_scan_killed_while_it_saves_leaves_a_whole_catalog_and_the_next_goes_on_there() {
+fn a_scan_killed_during_a_save_leaves_a_whole_catalog_and_the_next_continues() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     let lop = Lop::new();
     let often = ["--io", "cached", "--save-every", "1"];
@@ -227,9 +223,9 @@ fn a_scan_killed_while_it_saves_leaves_a_whole_catalog_and_the_next_goes_on_ther
     assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], 2 * LARGE);
 }
 
-/// Somebody who reads the catalog holds up what is saved on the first Ctrl-C.
+/// A reader of the catalog holds up the save after the first Ctrl-C.
 #[test]
-fn a_second_signal_ends_a_scan_that_saves_and_the_catalog_stays_what_it_was() {
+fn a_second_signal_during_a_save_leaves_the_old_catalog() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     for signal in [Signal::INT, Signal::TERM] {
         let lop = Lop::new();
@@ -253,7 +249,7 @@ fn a_second_signal_ends_a_scan_that_saves_and_the_catalog_stays_what_it_was() {
     }
 }
 
-/// Returns the digests of files in the catalog, by their names.
+/// Returns the digests of the files in the catalog, by name.
 fn digests(lop: &Lop) -> BTreeMap<String, Option<String>> {
     let database = lop.database();
     let mut query = database.prepare("SELECT path, digest FROM files").expect("a query");
@@ -284,7 +280,7 @@ fn an_interrupted_reread_claims_nothing_of_what_it_did_not_read() {
     let output = running.wait();
     output.signal(Signal::INT);
     let said = output.stderr_str();
-    let text = "; of files that were not read again, what was known stays\n";
+    let text = "; for files that were not read again, the catalog is unchanged\n";
     assert!(said.contains(text) && !said.contains("d2/large: differs"), "{said}");
     assert_eq!(digests(&lop), before);
     assert!(!last_is_complete());
@@ -296,7 +292,7 @@ fn an_interrupted_reread_claims_nothing_of_what_it_did_not_read() {
     assert!(output.stdout_str().starts_with(&large), "{}", output.stdout_str());
 }
 
-/// `--reread` compares each file with what the catalog has of it.
+/// `--reread` compares each file with its entry in the catalog.
 #[test]
 fn a_scan_that_reads_everything_again_names_what_is_damaged() {
     let lop = Lop::with(
@@ -321,9 +317,9 @@ fn a_scan_that_reads_everything_again_names_what_is_damaged() {
     assert!(lop.report().is_empty());
 }
 
-/// A file that is known alone may be equal to one that waits to be compared.
+/// A file that is known to be unique may be equal to one that was not compared yet.
 #[test]
-fn no_is_no_answer_as_long_as_a_file_of_the_size_waits() {
+fn no_answer_is_no_while_a_file_of_the_size_is_pending() {
     let lop = Lop::with(
         &TreeBuilder::new()
             .file("old/a", "alike")

@@ -1,5 +1,5 @@
-//! What may be named to a scan: directories and files, twice, nested, by links; and how paths
-//! are printed and remembered.
+//! The paths that a scan accepts: directories and files, given twice, nested, or through links; and how paths are
+//! printed and stored.
 
 use testkit::{
     Groups, Rules, TreeBuilder, assert_groups, groups_of, naive_truth, parse_nul, relative_to,

@@ -1,4 +1,4 @@
-//! Which files a scan takes: sizes, patterns, hidden names, empty files, hard links, file systems.
+//! Which files a scan includes: sizes, patterns, hidden names, empty files, hard links, file systems.
 
 use testkit::{
     FileSystem, Groups, Mount, PathBytes, TreeBuilder, assert_groups, disk_space, groups_of,
@@ -31,7 +31,7 @@ fn skips(lop: &Lop, options: &[&str], reason: &str) -> u64 {
 }
 
 #[test]
-fn sizes_limit_what_is_taken_with_both_ends_included() {
+fn sizes_limit_a_scan_with_both_ends_included() {
     let mut tree = TreeBuilder::new();
     for size in [9, 10, 11, 2047, 2048, 2049] {
         for copy in ["a", "b"] {
@@ -104,7 +104,7 @@ fn a_pattern_that_means_nothing_is_wrong_usage() {
 }
 
 #[test]
-fn hidden_names_are_taken_unless_asked_not_to() {
+fn hidden_names_are_scanned_unless_asked_not_to() {
     let tree = TreeBuilder::new()
         .file(".hidden", "alike")
         .file("open", "alike")
@@ -173,7 +173,7 @@ fn hard_links_reclaim_nothing_in_the_catalog_either() {
 }
 
 #[test]
-fn one_file_system_leaves_other_mounts_out() {
+fn one_file_system_skips_other_mounts() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").dir("mnt"));
     let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
         Ok(mount) => mount,
@@ -193,7 +193,7 @@ fn one_file_system_leaves_other_mounts_out() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing_but_the_figure() {
+fn the_number_of_threads_changes_only_the_statistics() {
     let mut tree = TreeBuilder::new();
     for n in 0..60 {
         tree = tree.seeded(format!("d{}/f{n}", n % 7), n % 20, 3000 + n % 3);

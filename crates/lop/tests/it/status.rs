@@ -1,4 +1,4 @@
-//! `lop status`: what is remembered, on which disks, and what lop has done.
+//! `lop status`: what the catalog knows, on which disks, and which runs there were.
 
 use std::fs;
 
@@ -17,6 +17,33 @@ fn scanned() -> Lop {
     lop.remember(["x"]);
     lop.remember(["--min-size", "10", "y"]);
     lop
+}
+
+/// Returns the minute of the day in a line that has a time such as `2026-11-25 23:56`.
+fn minute_of_day(line: &str) -> u32 {
+    let (hour, minute) =
+        line.split_whitespace().find_map(|word| word.split_once(':')).expect("a time");
+    let number = |text: &str| text.parse::<u32>().expect("a number");
+    number(hour) * 60 + number(minute)
+}
+
+#[test]
+fn times_are_shown_in_the_local_time_zone_and_in_json_since_the_epoch() {
+    let lop = Lop::with(&TreeBuilder::new().file("a/1", "alike").file("b/2", "alike"));
+    lop.remember(["."]);
+    lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
+    for command in [&["history"][..], &["quarantine", "list"]] {
+        let run = |zone: &str, json: bool| {
+            let json = json.then_some("--json");
+            let command = lop.command().args(command.iter().copied().chain(json)).env("TZ", zone);
+            command.run().success().stdout_str().to_owned()
+        };
+        // 5 hours and 45 minutes east of Greenwich, as in Nepal.
+        let (utc, local) = (run("UTC", false), run("<+0545>-5:45", false));
+        let ahead = (1440 + minute_of_day(&local) - minute_of_day(&utc)) % 1440;
+        assert_eq!(ahead, 5 * 60 + 45, "{utc}{local}");
+        assert_eq!(run("UTC", true), run("<+0545>-5:45", true));
+    }
 }
 
 fn path(lop: &Lop, name: &str) -> String {
@@ -118,7 +145,7 @@ fn a_disk_that_is_not_mounted_is_offline() {
 }
 
 #[test]
-fn what_is_not_certain_is_told() {
+fn uncertain_files_are_reported() {
     let lop = scanned();
     let change = "UPDATE file SET state = 1 WHERE name = CAST('a' AS BLOB);
                   UPDATE file SET state = 2 WHERE name = CAST('c' AS BLOB);
@@ -142,7 +169,7 @@ fn what_is_not_certain_is_told() {
 }
 
 #[test]
-fn problems_and_a_missing_catalog_are_told() {
+fn problems_and_a_missing_catalog_are_reported() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike"));
     lop.run(["status"]).code(5);
     lop.run(["scan", ".", "nowhere"]).code(3);

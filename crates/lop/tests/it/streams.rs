@@ -1,4 +1,4 @@
-//! Standard output and error: closed pipes, full disks, quiet and verbose, progress.
+//! Standard output and standard error: closed pipes, full disks, `--quiet` and `--verbose`, progress.
 
 use std::fs;
 use std::io::Write;
@@ -26,7 +26,7 @@ fn shell(lop: &Lop, script: &str) -> Output {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_every_command_quietly() {
+fn a_closed_pipe_ends_every_command_quietly() {
     let lop = Lop::with(&pairs(3000));
     lop.remember(["."]);
     for (args, code) in [
@@ -53,7 +53,7 @@ fn a_reader_that_leaves_ends_every_command_quietly() {
 }
 
 #[test]
-fn a_reader_that_leaves_does_not_cost_the_catalog() {
+fn a_closed_pipe_does_not_lose_the_catalog() {
     let lop = Lop::with(&pairs(3000));
     lop.command().args(["scan", "--format", "nul", "."]).close_stdout_after(0).run().success();
     assert_eq!(lop.report().len(), 3000);
@@ -106,7 +106,7 @@ fn messages_that_cannot_be_written_change_no_answer() {
     lop.assert_whole_catalog();
 }
 
-/// With the standard streams closed, files must not land on their descriptors.
+/// If the standard streams are closed, files must not get their descriptors.
 #[test]
 fn closed_streams_do_not_leak_into_the_catalog() {
     let lop = Lop::with(&pairs(300));
@@ -162,7 +162,7 @@ fn problems_are_cut_short_unless_verbose() {
     };
     let said = run(&[]);
     assert_eq!(said.lines().count(), 21, "{said}");
-    assert_eq!(said.lines().last(), Some("lop: … and 15 more (-v shows all)"));
+    assert_eq!(said.lines().last(), Some("lop: … and 15 more (-v shows more)"));
     let output = lop.command().args(["scan", "-v", "."]).args(&missing).run();
     output.code(3);
     let problems = output.stderr_str().lines().filter(|line| line.starts_with("lop: "));
@@ -180,13 +180,13 @@ fn a_message_is_one_line_whatever_the_name() {
     assert_eq!(output.stderr_str(), line);
     let output = lop.command().args(["mirror", "-q", "no\nwhere", "d"]).run();
     assert!(output.stderr_str().contains("no\\nwhere"), "{}", output.stderr_str());
-    // Results are what they are.
+    // Results are never suppressed.
     let lop = Lop::with(&TreeBuilder::new().file(b"a\x1b", "alike").file("b", "alike"));
     let output = lop.run(["scan", "--no-catalog", "--format", "nul", "."]);
     assert_eq!(output.success().stdout, b"./a\x1b\0./b\0\0");
 }
 
-/// Runs a scan of a list until it has shown how far it is.
+/// Runs a scan of a list until it has shown its progress.
 fn scan_of_a_list(lop: &Lop, command: &Invocation<'_>, shown: bool) -> Output {
     let mut running = command.spawn();
     let mut list = fs::File::options().write(true).open(lop.path("list")).expect("opens");
@@ -224,7 +224,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
     let said = scan.talk(80, &dialogue).text;
     let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
     assert!(rest.contains("Scanned   2 files"), "{said:?}");
-    // What was typed is to be seen in between.
+    // The typed text must be visible in between.
     for (text, _) in line.split('\r').filter_map(|text| text.split_once("\x1b[K")) {
         let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
         assert!(known && text.len() < 80, "{text:?}");
@@ -232,7 +232,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
 }
 
 #[test]
-fn colours_are_for_who_asks() {
+fn colours_are_used_when_asked_for() {
     let lop = Lop::with(&pairs(1));
     let colours = |options: &[&str]| {
         let output = lop.command().args(["scan", "--no-catalog", "."]).args(options).run();
@@ -266,7 +266,7 @@ fn figures_are_one_line_of_json() {
     assert_exit_record(&output, 3);
 }
 
-/// A terminal as `script` gives it, with what a program wrote there.
+/// A terminal as `script` provides it, with the output of a program.
 fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<String> {
     if !Path::new("/usr/bin/script").exists() {
         skipped("script is not installed");
@@ -374,7 +374,7 @@ fn the_catalog_is_for_its_owner_alone_where_others_look() {
 }
 
 #[test]
-fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
+fn measurements_of_devices_are_shown_to_people_and_programs() {
     let lop = Lop::with(&pairs(2));
     let stats = |io: &str| {
         let args = ["scan", "--no-catalog", "-q", "--format", "nul", "--stats", "--io", io, "."];
@@ -393,7 +393,7 @@ fn what_was_concluded_about_devices_is_told_to_people_and_to_programs() {
     assert!([&ssd.2, &cached.2, &auto.2].into_iter().all(|groups| *groups == hdd.2));
     let said = lop.run(["scan", "-v", "--io", "hdd", "."]).stderr_str().to_string();
     assert!(
-        said.lines().any(|line| line.contains(": cold, read in the order of places; ")),
+        said.lines().any(|line| line.contains(": cold, read in the order of positions; ")),
         "{said}"
     );
     lop.command().args(["scan", "--io", "tape", "."]).run().code(2);

@@ -1,4 +1,4 @@
-//! `lop uniques DIR`: exactly what would be lost with a directory, and an exit code for scripts.
+//! `lop uniques DIR`: lists exactly what would be lost with a directory, with an exit code for scripts.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -8,7 +8,7 @@ use testkit::{Mount, NOBODY, Sandbox, TreeBuilder, deep_path, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the names below `dir` that are said to be unique there, with this exit code.
+/// Returns the names below `dir` that are listed as unique, and checks the exit code.
 #[track_caller]
 fn uniques(lop: &Lop, dir: &str, code: i32) -> Vec<String> {
     lop.listed(["uniques", dir], code)
@@ -41,7 +41,7 @@ fn only_copies_outside_count() {
 }
 
 #[test]
-fn a_directory_whose_name_begins_alike_is_outside() {
+fn a_directory_with_the_same_name_prefix_is_outside() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("dir2/a", "alike").file("di/b", "x");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -89,7 +89,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
     assert_eq!(uniques(&lop, "dir", 6), lost.map(|name| format!("dir/{name}")));
     settle();
     lop.remember(["elsewhere"]);
-    // What was only touched, or written anew, is known again.
+    // Files that were only touched or rewritten are known again after a scan.
     assert_eq!(
         uniques(&lop, "dir", 6),
         ["changed", "gone", "kind", "replaced"].map(|n| format!("dir/{n}"))
@@ -97,7 +97,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
 }
 
 #[test]
-fn files_the_catalog_does_not_know_as_they_are_are_listed_and_not_called_unique() {
+fn unknown_files_are_listed_and_not_called_unique() {
     let tree = TreeBuilder::new()
         .file("dir/known", "known")
         .file("dir/changed", "change")
@@ -132,9 +132,9 @@ fn a_directory_that_was_never_scanned_is_listed_whole() {
     assert_eq!(uniques(&lop, "dir", 5), ["dir/a"], "nothing at all is known of it");
 }
 
-/// What a copy that changed has in it now is not known.
+/// It is unknown what a changed copy contains now.
 #[test]
-fn a_file_whose_copies_changed_is_not_known_to_have_none() {
+fn a_file_whose_copies_changed_is_unknown_and_not_unique() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("copy", "alike");
     let lop = Lop::with(&tree.file("dir/alone", "has no copy"));
     lop.remember(["."]);
@@ -152,7 +152,7 @@ fn a_file_whose_copies_changed_is_not_known_to_have_none() {
         lop.run(command).code(3);
     }
     let output = lop.run(["file", "dir/a"]);
-    assert!(output.stdout_str().starts_with("dir/a: no duplicates that are known to be such, "));
+    assert!(output.stdout_str().starts_with("dir/a: no known duplicates, "));
     settle();
     lop.remember(["."]);
     lop.run(["uniques", "dir"]).success();
@@ -178,7 +178,7 @@ fn empty_files_and_links_are_mentioned_and_not_counted() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", ""));
 }
 
-/// A second path to the directory itself is no place where a copy survives it.
+/// A second path to the directory itself is no place where a copy survives.
 #[test]
 fn another_path_to_the_directory_is_not_outside() {
     let tree = TreeBuilder::new()
@@ -198,7 +198,7 @@ fn another_path_to_the_directory_is_not_outside() {
     lop.remember(["bound"]);
     assert_eq!(uniques(&lop, "dir", 6), below("dir"));
     assert_eq!(uniques(&lop, "bound", 6), below("bound"));
-    // The same for a part of it.
+    // The same holds for a part of it.
     assert_eq!(uniques(&lop, "bound/sub", 6), ["bound/sub/alone"]);
     assert_eq!(uniques(&lop, "dir/sub", 6), ["dir/sub/alone"]);
     drop(bound);
@@ -217,7 +217,7 @@ fn a_link_where_a_directory_was_leads_to_no_copy() {
     symlink("new", lop.path("old")).expect("linked");
     lop.remember(["new"]);
     assert_eq!(uniques(&lop, "new", 6), ["new/a", "new/b", "new/c", "new/d"]);
-    // And by the link, which names the same directory.
+    // The same holds for the link, which names the same directory.
     assert_eq!(uniques(&lop, "old", 6), ["old/a", "old/b", "old/c", "old/d"]);
 }
 
@@ -272,7 +272,7 @@ fn hard_links_far_below_path_max_count() {
 }
 
 #[test]
-fn what_could_not_be_examined_decides_only_where_all_else_has_a_copy() {
+fn unexamined_entries_decide_only_if_all_others_have_a_copy() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }
@@ -313,7 +313,7 @@ fn limits_and_order_change_the_list_and_not_the_answer() {
 }
 
 #[test]
-fn it_asks_about_every_file_below_mounts_too() {
+fn every_file_below_mounts_is_examined_too() {
     let lop =
         Lop::with(&TreeBuilder::new().file("dir/a", "alike").file("copy", "alike").dir("dir/mnt"));
     let mount = match Mount::new(testkit::FileSystem::Tmpfs, 1 << 20) {
@@ -329,9 +329,9 @@ fn it_asks_about_every_file_below_mounts_too() {
     assert_eq!(uniques(&lop, "dir", 0), [""; 0]);
 }
 
-/// The answer is checked by doing what it is asked for: deleting the directory.
+/// Checks the answer by doing what it is needed for: deleting the directory.
 #[test]
-fn what_is_not_listed_survives_the_directory() {
+fn unlisted_contents_survive_the_directory() {
     let mut tree = TreeBuilder::new();
     for n in 0..200u64 {
         let place = ["dir", "dir/sub", "dir/sub/deeper", "other", "other/sub"][(n % 5) as usize];

@@ -1,4 +1,4 @@
-//! `lop validate` and `lop refresh`: bytes read again, and what is gone forgotten.
+//! `lop validate` and `lop refresh`: files are read again, and missing files are forgotten.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -38,9 +38,9 @@ fn files_as_they_were_are_valid() {
 }
 
 #[test]
-fn changes_that_show_in_the_metadata_are_told_apart_from_damage() {
+fn changes_that_show_in_the_metadata_are_not_damage() {
     let lop = scanned();
-    // Written through with the modification time put back: the status change time tells.
+    // Written with the modification time restored: the status change time reveals it.
     let before = fs::metadata(lop.path("a")).and_then(|m| m.modified()).expect("a time");
     fs::write(lop.path("a"), "blike").expect("written");
     let file = fs::File::options().write(true).open(lop.path("a")).expect("opens");
@@ -53,7 +53,7 @@ fn changes_that_show_in_the_metadata_are_told_apart_from_damage() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", said));
 }
 
-/// Bytes that change beneath the file system, as on a failing disk.
+/// Bytes that change below the file system, as on a failing disk.
 #[test]
 fn damage_on_the_disk_is_named() {
     let Ok(mount) = Mount::new(FileSystem::Ext4, 16 << 20).map_err(skipped) else { return };
@@ -104,7 +104,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
     let listed = document["files"].as_array().expect("a list").iter();
     let listed: Vec<&str> = listed.map(|file| file["path"].as_str().expect("a path")).collect();
     assert_eq!(listed, names);
-    // A file without a digest is compared by its beginning.
+    // A file without a digest is compared by its head.
     lop.database()
         .execute("UPDATE file SET head = 7 WHERE name = x'6f74686572'", [])
         .expect("changed");
@@ -118,7 +118,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_done_in_part() {
+fn unreadable_files_are_reported_with_a_partial_result() {
     if !is_root() {
         return skipped("only root can run the rest as somebody without rights");
     }
@@ -155,14 +155,14 @@ fn a_list_of_damage_is_one_line_a_file() {
 }
 
 #[test]
-fn refresh_forgets_what_is_gone_and_its_empty_directories() {
+fn refresh_forgets_missing_files_and_their_empty_directories() {
     let lop = scanned();
     fs::remove_dir_all(lop.path("d")).expect("removed");
     fs::remove_file(lop.path("b")).expect("removed");
     fs::write(lop.path("a"), "other").expect("written");
     let output = lop.run(["refresh"]);
     output.success();
-    let said = "7 files looked at, 3 gone and forgotten, 1 changed since the scan\n";
+    let said = "7 files checked, 3 gone and forgotten, 1 changed since the scan\n";
     assert_eq!(output.stdout_str(), said);
     let database = lop.database();
     let names = |sql: &str| -> Vec<String> {
@@ -179,7 +179,7 @@ fn refresh_forgets_what_is_gone_and_its_empty_directories() {
     let again = lop.run(["refresh"]);
     assert_eq!(
         again.stdout_str(),
-        "4 files looked at, 0 gone and forgotten, 1 changed since the scan\n"
+        "4 files checked, 0 gone and forgotten, 1 changed since the scan\n"
     );
     let output = lop.run(["refresh", "-q"]);
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", ""));
@@ -224,7 +224,7 @@ fn refresh_of_everything_leaves_an_empty_catalog_that_works() {
 }
 
 #[test]
-fn refresh_and_validate_of_a_file_system_that_is_away_say_so() {
+fn refresh_and_validate_report_a_file_system_that_is_not_mounted() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped) else { return };
     let lop = scanned();
     TreeBuilder::new().file("x", "alike").make(&mount);

@@ -1,4 +1,4 @@
-//! `uniques --verify`, `contains --verify`: nothing counts as a copy that was not read and compared.
+//! `uniques --verify`, `contains --verify`: only files that were read and compared count as copies.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use testkit::{NOBODY, Output, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, document};
 
-/// Makes a directory `old` and copies of all that is in it in other directories, and scans them.
+/// Creates a directory `old` and copies of its files in other directories, and scans them.
 fn copied(to: &[&str]) -> Lop {
     let mut tree = TreeBuilder::new();
     for dir in [&["old"], to].concat() {
@@ -42,12 +42,12 @@ fn tally(lop: &Lop, args: &[&str], code: i32) -> [u64; 3] {
     ["verified", "verified_bytes", "bad_copies"].map(|key| summary[key].as_u64().expect("a number"))
 }
 
-/// Both questions about `old`, where there is an archive only.
+/// Both questions about `old`, when there is only an archive.
 const QUESTIONS: [&[&str]; 2] =
     [&["uniques", "--verify", "old"], &["contains", "--verify", "old", "archive"]];
 
 #[test]
-fn what_is_as_it_was_has_a_copy() {
+fn unchanged_files_have_a_copy() {
     for question in QUESTIONS {
         let lop = copied(&["archive"]);
         let output = run(&lop, question, 0);
@@ -79,7 +79,7 @@ fn damage_that_nobody_knows_yet_is_found_and_marked() {
         let read = "\n  1 file (900 B) compared with a copy\n  \
                     1 copy is damaged or unreadable and does not count\n";
         assert!(said.ends_with(read), "{said}");
-        // From now on everybody knows.
+        // From now on all commands know.
         assert_eq!(run(&lop, &asked, 6).stdout_str(), listed);
         assert_eq!(tally(&lop, question, 6), [1, 900, 0], "it is no copy any more");
         assert_eq!(summary(&lop, &["report"], 3)["damaged"], 1);
@@ -106,14 +106,14 @@ fn a_file_that_is_damaged_itself_is_not_unique_but_damaged() {
         assert_eq!(run(&lop, question, 3).stdout_str(), "old/a  (damaged)\n");
         assert_eq!(summary(&lop, question, 3)["damaged"], 1);
         assert_eq!(tally(&lop, question, 3), [1, 900, 0]);
-        // Both of them: no copy of what was scanned is left.
+        // Both of them, so no copy of what was scanned is left.
         lop.damage("archive/b", vec![7; 900]);
         let listed = "old/a  (damaged)\nold/b  (its copies elsewhere are damaged or unreadable)\n";
         assert_eq!(run(&lop, question, 6).stdout_str(), listed);
     }
 }
 
-/// Equal to each other now, but not what was scanned.
+/// The files are equal to each other now, but not to what was scanned.
 #[test]
 fn files_that_are_damaged_alike_are_damaged() {
     for question in QUESTIONS {
@@ -138,7 +138,7 @@ fn a_copy_that_cannot_be_read_does_not_count() {
         let lop = Lop::with(&tree);
         let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
         nobody(&["scan", "."]).success();
-        // The catalog has to think that it always was so.
+        // The catalog must believe that it has always been so.
         let bytes = fs::read(lop.path("archive/a")).expect("readable");
         let closed = fs::Permissions::from_mode(0o600);
         fs::set_permissions(lop.path("archive/a"), closed).expect("changed");
@@ -177,7 +177,7 @@ fn a_hard_link_is_not_read() {
         assert_eq!(tally(&lop, question, 0), [1, 900, 0], "of old/c");
     }
     lop.damage("kept/copy", vec![7; 900]);
-    // What is linked outside is a copy of other files, too.
+    // A file that is linked outside is also a copy of other files.
     for question in [&["uniques", "--verify", "old"][..], &["contains", "--verify", "old", "kept"]]
     {
         assert_eq!(run(&lop, question, 0).stdout_str(), "");
@@ -234,14 +234,17 @@ fn copies_far_below_path_max_are_read() {
     assert_eq!(tally(&lop, &["uniques", "--verify", "d"], 6), [0, 0, 1]);
 }
 
-/// Unknown is not no: what is not known may be a copy.
+/// Unknown is not no: a file that is not known may be a copy.
 #[test]
-fn where_something_is_unknown_a_bad_copy_is_not_the_last_one() {
+fn a_bad_copy_is_not_the_last_one_if_others_are_unknown() {
     let lop = copied(&["archive"]);
     fs::write(lop.path("archive/new"), other_bytes()).expect("written");
     lop.damage("archive/a", other_bytes());
     let output = run(&lop, &["contains", "--verify", "old", "archive"], 3);
-    assert_eq!(output.stdout_str(), "old/a  (a file of its size there is not known)\n");
+    assert_eq!(
+        output.stdout_str(),
+        "old/a  (the second directory has an unknown file of its size)\n"
+    );
     let lop = copied(&["archive", "backup"]);
     lop.damage("archive/a", other_bytes());
     fs::write(lop.path("backup/a"), other_bytes()).expect("written");
@@ -261,9 +264,9 @@ fn where_something_is_unknown_a_bad_copy_is_not_the_last_one() {
     assert_eq!(output.stdout_str(), "old/a  (not compared yet)\n");
 }
 
-/// Other commands then do not know of it, which has to be said.
+/// Other commands then do not know of the damage, so lop must report that.
 #[test]
-fn what_the_catalog_does_not_learn_is_no_clean_answer() {
+fn damage_that_cannot_be_recorded_makes_the_answer_partial() {
     let lop = copied(&["archive", "backup"]);
     lop.damage("archive/a", other_bytes());
     lop.database()
@@ -272,7 +275,6 @@ fn what_the_catalog_does_not_learn_is_no_clean_answer() {
         )
         .expect("made");
     let output = run(&lop, &["uniques", "--verify", "old"], 3);
-    let said =
-        "lop: the catalog does not learn what was found, so other commands do not know of it: ";
+    let said = "lop: the damage could not be recorded in the catalog, so other commands do not know about it: ";
     assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
 }

@@ -1,31 +1,36 @@
-//! Plans in files: saved, shown as files are now, and carried out.
+//! Saves plans to files, shows saved plans for the files as they are now, and carries them out.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use action::plan::{Inspector, Kind, Plan, Saved, SavedError};
-use device::Io;
 
-use super::{OPEN_DIRS, may_act, show, work};
-use crate::acting::{Planned, by_disk, carry_out};
+use super::{OPEN_DIRS, confirm_deletion, show, work};
+use crate::acting::catalog_update;
+use crate::acting::run::{PlanTotals, by_disk, carry_out};
 use crate::args::DedupeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::plans::absolute;
-use crate::settings::{Settings, Verbosity, Workers};
-use crate::{aftermath, output, refusals};
+use crate::output::problems;
+use crate::output::stdout;
+use crate::paths::resolve_all;
+use crate::settings::{Resources, Settings, Verbosity};
 
 /// Saves plans to a file.
+///
+/// # Errors
+///
+/// Fails if the file exists and is not a plan, or if it cannot be written; it may then be incomplete.
 pub(super) fn save(
     plans: impl Iterator<Item = Plan>,
-    planned: Planned,
+    planned: PlanTotals,
     kind: Kind,
     file: &Path,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let failed = |e: io::Error| unwritten(file, e);
-    spare_other(file)?;
+    refuse_foreign_file(file)?;
     save_to(File::create(file).map_err(failed)?, plans, planned, kind, file, settings)
 }
 
@@ -33,8 +38,8 @@ fn unwritten(file: &Path, error: io::Error) -> CommandError {
     CommandError::failed(format!("cannot write {}", file.display())).because(error)
 }
 
-/// Refuses to write over a file that is no plan.
-fn spare_other(file: &Path) -> Result<(), CommandError> {
+/// Refuses to overwrite a file that is not a plan.
+fn refuse_foreign_file(file: &Path) -> Result<(), CommandError> {
     let is_other = File::open(file).is_ok_and(|file| {
         let is_regular = file.metadata().is_ok_and(|meta| meta.is_file());
         is_regular
@@ -42,17 +47,21 @@ fn spare_other(file: &Path) -> Result<(), CommandError> {
                 .is_err_and(|e| matches!(e, SavedError::NoPlan(_)))
     });
     if is_other {
-        let text = format!("{} is there already, and is not a plan of lop", file.display());
+        let text = format!("{} already exists and is not a plan of lop", file.display());
         return Err(CommandError::new(Exit::Refused, text));
     }
     Ok(())
 }
 
-/// Saves plans to a file that was made for that.
+/// Saves plans to a file that was created for them.
+///
+/// # Errors
+///
+/// Fails if the file cannot be written; it may then be incomplete.
 pub(super) fn save_to(
     to: File,
     plans: impl Iterator<Item = Plan>,
-    mut summary: Planned,
+    mut summary: PlanTotals,
     kind: Kind,
     file: &Path,
     settings: &Settings,
@@ -65,7 +74,7 @@ pub(super) fn save_to(
     }
     out.flush().map_err(failed)?;
     if settings.json {
-        output::print_summary(&summary)?;
+        stdout::print_summary(&summary)?;
     } else if settings.verbosity != Verbosity::Quiet {
         let text = summary.text(kind);
         let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
@@ -75,8 +84,12 @@ pub(super) fn save_to(
     Ok(Exit::Done)
 }
 
-/// Shows a plan that was saved, or carries it out.
-pub(super) fn of_saved(
+/// Shows a saved plan, or carries it out.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read or is not a valid plan; nothing is changed then. Otherwise fails like any run.
+pub(super) fn run_saved(
     file: &Path,
     args: &DedupeArgs,
     settings: &Settings,
@@ -102,36 +115,36 @@ pub(super) fn of_saved(
     }
     let others = || saved.groups.iter().flat_map(|saved| &saved.group.others);
     let bytes = others().fold(0u64, |sum, other| sum.saturating_add(other.version.size));
-    may_act(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
+    confirm_deletion(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
-    let workers = Workers::new(None, Io::Auto);
-    let lots = by_disk(saved.groups.into_iter().map(|saved| saved.group), &workers);
-    carry_out(work(saved.kind, (lots, amount), args)?, &workers, settings, |run, outcome| {
-        aftermath::follow_run(run, &outcome.statuses, settings)
+    let resources = Resources::automatic();
+    let batches = by_disk(saved.groups.into_iter().map(|saved| saved.group), &resources);
+    carry_out(work(saved.kind, batches, amount, args)?, &resources, settings, |run, outcome| {
+        catalog_update::follow_run(run, &outcome.statuses, settings)
     })
 }
 
-/// Says that all lines were taken out of a plan.
+/// Reports that the plan has no actions left.
 fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
     if settings.json {
-        let none = Planned::default();
-        output::print_summary(&none)?;
+        let none = PlanTotals::default();
+        stdout::print_summary(&none)?;
     } else if settings.verbosity != Verbosity::Quiet {
-        settings.note("Nothing to do: there is no action in the plan");
+        settings.note("Nothing to do: the plan has no actions left");
     }
     Ok(Exit::Done)
 }
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
-    let mut looks = Inspector::new(OPEN_DIRS, absolute(&args.distinct)?, settings.own());
+    let mut inspector = Inspector::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
     let mut refused = Vec::new();
     let now = |group| {
-        let plan = looks.saved_plan(group, &mut refused)?;
-        looks.plan(plan, kind, &mut refused)
+        let plan = inspector.saved_plan(group, &mut refused)?;
+        inspector.plan(plan, kind, &mut refused)
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
-    refusals::print(&refused, settings);
-    let exit = show(plans.into_iter(), Planned::default(), kind, "--apply", settings)?;
+    problems::print(&refused, settings);
+    let exit = show(plans.into_iter(), PlanTotals::default(), kind, "--apply", settings)?;
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

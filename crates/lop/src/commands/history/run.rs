@@ -1,4 +1,4 @@
-//! `lop history RUN`: what a run did with each file.
+//! `lop history RUN`: lists what a run did with each file.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,11 +13,15 @@ use serde::Serialize;
 use super::{Row, Run, write_line};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonList, JsonPath, to_json};
-use crate::output;
+use crate::output::formats::{JsonList, JsonPath, to_json};
+use crate::output::stdout;
 use crate::settings::Settings;
 
 /// Shows a run and its files.
+///
+/// # Errors
+///
+/// Fails if there is no such run or its journal cannot be read.
 pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit, CommandError> {
     match Runs::actions(folder, run) {
         Ok((summary, deeds)) => of_files(summary, deeds, settings),
@@ -41,7 +45,7 @@ fn of_files(
     let run = Run::Files(summary);
     let mut failed = None;
     let mut deeds = deeds.map_while(|deed| deed.map_err(|error| failed = Some(error)).ok());
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             let mut list = JsonList::new(out, "files");
             deeds.try_for_each(|deed| list.item(&JsonDeed::from(&deed)))?;
@@ -56,7 +60,7 @@ fn of_files(
 fn of_trees(found: TrashSummary, settings: &Settings) -> Result<Exit, CommandError> {
     let trees = found.trees.clone();
     let run = Run::Trees(found);
-    output::print(|out| {
+    stdout::print(|out| {
         if settings.json {
             let mut list = JsonList::new(out, "files");
             trees.iter().try_for_each(|path| list.item(&JsonPath::new(path)))?;
@@ -82,10 +86,10 @@ fn write_deed(out: &mut impl Write, deed: &FileAction, settings: &Settings) -> i
     }
 }
 
-/// Returns what became of a file, in a word or two.
+/// Returns the result for a file in a word or two.
 fn word(deed: &FileAction) -> &'static str {
     match (&deed.state, deed.kind) {
-        (FileState::CutOff, _) => "cut off",
+        (FileState::CutOff, _) => "interrupted",
         (FileState::Already, _) => "already done",
         (FileState::LeftAlone(_), _) => "left alone",
         (FileState::Restored, _) => "restored",

@@ -1,11 +1,11 @@
-//! A change, as it is listed: a line of text, or an object of JSON.
+//! Formats a change for a list: as a line of text or as an object of JSON.
 
 use fsops::Kind;
 use mirror::{Action, Change, Differences};
 use serde::Serialize;
 
-use crate::formats::JsonPath;
-use crate::names::Names;
+use crate::output::formats::JsonPath;
+use crate::output::names::Names;
 
 /// A change as an object of JSON.
 #[derive(Serialize)]

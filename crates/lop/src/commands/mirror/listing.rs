@@ -1,30 +1,31 @@
-//! Lists changes while a tree is mirrored: a line each, or one JSON document.
+//! Lists changes while a tree is mirrored: one line each, or one JSON document.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use mirror::{Change, Consent, OnChange, Outcome, Removal, User};
 
-use super::account::Account;
 use super::change::{Line, line};
-use crate::args::MirrorArgs;
+use super::totals::Totals;
 use crate::error::CommandError;
-use crate::formats::{JsonList, summary_document, to_json};
-use crate::output::{self, Lines};
-use crate::patterns::Patterns;
+use crate::output::formats::{JsonList, summary_document, to_json};
+use crate::output::stdout::{self, Lines};
 use crate::settings::Settings;
 
-/// What came of it, and whether it went to its end.
+/// The outcome of a mirror, and the error that ended it early.
 pub(super) type Ended = (Outcome, Result<(), CommandError>);
 
-/// Mirrors, tells of changes, and asks.
+/// A mirror that reports changes to a user and asks for consent.
 pub(super) type Work<'w> = &'w mut dyn FnMut(User<'_>) -> Ended;
 
-/// Who is asked whether something may be removed, after what was printed before is to be seen.
+/// Asks for consent to a removal, after everything printed so far is visible.
 pub(super) type Consents<'c> = &'c dyn Fn(&Removal, &Lines<'_>) -> bool;
 
-/// Mirrors, and lists changes one a line, if they are wanted.
+/// Mirrors, and lists each change on a line if `lists` is set.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written. The mirror itself is complete by then.
 pub(super) fn listed(
     lists: bool,
     consents: Option<Consents<'_>>,
@@ -32,7 +33,7 @@ pub(super) fn listed(
     work: Work<'_>,
 ) -> Result<Ended, CommandError> {
     let mut ended = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let lines = Lines::new(out);
         let tell = |change: &Change| {
             lines.write(&line(change, settings.stdout.names));
@@ -46,15 +47,19 @@ pub(super) fn listed(
     done(ended)
 }
 
-/// Mirrors, and prints one document with the changes, if they are wanted, and the summary.
+/// Mirrors, and prints one document: the changes if `lists` is set, and the summary.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written. The mirror itself is complete by then.
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,
-    (args, patterns, start): (&MirrorArgs, &Patterns, Instant),
+    totals: &dyn Fn(&Outcome, bool) -> Totals,
     work: Work<'_>,
 ) -> Result<Ended, CommandError> {
     let mut ended = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let lines = Lines::new(out);
         let list = Mutex::new(JsonList::new(&lines, "changes"));
         let tell = |change: &Change| {
@@ -65,12 +70,11 @@ pub(super) fn listed_as_json(
         let consent: Consent<'_> = &consent;
         let on_change = lists.then_some(&tell as OnChange<'_>);
         let (outcome, end) = work(User { on_change, consent: consents.map(|_| consent) });
-        let complete = end.is_ok();
-        let account = Account::new((&outcome, complete), args, patterns, start.elapsed());
+        let totals = totals(&outcome, end.is_ok());
         let _kept_by_lines = if lists {
-            list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&account))
+            list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&totals))
         } else {
-            writeln!(&lines, "{}", summary_document(&account))
+            writeln!(&lines, "{}", summary_document(&totals))
         };
         ended = Some((outcome, end));
         lines.end()

@@ -1,44 +1,58 @@
-//! What could not be mirrored, a line for each name, and one line for each cause that many names have.
+//! Prints names that could not be mirrored, one per line, and causes that many names share, once each.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::io::Error;
 use std::os::unix::ffi::OsStrExt;
 
 use mirror::{Cause, Outcome, Problem, Reason};
 
 use crate::args::MirrorArgs;
 use crate::error::io_text;
+use crate::output::problems::{self, PathProblem};
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// Returns why something could not be mirrored, for people.
+/// Returns the reason why something could not be mirrored, for people.
 pub(super) fn reason_text(reason: &Reason) -> String {
-    let said = |verb: &str, source: &Error| {
-        // The path that is before it says of what.
-        let verb = verb.strip_suffix(" of").unwrap_or(verb);
-        format!("cannot {verb}: {}", io_text(source))
-    };
     match reason {
         Reason::Source { op, source }
         | Reason::Destination { op, source }
-        | Reason::Unremoved(purge::Reason::Failed { op, source }) => said(op.verb(), source),
+        | Reason::Unremoved(purge::Reason::Failed { op, source }) => {
+            // "read the attributes of" is followed by the path elsewhere; here the path comes first.
+            let verb = op.verb().strip_suffix(" of").unwrap_or(op.verb());
+            format!("cannot {verb}: {}", io_text(source))
+        }
         other => other.to_string(),
     }
 }
 
-/// Prints what could not be mirrored as `lop: PATH: reason`, with the path as it begins on the side that something is
-/// wrong with.
+/// A problem, with the path on the side where it occurred, beginning as the user typed it.
+struct MirrorProblem {
+    path: Vec<u8>,
+    reason: String,
+}
+
+impl PathProblem for MirrorProblem {
+    fn path(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.path)
+    }
+
+    fn reason(&self) -> String {
+        self.reason.clone()
+    }
+}
+
+/// Prints what could not be mirrored as `lop: PATH: reason`.
 pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
-    let is_told = |problem: &&Problem| all || problem.reason.cause().is_none();
-    let line = |problem: &Problem| {
+    let is_single = |problem: &&Problem| all || problem.reason.cause().is_none();
+    let placed = |problem: &Problem| {
         let top = if problem.reason.is_of_source() { &args.source } else { &args.destination };
-        let (path, reason) = (path(top, &problem.path), reason_text(&problem.reason));
-        [&path, &b": "[..], reason.as_bytes()].concat()
+        MirrorProblem { path: path(top, &problem.path), reason: reason_text(&problem.reason) }
     };
     let blocked: u64 = if all { 0 } else { outcome.blocked.iter().sum() };
-    let told = outcome.problems.iter().filter(is_told).map(line);
-    settings.complain_of(told, outcome.failed.saturating_sub(blocked));
+    let single: Vec<_> = outcome.problems.iter().filter(is_single).map(placed).collect();
+    problems::print_some(&single, outcome.failed.saturating_sub(blocked), settings);
     for cause in [Cause::Full, Cause::Quota, Cause::ReadOnly] {
         let names = outcome.blocked[cause as usize];
         if names > 0 {
@@ -47,7 +61,7 @@ pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     }
 }
 
-/// Returns what keeps the destination from taking names.
+/// Returns the message about a cause that keeps the destination from taking many names.
 fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> Vec<u8> {
     let why = match cause {
         Cause::Full => "is full",
@@ -61,13 +75,13 @@ fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> 
     [path(destination, b"").as_slice(), text.as_bytes()].concat()
 }
 
-/// Returns a path below the top as it begins there.
+/// Returns a path below the top, beginning with the top as it was typed.
 fn path(top: &OsStr, below: &[u8]) -> Vec<u8> {
     let top = top.as_bytes();
     if below.is_empty() {
         return top.to_vec();
     }
-    // What is behind a colon is relative to the home directory there.
+    // A path right after the colon is relative to the home directory on that host.
     let is_open = top.ends_with(b"/") || top.ends_with(b":");
     [top, if is_open { &b""[..] } else { b"/" }, below].concat()
 }
@@ -95,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn a_cause_is_reported_once() {
         let said = |cause, names, missing| {
             String::from_utf8(blocked_text(cause, OsStr::new("/mnt/small"), names, missing))
         };

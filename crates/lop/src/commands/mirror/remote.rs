@@ -1,4 +1,4 @@
-//! The other host: how it is written, how lop is started there, and what to say when that fails.
+//! The other host: how it is typed, how lop is started there, and the advice when that fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,32 +17,32 @@ use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 
-/// How long a program that was told to end by the end of its input may take.
+/// How long the other program may take to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a shell says by its exit code when there is no such command (POSIX), and ssh when it cannot connect.
+/// The exit code of a shell for an unknown command (POSIX), and of ssh when it cannot connect.
 const NO_COMMAND: i32 = 127;
 const NO_CONNECTION: i32 = 255;
 
-/// A tree as it was typed.
+/// A tree as the user typed it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Here(PathBuf),
-    There(Host),
+pub(super) enum TreeArg {
+    Local(PathBuf),
+    Remote(Host),
 }
 
 /// A tree on another host.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Host {
-    /// What ssh is given.
+    /// The host, as ssh is given it.
     name: OsString,
     pub(super) path: Vec<u8>,
 }
 
-impl Place {
-    /// Reads `HOST:PATH` as ssh's own tools do: with no slash before the colon, and a host in brackets may have
-    /// colons itself.
-    pub(super) fn of(typed: &OsStr) -> Place {
+impl TreeArg {
+    /// Parses `HOST:PATH` as ssh's own tools do: there is no slash before the colon, and a host in brackets may contain
+    /// colons.
+    pub(super) fn of(typed: &OsStr) -> TreeArg {
         let bytes = typed.as_bytes();
         let start = bytes.iter().position(|&b| b == b'[').map_or(0, |open| {
             let close = bytes[open..].iter().position(|&b| b == b']');
@@ -50,19 +50,21 @@ impl Place {
         });
         let colon = bytes[start..].iter().position(|&b| b == b':').map(|at| at + start);
         let Some(colon) = colon.filter(|&at| at > 0 && !bytes[..at].contains(&b'/')) else {
-            return Place::Here(typed.into());
+            return TreeArg::Local(typed.into());
         };
         let name = bytes[..colon].iter().copied().filter(|b| !b"[]".contains(b)).collect();
-        Place::There(Host { name: OsString::from_vec(name), path: bytes[colon + 1..].to_vec() })
+        TreeArg::Remote(Host { name: OsString::from_vec(name), path: bytes[colon + 1..].to_vec() })
     }
 }
 
-impl Place {
-    /// Returns it as patterns may name it.
+impl TreeArg {
+    /// Returns the top directory, as patterns can refer to it.
     pub(super) fn top(&self) -> Top {
         match self {
-            Place::Here(path) => Top::new(path),
-            Place::There(Host { name, path }) => Top::far(&name.to_string_lossy(), &path_of(path)),
+            TreeArg::Local(path) => Top::new(path),
+            TreeArg::Remote(Host { name, path }) => {
+                Top::far(&name.to_string_lossy(), &path_of(path))
+            }
         }
     }
 }
@@ -77,7 +79,12 @@ pub(super) struct Connection {
 }
 
 impl Host {
-    /// Starts lop on the host, and has it begin; returns where the destination is, if that is there.
+    /// Starts lop on the host and sends it the request. Returns the identity of the destination if that is on the other
+    /// host.
+    ///
+    /// # Errors
+    ///
+    /// Fails if lop cannot be started there, speaks another protocol, or refuses the request.
     pub(super) fn connect(
         &self,
         args: &MirrorArgs,
@@ -98,11 +105,12 @@ impl Host {
     fn start(&self, args: &MirrorArgs) -> Result<Connection, CommandError> {
         let host = self.name.to_string_lossy().into_owned();
         if host.starts_with('-') {
-            return Err(CommandError::usage(format!("{host:?} is no host")));
+            return Err(CommandError::usage(format!("{host:?} is not a host name")));
         }
         let words = shlex::split(&args.rsh).filter(|words| !words.is_empty());
-        let words = words
-            .ok_or_else(|| CommandError::usage(format!("--rsh: {:?} is no command", args.rsh)))?;
+        let words = words.ok_or_else(|| {
+            CommandError::usage(format!("--rsh: {:?} is not a command", args.rsh))
+        })?;
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(&self.name).arg(&args.remote_lop).arg("mirror-server");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -118,12 +126,12 @@ impl Host {
 }
 
 impl Connection {
-    /// Returns the two directions.
+    /// Returns both directions of the connection.
     pub(super) fn talk(&mut self) -> (&mut Incoming<File>, &Arc<Outgoing<File>>) {
         (&mut self.incoming, &self.out)
     }
 
-    /// Hears which protocol the other side speaks, and says so too.
+    /// Reads which protocol the other side speaks, and sends our own.
     fn greet(&mut self, args: &MirrorArgs) -> Result<(), CommandError> {
         let greeting = wire::read_greeting(&mut self.incoming, &|| false);
         let greeting = greeting.map_err(|broken| self.lost(&broken))?;
@@ -137,13 +145,13 @@ impl Connection {
         }
         let (ours, own) = (wire::VERSION, env!("CARGO_PKG_VERSION"));
         let text = format!(
-            "{host} has lop {version}, which speaks protocol {protocol}, \
-             and this is lop {own}, which speaks protocol {ours}"
+            "lop {version} on {host} speaks protocol {protocol}, \
+             but lop {own} here speaks protocol {ours}"
         );
-        Err(CommandError::failed(text).hint("have the same version on both hosts"))
+        Err(CommandError::failed(text).hint("install the same version on both hosts"))
     }
 
-    /// Returns why nobody greets.
+    /// Returns the error when the other side sends no greeting.
     fn no_lop(&mut self, args: &MirrorArgs, noise: Option<String>) -> CommandError {
         let host = self.host.clone();
         let code = self.wait().and_then(|status| status.code());
@@ -151,16 +159,18 @@ impl Connection {
         match (code, noise) {
             (Some(NO_COMMAND), _) => {
                 CommandError::failed(format!("there is no {called} on {host}"))
-                    .hint("install it there, or say where it is with --remote-lop PATH")
+                    .hint("install it there, or give its path with --remote-lop PATH")
             }
             (Some(NO_CONNECTION), _) => CommandError::failed(format!("cannot connect to {host}")),
             (_, Some(noise)) => CommandError::failed(format!(
-                "{host} answers with something else than lop: {noise}"
+                "{host} sent something other than lop's greeting: {noise}"
             ))
-            .hint("what its shell starts must not print anything"),
+            .hint("the startup files of its shell must not print anything"),
             (Some(code), None) => {
-                let text = format!("{called} on {host} ended with code {code} and said nothing");
-                CommandError::failed(text).hint("it may be of a version that cannot mirror")
+                let text = format!(
+                    "{called} on {host} ended with exit code {code} before it sent a greeting"
+                );
+                CommandError::failed(text).hint("it may be a version that cannot mirror")
             }
             (None, None) => CommandError::failed(format!("the connection to {host} was closed")),
         }
@@ -173,23 +183,23 @@ impl Connection {
         Ok(wire::decode::<Answer>(message)?.0)
     }
 
-    /// Returns that the conversation ended before its time.
+    /// Returns the error for a broken connection.
     pub(super) fn lost(&self, broken: &Broken) -> CommandError {
         let host = &self.host;
         match broken {
             Broken::Stopped => CommandError::from(runtime::Interrupted),
             Broken::Lost => CommandError::failed(format!("the connection to {host} was lost")),
-            Broken::StoppedThere => CommandError::failed(format!("the lop on {host} was stopped")),
+            Broken::StoppedThere => CommandError::failed(format!("lop on {host} was interrupted")),
             Broken::Failed(e) => {
                 CommandError::failed(format!("the connection to {host} failed: {e}"))
             }
             Broken::Nonsense(what) => {
-                CommandError::failed(format!("{host} said what makes no sense: {what}"))
+                CommandError::failed(format!("{host} sent an invalid message: {what}"))
             }
         }
     }
 
-    /// Has the other side see the end, and waits for it.
+    /// Closes the output and waits for the other side to end.
     fn wait(&mut self) -> Option<ExitStatus> {
         self.out.close();
         let end = Instant::now() + GRACE;
@@ -200,13 +210,13 @@ impl Connection {
                 _ => break,
             }
         }
-        // It does not listen: what is not killed would stay.
+        // It does not react, and would run on if it were not killed.
         let _gone = self.child.kill();
         self.child.wait().ok()
     }
 }
 
-/// Whatever came of it, nothing is left running.
+/// However the conversation ends, no process is left running.
 impl Drop for Connection {
     fn drop(&mut self) {
         let _status = self.wait();
@@ -217,13 +227,13 @@ impl Drop for Connection {
 mod tests {
     use std::ffi::OsStr;
 
-    use super::{Host, Place};
+    use super::{Host, TreeArg};
 
     #[test]
-    fn a_host_is_before_a_colon_that_no_slash_is_before() {
+    fn a_host_ends_at_a_colon_without_a_slash_before_it() {
         let here = ["a", "/a:b", "./a:b", "a/b:c", ":a", "", "[x", "[x]"];
         for typed in here {
-            assert_eq!(Place::of(OsStr::new(typed)), Place::Here(typed.into()), "{typed}");
+            assert_eq!(TreeArg::of(OsStr::new(typed)), TreeArg::Local(typed.into()), "{typed}");
         }
         let there = [
             ("nas:/a", "nas", "/a"),
@@ -234,7 +244,7 @@ mod tests {
         ];
         for (typed, name, path) in there {
             let host = Host { name: name.into(), path: path.into() };
-            assert_eq!(Place::of(OsStr::new(typed)), Place::There(host), "{typed}");
+            assert_eq!(TreeArg::of(OsStr::new(typed)), TreeArg::Remote(host), "{typed}");
         }
     }
 }

@@ -1,5 +1,7 @@
-//! `lop mirror-server`: the side that the other host's lop starts. Speaks on standard input and output, and
-//! prints nothing: what there is to say the other side says.
+//! `lop mirror-server`: the side of a mirror that the other host's lop starts.
+//!
+//! It speaks the protocol on standard input and output and prints nothing. All messages to the user are printed by the
+//! side that the user started.
 
 use std::fs::File;
 use std::io;
@@ -14,13 +16,13 @@ use runtime::Throttle;
 use walk::Globs;
 use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
 
-use super::memory::remembered;
+use super::catalog_hints::remembered;
 use super::problems::reason_text;
 use super::{NEEDS_DIRECTORY, path_of};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::settings::{Settings, Workers};
+use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
@@ -31,7 +33,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     monitor.finish()?;
     match spoken {
         Ok(()) => Ok(Exit::Done),
-        // The other side tells its user, if there is one still.
+        // The other side has reported the error to its user, if it is still there.
         Err(_) => Ok(Exit::Failed),
     }
 }
@@ -52,14 +54,15 @@ fn serve(progress: &Progress, settings: &Settings) -> Result<(), Broken> {
         Err(text) => return answer(&out, &Answer::Refused { on_purpose: false, text }),
     };
     match open.role {
-        Role::Send => send(&open, (options, settings), progress, &mut incoming, &out),
-        Role::Receive => receive(&open, (options, settings), progress, &mut incoming, &out),
+        Role::Send => send(&open, options, settings, progress, &mut incoming, &out),
+        Role::Receive => receive(&open, options, settings, progress, &mut incoming, &out),
     }
 }
 
 fn send(
     open: &Open,
-    (mut options, settings): (Options, &Settings),
+    mut options: Options,
+    settings: &Settings,
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
@@ -82,7 +85,8 @@ fn send(
 
 fn receive(
     open: &Open,
-    (mut options, settings): (Options, &Settings),
+    mut options: Options,
+    settings: &Settings,
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
@@ -120,12 +124,12 @@ fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), Broken> {
     out.flush()
 }
 
-/// Returns the options that were asked for, or why they cannot be.
+/// Returns the requested options, or why they are not valid.
 fn options(open: &Open) -> Result<Options, String> {
     let globs = |patterns: &[wire::Pattern]| {
         Globs::of_readings(patterns.to_vec(), open.ignore_case).map_err(|e| e.to_string())
     };
-    let workers = Workers::new(None, Io::Auto);
+    let resources = Resources::automatic();
     Ok(Options {
         dry_run: open.dry_run,
         delete: open.delete,
@@ -140,8 +144,8 @@ fn options(open: &Open) -> Result<Options, String> {
         own: walk::Own::default(),
         content_hints: None,
         bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
-        threads: workers.compare.threads,
+        threads: resources.threads,
         disks: Arc::new(Disks::new(Io::Auto)),
-        open_dirs: workers.walk_dirs.min(64),
+        open_dirs: resources.tree_dirs(),
     })
 }

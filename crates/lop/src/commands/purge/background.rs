@@ -1,5 +1,4 @@
-//! `lop purge --instant` and `--resume`: trees that were moved out of the way, and the process that removes
-//! them.
+//! `lop purge --instant` and `--resume`: moves trees out of the way, and removes them in a background process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -19,29 +18,34 @@ use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
 use runtime::{Interrupted, Progress};
 use serde::Serialize;
 
-use super::account::{self, Account, Figures, conclude};
+use super::totals::{Figures, Totals, conclude};
 use super::{guard, options};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::document;
 use crate::monitor::Monitor;
-use crate::output;
-use crate::patterns::Patterns;
+use crate::output::formats::document;
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted};
-use crate::refusals;
+use crate::settings::Patterns;
 use crate::settings::{Settings, Verbosity};
 
-/// What the process in the background says when it is on its own.
+/// The line that the background process prints once it no longer depends on its parent.
 const READY: &str = "ready";
 
-/// How often the journal is told how far a removal is.
-const TOLD_EVERY: Duration = Duration::from_secs(4);
+/// How often the progress of a removal is written to the journal.
+const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Moves `targets` out of the way, and starts the process that removes them.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be written. What was moved by then is in the journal, and `lop purge --resume` removes
+/// it.
 pub(super) fn begin(
     targets: &[Target],
-    mut problems: Vec<Problem>,
+    mut missing: Vec<Problem>,
     args: &PurgeArgs,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
@@ -49,31 +53,31 @@ pub(super) fn begin(
     let mut trees = Vec::new();
     for target in targets {
         match target.pinned() {
-            Some(reason) => problems.push(Problem { path: target.given().to_vec(), reason }),
+            Some(reason) => missing.push(Problem { path: target.given().to_vec(), reason }),
             None => trees.push(Tree { path: target.path().to_vec(), was: *target.stat() }),
         }
     }
     let begun = TrashRun::begin(&Catalog::runs_dir(&catalog), &trees);
     let Started { run: discard, moved, refused, ended } =
         begun.map_err(|e| advised(e, "nothing was moved"))?;
-    let (run, failed) = (discard.run(), (problems.len() + refused.len()) as u64);
-    account::print(&problems, problems.len() as u64, settings);
-    refusals::print(&refused, settings);
+    let (run, failed) = (discard.run(), (missing.len() + refused.len()) as u64);
+    problems::print(&missing, settings);
+    problems::print(&refused, settings);
     let is_over = if moved == 0 {
         discard.finish().map_err(explained)?
     } else {
-        // The other process is to have it.
+        // The other process opens the journal.
         drop(discard);
         false
     };
     let process = if is_over { None } else { start(run, &catalog, args) };
     if moved > 0 && process.is_none() {
-        let text = "cannot start a process in the background; 'lop purge --resume' goes on";
+        let text = "cannot start a background process; continue with: lop purge --resume";
         settings.complain(text.as_bytes());
     }
     let summary = Moved { run: (moved > 0).then_some(run), paths: moved, failed, process };
     if settings.json {
-        output::print_summary(&summary)?;
+        stdout::print_summary(&summary)?;
     } else if settings.verbosity != Verbosity::Quiet {
         settings.note(&summary.text());
     }
@@ -88,14 +92,14 @@ pub(super) fn begin(
     Ok(exit)
 }
 
-/// What `--instant` came to.
+/// The result of `--instant`.
 #[derive(Serialize)]
 struct Moved {
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<u64>,
     paths: u64,
     failed: u64,
-    /// The process in the background.
+    /// The background process.
     #[serde(skip_serializing_if = "Option::is_none")]
     process: Option<u32>,
 }
@@ -106,11 +110,11 @@ impl Moved {
         let mut text = match (self.run, self.process) {
             (Some(run), Some(process)) => {
                 format!(
-                    "run {run}: {moved} moved out of the way; process {process} removes what was there"
+                    "run {run}: {moved} moved out of the way; process {process} is removing them"
                 )
             }
             (Some(run), None) => {
-                format!("run {run}: {moved} moved out of the way, and still there")
+                format!("run {run}: {moved} moved out of the way, but not removed yet")
             }
             (None, _) => "nothing was moved".into(),
         };
@@ -121,7 +125,7 @@ impl Moved {
     }
 }
 
-/// Starts the process that removes what a run moved; returns its number when it is at it.
+/// Starts the process that removes what a run moved, and returns its process id once it has started to work.
 fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lop").arg("--catalog").arg(catalog);
@@ -135,24 +139,29 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     if let Some(io) = args.io.to_possible_value() {
         command.args(["--io", io.get_name()]);
     }
-    // The idle class goes on to it, and nothing that is open here: no file system is kept busy by it but those
-    // of the trees, and no lock is kept that somebody holds around this command.
+    // The process inherits the idle class, but no descriptor: it must not keep busy any file system but those of the
+    // trees, nor any lock that the caller of this command holds.
     runtime::close_descriptors_on_exec();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let mut said = String::new();
-    let heard = BufReader::new(child.stdout.take()?).read_line(&mut said);
-    (heard.is_ok() && said.trim_end() == READY).then(|| child.id())
+    let mut line = String::new();
+    let read = BufReader::new(child.stdout.take()?).read_line(&mut line);
+    (read.is_ok() && line.trim_end() == READY).then(|| child.id())
 }
 
-/// Is the process in the background: leaves the terminal and removes what a run moved.
+/// Runs as the background process: leaves the terminal and removes what a run moved.
+///
+/// # Errors
+///
+/// Fails if the process cannot leave the terminal, or if the journal cannot be read or written. The rest of the trees
+/// stays in the journal.
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
     let taken =
         TrashRun::claim(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
-    output::print(|out| writeln!(out, "{READY}"))?;
-    // Somebody else may be at it already, or done with it.
+    stdout::print(|out| writeln!(out, "{READY}"))?;
+    // Another process may already be removing the trees, or be done.
     let Claim::Claimed(discard) = taken else { return Ok(Exit::Done) };
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let monitor = Monitor::begin(&progress, settings)?;
@@ -163,7 +172,11 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     Ok(if all_gone { Exit::Done } else { Exit::Partial })
 }
 
-/// Goes on with every run that no process is at.
+/// Continues every run that no process is working on.
+///
+/// # Errors
+///
+/// Fails if the list of runs cannot be read, or on an interrupt. The rest of the trees stays in the journal.
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs_dir(&settings.catalog()?);
     let runs = TrashRun::unfinished(&folder).map_err(explained)?;
@@ -178,20 +191,20 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
             Ok(Claim::Busy(process)) => {
                 let process =
                     process.map_or("another process".into(), |id| format!("process {id}"));
-                settings.complain(format!("run {run}: {process} is at it").as_bytes());
+                settings.complain(format!("run {run}: {process} is working on it").as_bytes());
                 any = true;
                 continue;
             }
             Err(error) => {
-                // The others are none the worse for it.
-                explained(error).tell(settings);
+                // The other runs are not affected.
+                settings.report(&explained(error));
                 unknown += 1;
                 continue;
             }
         };
         any = true;
         let removed = remove(*discard, &options, settings, &progress)?;
-        refusals::print(&removed.refused, settings);
+        problems::print(&removed.refused, settings);
         outcome.add(removed.outcome);
         to_user += removed.unmoved + removed.refused.len() as u64;
         ended = removed.ended;
@@ -203,14 +216,14 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
     if !any && unknown == 0 && settings.verbosity != Verbosity::Quiet {
         settings.note("nothing to resume");
     }
-    let mut account = Account::new(&outcome, false, Vec::new(), start.elapsed());
-    account.failed += unknown + to_user;
-    account.to_user = to_user;
+    let mut totals = Totals::new(&outcome, false, Vec::new(), start.elapsed());
+    totals.failed += unknown + to_user;
+    totals.to_user = to_user;
     if args.stats {
-        settings.note(&document(&Figures::new(&account, &outcome, &options)));
+        settings.note(&document(&Figures::new(&totals, &outcome, &options)));
     }
-    account.print_document(settings)?;
-    conclude(&account, &outcome, ended, settings)
+    totals.print_document(settings)?;
+    conclude(&totals, &outcome, ended, settings)
 }
 
 fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
@@ -221,14 +234,14 @@ fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
 /// The result of removing a run's trees.
 struct Removed {
     outcome: Outcome,
-    /// Trees of which nothing can be told.
+    /// Trees whose state is unknown.
     refused: Vec<Refusal>,
-    /// Trees that are where they were.
+    /// Trees that were not moved.
     unmoved: u64,
     ended: Result<(), Interrupted>,
 }
 
-/// Removes what is left of a run, and notes what came of it.
+/// Removes the rest of a run's trees, and records the result.
 fn remove(
     discard: TrashRun,
     options: &Options,
@@ -237,48 +250,49 @@ fn remove(
 ) -> Result<Removed, CommandError> {
     let missing = discard.find_missing().map_err(explained)?;
     for missing in &missing {
-        settings.complain(&told(missing));
+        settings.complain(&missing_text(missing));
     }
     let unmoved = missing.iter().filter(|missing| missing.is_at_path).count() as u64;
     let (left, refused) = discard.remaining().map_err(explained)?;
     let guard = guard(settings);
-    let (mut outcome, ended) =
-        telling(&discard, progress, || remove_trees(&discard, left, &guard, options, progress));
+    let (mut outcome, ended) = recording_progress(&discard, progress, || {
+        remove_trees(&discard, left, &guard, options, progress)
+    });
     let failed = outcome.failed + refused.len() as u64;
     let noted = discard.note_progress(outcome.files + outcome.dirs, Some(failed));
-    // Stopped or not: it may be all gone.
+    // Even an interrupted run may have removed everything.
     if let Err(error) = noted.and_then(|()| discard.finish()) {
-        // What was removed is told all the same.
-        explained(error).tell(settings);
+        // The removal itself is reported all the same.
+        settings.report(&explained(error));
         outcome.failed += 1;
     }
     Ok(Removed { outcome, refused, unmoved, ended })
 }
 
-/// Returns what is said of a tree that is not in its store.
-fn told(missing: &MissingTree) -> Vec<u8> {
+/// Returns the message about a tree that is not where it was moved to.
+fn missing_text(missing: &MissingTree) -> Vec<u8> {
     let MissingTree { path, store, is_at_path } = missing;
     if *is_at_path {
-        [path, &b": is where it was and was not moved; purge it again"[..]].concat()
+        [path, &b": was not moved and is still there; purge it again"[..]].concat()
     } else {
         [path, &b": nothing is left of it; "[..], store, b" is gone"].concat()
     }
 }
 
-/// Does work, and notes in the journal every few seconds how far it is.
-fn telling<T>(discard: &TrashRun, progress: &Progress, work: impl FnOnce() -> T) -> T {
+/// Runs work, and records its progress in the journal every few seconds.
+fn recording_progress<T>(discard: &TrashRun, progress: &Progress, work: impl FnOnce() -> T) -> T {
     let before = progress.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let tell = move || {
-            while is_done.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // What cannot be noted now is noted with what comes next.
+        let record = move || {
+            while is_done.recv_timeout(RECORD_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                // Progress that cannot be recorded now is recorded with the next.
                 let _noted =
                     discard.note_progress(progress.removed_done.load(Relaxed) - before, None);
             }
         };
-        // Where no thread can be started it is told at the end.
-        let _unstarted = thread::Builder::new().spawn_scoped(scope, tell);
+        // Without this thread, progress is recorded only at the end.
+        let _unstarted = thread::Builder::new().spawn_scoped(scope, record);
         let result = work();
         drop(done);
         result
@@ -315,14 +329,14 @@ fn remove_trees(
     (outcome, ended)
 }
 
-/// Gives a tree back of which nothing is left but files in quarantine: these are not removed, and can be
-/// brought back only from where they were.
+/// Moves a tree back of which only files in quarantine are left. These are not removed, and can be restored only from
+/// their original place.
 fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) {
     let Outcome { ref problems, failed, .. } = *outcome;
     let all_are_stores = failed > 0
         && failed == problems.len() as u64
         && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
-    // If its name is taken meanwhile it stays, and known.
+    // If the name has been taken meanwhile, the tree stays, and the journal knows it.
     if all_are_stores && discard.move_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
@@ -330,7 +344,7 @@ fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) 
     }
 }
 
-/// Returns an error of the journal with advice for this command.
+/// Adds advice for this command to an error of the journal.
 fn explained(error: action::Error) -> CommandError {
     advised(error, "what was moved is in the journal; 'lop purge --resume' removes it")
 }

@@ -1,4 +1,4 @@
-//! Lists what a removal would take: a path a line, or one JSON document.
+//! Lists what a removal would remove: one path per line, or one JSON document.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use runtime::Progress;
 use serde::Serialize;
 
 use super::Ended;
-use super::account::Account;
+use super::totals::Totals;
 use crate::error::CommandError;
-use crate::formats::{JsonList, JsonPath, to_json};
-use crate::output::{self, Lines};
+use crate::output::formats::{JsonList, JsonPath, to_json};
+use crate::output::stdout::{self, Lines};
 use crate::settings::Settings;
 
 /// An entry as an object of JSON.
@@ -21,16 +21,20 @@ struct Entry<'a> {
     kind: &'static str,
 }
 
-/// Does `work`, and prints what it tells of. `account` says what came of it, which a document ends with. If
-/// nobody reads on, the work is stopped.
+/// Runs `work`, and prints each entry that it reports. A document ends with the totals. If the reader closes the pipe,
+/// the work is stopped.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written. Nothing has been removed.
 pub(super) fn listed(
     progress: &Progress,
     settings: &Settings,
     work: impl FnOnce(Tell<'_>) -> Ended,
-    account: impl FnOnce(&Ended) -> Account,
-) -> Result<(Ended, Account), CommandError> {
+    totals: impl FnOnce(&Ended) -> Totals,
+) -> Result<(Ended, Totals), CommandError> {
     let mut done = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let lines = Lines::new(out);
         let list = Mutex::new(JsonList::new(&lines, "entries"));
         let tell = |path: &[u8], is_dir: bool| {
@@ -47,12 +51,12 @@ pub(super) fn listed(
             }
         };
         let ended = work(&tell);
-        let account = account(&ended);
+        let totals = totals(&ended);
         if settings.json {
             let mut list = list.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let _kept_by_lines = list.finish(&to_json(&account));
+            let _kept_by_lines = list.finish(&to_json(&totals));
         }
-        done = Some((ended, account));
+        done = Some((ended, totals));
         lines.end()
     })?;
     done.ok_or_else(|| CommandError::failed("nothing was done"))

@@ -1,4 +1,4 @@
-//! `lop report --dirs`: directories that are equal, contained in another, or overlap.
+//! `lop report --dirs`: shows directories that are equal, contained in another, or overlap.
 
 use std::cmp::Reverse;
 
@@ -7,18 +7,19 @@ use dupes::{Folders, Related, Relation, RememberedTree, State, count_untracked};
 use serde::Serialize;
 use walk::{Problem, Tree};
 
-use super::{shown, tell_of_more};
+use super::{note_more, shown};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{GroupHead, to_json, write_related, writer};
+use crate::output::formats::{GroupHead, to_json, write_related, writer};
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted, size};
-use crate::remembered::{Live, work_on};
-use crate::scope::Scope;
+use crate::questions::aliases::Distinct;
+use crate::questions::knowledge::{UnknownFiles, indented};
+use crate::questions::live::{Live, work_on};
+use crate::questions::scope::Scope;
 use crate::settings::Settings;
-use crate::unknown::{Unknown, indented};
-use crate::views::Distinct;
-use crate::{output, problems};
 
 /// Runs the command.
 pub(super) fn run(
@@ -29,7 +30,7 @@ pub(super) fn run(
 ) -> Result<Exit, CommandError> {
     let roots = catalog.roots()?;
     let mut live = Live::check(catalog.load(Rows::All)?, settings)?;
-    live.mark_views(&Distinct::new(&args.distinct.dirs)?);
+    live.mark_aliases(&Distinct::new(&args.distinct.dirs)?);
     let loaded = &live.loaded;
     let (mut related, summary, problems) = work_on(loaded, settings, |work| {
         let new = count_untracked(work, &roots)?;
@@ -50,7 +51,7 @@ pub(super) fn run(
         let together = folders.reclaimable(related.iter());
         let states = live.states().iter().copied();
         let states = states.filter(|state| *state != State::Gone);
-        let mut unknown = Unknown::of_catalog(states, loaded.unreliable_counts());
+        let mut unknown = UnknownFiles::of_catalog(states, loaded.unreliable_counts());
         unknown.all += new.found;
         let summary = Summary::new(&related, together, unknown, new.problems.len());
         Ok((related, summary, new.problems))
@@ -59,15 +60,15 @@ pub(super) fn run(
     let (format, limit) = shown(args, settings);
     let more = related.len().saturating_sub(limit);
     related.truncate(limit);
-    let heard = print(format, settings, &loaded.tree, &related, &summary)?;
+    let printed = print(format, settings, &loaded.tree, &related, &summary)?;
     let all: Vec<&Problem> = problems.iter().collect();
-    problems::print(&all, settings);
-    if heard {
-        output::print_summary_aside(format, settings, &summary, &summary.text());
-        tell_of_more(more, ["set or pair", "sets and pairs"], args, settings);
+    problems::print(all.iter().copied(), settings);
+    if printed {
+        stdout::print_summary_aside(format, settings, &summary, &summary.text());
+        note_more(more, ["set or pair", "sets and pairs"], args, settings);
     }
     let unknown = &summary.unknown;
-    let unexamined = (!all.is_empty()).then(|| problems::message(all.len() as u64));
+    let unexamined = (!all.is_empty()).then(|| problems::unexamined(all.len() as u64));
     let why: Vec<String> = summary.unknown().into_iter().chain(unexamined).collect();
     let exit = unknown.exit(u64::MAX, if all.is_empty() { Exit::Done } else { Exit::Partial });
     settings.print_exit_record(exit, &why.join("; "));
@@ -87,7 +88,7 @@ fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
     });
 }
 
-/// Prints what was found; returns whether it was read.
+/// Prints what was found. Returns whether the reader took all of it.
 fn print(
     format: Format,
     settings: &Settings,
@@ -95,11 +96,11 @@ fn print(
     related: &[Related],
     summary: &Summary,
 ) -> Result<bool, CommandError> {
-    output::print(|out| {
+    stdout::print(|out| {
         if !matches!(format, Format::Fdupes | Format::Nul) {
             return write_related(format, out, settings.stdout, tree, related, &to_json(summary));
         }
-        // These have no place for more than sets.
+        // These formats can only show sets of equal directories.
         let mut writer = writer(format, out, settings.stdout);
         for set in related.iter().filter(|related| related.relation == Relation::Equal) {
             let folders = set.folders.len() as u64;
@@ -124,15 +125,15 @@ fn print(
 struct Summary {
     /// Sets of equal directories.
     equal: u64,
-    /// Directories in them beyond the first of each.
+    /// Directories in these sets, without the first of each set.
     redundant_dirs: u64,
     contained: u64,
     overlapping: u64,
-    /// Bytes that deleting the redundant and the contained ones together would free.
+    /// The number of bytes that deleting the redundant and the contained directories together would free.
     reclaimable_bytes: u64,
-    /// Files and directories that are not compared, as they are not known.
+    /// Files and directories that were not compared, because their content is unknown.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: UnknownFiles,
     problems: u64,
 }
 
@@ -140,7 +141,7 @@ impl Summary {
     fn new(
         related: &[Related],
         reclaimable_bytes: u64,
-        unknown: Unknown,
+        unknown: UnknownFiles,
         problems: usize,
     ) -> Summary {
         let all = |relation| related.iter().filter(move |r| r.relation == relation);

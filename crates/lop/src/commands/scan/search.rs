@@ -1,4 +1,4 @@
-//! Everything that a scan finds out about the files of a tree.
+//! Everything that a scan finds out about the content of files.
 
 use std::collections::HashSet;
 
@@ -10,41 +10,45 @@ use walk::{FileId, Problem, Reason, Tree};
 
 use crate::settings::ScanSettings;
 
-/// What was found.
+/// The results of a search.
 #[derive(Default)]
-pub(super) struct Searched {
+pub(super) struct SearchResult {
     pub(super) found: Found,
-    /// Files that were left without a digest although every one was to have one: too many holes.
+    /// Files that got no digest from `--hash-all` because they have too many holes.
     pub(super) hollow: u64,
 }
 
-/// Finds the groups of a tree, gives files the digests that are wanted besides, and tells which of the
-/// suspects are not what they were although nothing shows it.
+/// Finds the groups of a tree, gives files the other digests that are wanted, and finds suspects whose content has
+/// changed although their metadata has not.
+///
+/// # Errors
+///
+/// Fails on an interrupt. What was found by then is in `facts`.
 pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,
     facts: &Facts,
     suspects: &[Suspect],
     progress: &Progress,
-) -> Result<Searched, Interrupted> {
+) -> Result<SearchResult, Interrupted> {
     let found = dupes::find(tree, facts, &scan.compare, progress)?;
-    let mut searched = Searched { found, hollow: 0 };
+    let mut result = SearchResult { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();
     if scan.hash_all || !had_one.is_empty() {
         let work = Work::new(tree, facts, &scan.compare, progress);
         let is_wanted = |file| scan.hash_all || had_one.contains(&file);
         let digested = dupes::digest(&work, is_wanted)?;
-        searched.hollow = digested.hollow;
-        searched.found.problems.extend(digested.problems);
+        result.hollow = digested.hollow;
+        result.found.problems.extend(digested.problems);
     }
-    let problems = &mut searched.found.problems;
+    let problems = &mut result.found.problems;
     problems.extend(damaged(tree, facts, suspects));
     problems.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(searched)
+    Ok(result)
 }
 
-/// Returns those of the suspects that were read and have other bytes than before.
+/// Returns the suspects that were read and differ from what was known.
 pub(super) fn damaged<'a>(
     tree: &'a Tree,
     facts: &'a Facts,

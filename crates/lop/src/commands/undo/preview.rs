@@ -11,14 +11,18 @@ use serde::Serialize;
 use super::complain;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::formats::{JsonList, JsonPath, to_json};
-use crate::names::Names;
-use crate::output;
+use crate::output::formats::{JsonList, JsonPath, to_json};
+use crate::output::names::Names;
+use crate::output::problems;
+use crate::output::stdout;
 use crate::quantity::{count, counted};
-use crate::refusals;
 use crate::settings::{Settings, Verbosity};
 
-/// Shows how the files of a run would be restored, those at or below some paths if there are any.
+/// Shows how the files of a run would be restored; with `paths`, only files at or below them.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read. Nothing is changed.
 pub(super) fn show(
     run: Option<u64>,
     paths: &[Vec<u8>],
@@ -27,10 +31,10 @@ pub(super) fn show(
     let folder = Catalog::runs_dir(&settings.catalog()?);
     let mut unreadable = 0;
     let mut found = None;
-    output::print(|out| {
+    stdout::print(|out| {
         let mut list = List::new(out, settings);
         let skip = |error: action::Error| {
-            CommandError::from(error).tell(settings);
+            settings.report(&CommandError::from(error));
             unreadable += 1;
         };
         let preview = Runs::preview(&folder, run, paths, skip, |prospect| list.take(prospect));
@@ -40,7 +44,7 @@ pub(super) fn show(
     })?;
     let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
     let UndoPreview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
-    refusals::print(&refused, settings);
+    problems::print(&refused, settings);
     let ignored = complain(run, damaged, &unmatched, settings) + unreadable;
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
     if !refused.is_empty() {
@@ -48,7 +52,7 @@ pub(super) fn show(
     }
     if !settings.json && settings.verbosity != Verbosity::Quiet {
         if is_cut_off {
-            settings.note("The run was cut off: what it had begun would be taken back first");
+            settings.note("The run was interrupted: what it had begun would be reverted first");
         }
         settings.note(&match nothing_left.filter(|_| paths.is_empty()) {
             Some(left) => super::nothing_left(run, left),
@@ -62,11 +66,11 @@ pub(super) fn show(
     Ok(Exit::Partial)
 }
 
-/// Prints prospects as they come.
+/// Prints the preview of each file as it arrives.
 struct List<'o, W> {
     out: Out<'o, W>,
     written: io::Result<()>,
-    /// Files that would be restored, or are back.
+    /// Files that would be restored or are restored already.
     files: u64,
     refused: Vec<Refusal>,
 }
@@ -100,7 +104,7 @@ impl<'o, W: Write> List<'o, W> {
         }
     }
 
-    /// Ends the output; without a preview there was nothing to show.
+    /// Ends the output. Without a preview there is nothing to end.
     fn finish(&mut self, preview: Option<&UndoPreview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
@@ -122,11 +126,11 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &RestoreMethod)
     out.write_all(b")\n")
 }
 
-/// Returns how a file is restored, in a word, and what is said of where it comes from.
+/// Returns how a file is restored, in a word, and where its content comes from.
 fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
-        RestoreMethod::InPlace => ("back", "is back already", None),
-        RestoreMethod::MoveBack => ("move", "from the store", None),
+        RestoreMethod::InPlace => ("back", "already restored", None),
+        RestoreMethod::MoveBack => ("move", "from quarantine", None),
         RestoreMethod::Link { to } => ("link", "to ", Some(to)),
         RestoreMethod::Copy { from } => ("copy", "of ", Some(from)),
     }
@@ -153,8 +157,8 @@ impl<'a> JsonProspect<'a> {
 struct Summary {
     dry_run: bool,
     run: u64,
-    /// Files that would be restored, or are back.
+    /// Files that would be restored or are restored already.
     restored: u64,
-    /// Files that could not be.
+    /// Files that could not be restored.
     failed: u64,
 }

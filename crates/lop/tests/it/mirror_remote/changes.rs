@@ -1,4 +1,4 @@
-//! What may happen to a tree between two runs.
+//! Changes that may happen to a tree between two runs.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::mirror_judges::is_there;
+use crate::mirror_oracles::is_there;
 
-/// What a change is, and one that makes it.
+/// The name of a change, and a function that makes it.
 pub(super) type Change = (&'static str, fn(&Path));
 
-/// Returns changes to the tree of the judges, to be made one after the other; some need root.
+/// Returns changes to the tree of `mirror_oracles`, in the order in which they are made; some need root.
 pub(super) fn changes() -> Vec<Change> {
     [of_files(), of_links(), of_kinds(), of_rights(), of_directories()].concat()
 }
@@ -62,7 +62,7 @@ fn of_links() -> Vec<Change> {
             link(&root.join("3/0/f3"), &root.join("deep/er/l3"));
         }),
         ("alike but not one", |root| {
-            // Two files, equal in all that is looked at.
+            // Two files that are equal in everything that is compared.
             for name in ["twin 1", "twin 2"] {
                 fs::write(root.join(name), "twin").expect("written");
                 set_time(&root.join(name), 1_000);
@@ -171,7 +171,7 @@ fn own(path: &Path, user: u32, group: u32) {
     lchown(path, Some(user), Some(group)).expect("given away");
 }
 
-/// Changes an access control list, or the mode where that cannot be: something has to change.
+/// Changes an access control list, or the mode if that is not possible: something must change.
 fn set_acl(args: &[&str], path: &Path) {
     if !is_there("setfacl") {
         let mode = path.metadata().expect("there").permissions().mode();

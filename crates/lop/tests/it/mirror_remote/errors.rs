@@ -1,4 +1,4 @@
-//! What is said when it does not come to anything, and that nothing has become of it.
+//! Errors of mirrors that cannot start: they are reported in one line, and nothing is changed.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use testkit::{Compare, Output, Signal, Snapshot, TreeBuilder, When, assert_same}
 use super::{BOTH, Direction, HOST, Way, alike, there, two};
 use crate::lop::Lop;
 
-/// Asserts that a tree is as it was, but that something may have been made in a directory and taken back.
+/// Asserts that a tree is unchanged, although a file may have been created in a directory and removed again.
 #[track_caller]
 fn unchanged(before: &Snapshot, root: &Path) {
     assert_same(before, &Snapshot::of(root), Compare::ALL - Compare::DIR_MTIMES);
 }
 
-/// Asserts that one line says why, and that it names the host.
+/// Asserts that one line gives the reason and names the host, and returns it.
 #[track_caller]
 fn says_of_the_host(output: &Output, code: i32) -> String {
     output.code(code);
@@ -27,7 +27,7 @@ fn says_of_the_host(output: &Output, code: i32) -> String {
     lines[0].to_string()
 }
 
-/// Mirrors in both directions, which has to fail, change nothing, and be told in one line that has this in it.
+/// Mirrors in both directions, which must fail, change nothing, and be reported in one line that contains this text.
 #[track_caller]
 fn fails(way: &Way, expected: &str) {
     for direction in BOTH {
@@ -63,7 +63,7 @@ fn there_is_no_lop_behind_ssh() {
 fn the_host_cannot_be_reached() {
     fails(&Way::script("echo 'ssh: no route' >&2\nexit 255"), "connect");
     let Some(mut way) = Way::ssh() else { return };
-    // Port 1 of this machine, on which nothing listens.
+    // Nothing listens on port 1 of this machine.
     way.rsh = way.rsh.replacen("-p ", "-p 1 -p ", 1);
     fails(&way, "connect");
 }
@@ -87,7 +87,7 @@ fn the_lop_there_speaks_another_protocol() {
     for (lines, expected) in [
         ("echo 'lop-mirror 4711 9.8.7'; exec cat >/dev/null", "4711"),
         ("echo 'lop-mirror 4711 9.8.7'; exit 1", "9.8.7"),
-        // One that is older than protocols.
+        // A version that is older than the protocol.
         ("echo \"error: unrecognized subcommand 'mirror-server'\" >&2; exit 2", "lop"),
     ] {
         fails(&Way::script(lines), expected);
@@ -95,7 +95,7 @@ fn the_lop_there_speaks_another_protocol() {
 }
 
 #[test]
-fn something_else_answers() {
+fn another_program_answers() {
     let scripts = [
         "echo Welcome",
         "printf 'no end of line'",
@@ -112,7 +112,7 @@ fn something_else_answers() {
 }
 
 #[test]
-fn what_greets_and_then_talks_nonsense_is_not_listened_to() {
+fn a_host_that_sends_nonsense_after_the_greeting_is_refused() {
     let greets = format!("'{}' mirror-server </dev/null | head -n 1", env!("CARGO_BIN_EXE_lop"));
     for nonsense in [
         "exec head -c 3000000 /dev/urandom",
@@ -127,7 +127,7 @@ fn what_greets_and_then_talks_nonsense_is_not_listened_to() {
 }
 
 #[test]
-fn what_a_shell_says_first_is_passed_over_or_told() {
+fn output_of_the_shell_before_the_greeting_is_skipped_or_reported() {
     for noise in ["echo Welcome to this host", "printf 'a\\nb\\n\\n'", "printf '%% '"] {
         for direction in BOTH {
             let lop = Lop::with(&two());
@@ -167,7 +167,7 @@ fn there_is_no_such_path() {
             unchanged(&before, &lop.work());
         }
     }
-    // What is missing here is not said of the host.
+    // A path that is missing here is not reported as missing on the host.
     let here = [(Direction::Push, "missing", "new"), (Direction::Pull, "src", "missing/too")];
     for (direction, from, to) in here {
         let places = (&*lop.path(from), &*lop.path(to));
@@ -179,7 +179,7 @@ fn there_is_no_such_path() {
 }
 
 #[test]
-fn what_makes_no_sense_is_not_begun() {
+fn a_contradictory_mirror_is_not_begun() {
     let lop = Lop::with(&two());
     let mut way = Way::script("touch started\nexec sh -c \"$*\"");
     let dst = there(HOST, &lop.path("dst"));
@@ -187,7 +187,7 @@ fn what_makes_no_sense_is_not_begun() {
     way.mirror(&lop, &["src"]).run().code(2);
     way.mirror(&lop, &["--exclude", "a[", "src"]).arg(&dst).run().code(2);
     way.mirror(&lop, &["--bwlimit", "0", "src"]).arg(&dst).run().code(2);
-    // An option of ssh that has it run something is no host.
+    // An option of ssh that runs a command is not a host.
     way.mirror(&lop, &["src", "--", "-oProxyCommand=touch pwned:dst"]).run().code(2);
     for rsh in ["", "  ", "sh 'no end"] {
         way.rsh = rsh.into();
@@ -210,7 +210,7 @@ fn a_tree_is_not_mirrored_to_itself_by_way_of_a_host() {
             unchanged(&before, &lop.work());
         }
     }
-    // A destination in the source is left out.
+    // A destination inside the source is skipped.
     for direction in BOTH {
         let lop = Lop::with(&TreeBuilder::new().file("src/a", "a").dir("src/d/backup"));
         let (from, to) = (lop.path("src"), lop.path("src/d/backup"));
@@ -223,7 +223,7 @@ fn a_tree_is_not_mirrored_to_itself_by_way_of_a_host() {
 }
 
 #[test]
-fn a_destination_that_another_run_has_is_left_to_it() {
+fn a_destination_that_another_run_uses_is_refused() {
     let lop = Lop::with(&two());
     let held = fs::File::open(lop.path("dst")).expect("opened");
     held.lock().expect("locked");
@@ -240,7 +240,7 @@ fn a_destination_that_another_run_has_is_left_to_it() {
 }
 
 #[test]
-fn a_host_that_says_nothing_need_not_be_waited_for() {
+fn waiting_for_a_silent_host_can_be_interrupted() {
     for says in [":", "echo Welcome"] {
         for direction in BOTH {
             let lop = Lop::with(&two());
@@ -249,7 +249,7 @@ fn a_host_that_says_nothing_need_not_be_waited_for() {
             let run = way.run(&lop, direction, &[], (&lop.path("src"), &place));
             let output = run.signal(Signal::INT, When::After(Duration::from_millis(300))).run();
             output.signal(Signal::INT);
-            // It may have been made, to see whether it can be.
+            // It may have been created to check whether that is possible.
             let made = fs::read_dir(&place).is_ok_and(|mut all| all.next().is_some());
             assert!(!made, "{direction:?}, {says}");
         }
@@ -257,7 +257,7 @@ fn a_host_that_says_nothing_need_not_be_waited_for() {
 }
 
 #[test]
-fn what_fails_there_is_told_here_by_its_path() {
+fn remote_failures_are_reported_here_with_their_path() {
     for direction in BOTH {
         let lop = Lop::with(&two());
         fs::create_dir_all(lop.path("dst/a/full")).expect("made");

@@ -1,4 +1,4 @@
-//! How the other host and lop there are called.
+//! How the other host is named, and how lop is found there.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use testkit::{TempTree, skipped};
 use super::{BOTH, Direction, HOST, Way, alike, there, two, write_script};
 use crate::lop::Lop;
 
-/// Returns a way that notes what the script was given, a word a line, and where it notes it.
+/// Returns a way that records the arguments of the script, one word per line, and the path of the record.
 fn noting(place: &TempTree) -> (Way, std::path::PathBuf) {
     let note = place.join("note");
     let line = format!("printf '%s\\n' \"$host\" \"$@\" >'{}'\nexec sh -c \"$*\"", note.display());
@@ -40,7 +40,7 @@ fn the_host_is_what_is_before_the_colon() {
 }
 
 #[test]
-fn a_colon_behind_a_slash_is_of_a_path() {
+fn a_colon_after_a_slash_belongs_to_the_path() {
     let place = TempTree::new();
     let (way, note) = noting(&place);
     let lop = Lop::with(&two());
@@ -49,7 +49,7 @@ fn a_colon_behind_a_slash_is_of_a_path() {
     let absolute = lop.path("c:d");
     way.mirror(&lop, &["./a:b"]).arg(&absolute).run().success();
     alike(&lop.path("src"), &absolute);
-    // Of a path there too.
+    // The same holds for a path on the other host.
     way.mirror(&lop, &["src"]).arg(there(HOST, &lop.path("e:f"))).run().success();
     assert!(note.exists());
     alike(&lop.path("src"), &lop.path("e:f"));
@@ -58,7 +58,7 @@ fn a_colon_behind_a_slash_is_of_a_path() {
 }
 
 #[test]
-fn a_path_there_is_not_for_the_shell_there() {
+fn a_remote_path_is_not_interpreted_by_the_shell_there() {
     let lop = Lop::with(&two());
     let way = Way::shell();
     let names: [&[u8]; 7] = [
@@ -80,7 +80,7 @@ fn a_path_there_is_not_for_the_shell_there() {
             way.run(&lop, direction, &["--delete"], (&from, &to)).run().success();
             alike(&from, &to);
         }
-        // Of the directory that the shell there begins in.
+        // Relative to the directory in which the shell there starts.
         let relative = Path::new(std::ffi::OsStr::new(".")).join(testkit::PathBytes::to_path(name));
         way.run(&lop, Direction::Push, &[], (&lop.path("src"), &relative)).run().success();
         alike(&lop.path("src"), &path);
@@ -91,7 +91,7 @@ fn a_path_there_is_not_for_the_shell_there() {
 }
 
 #[test]
-fn no_path_there_is_where_the_shell_there_begins() {
+fn an_empty_remote_path_is_the_directory_of_the_remote_shell() {
     let lop = Lop::with(&two());
     let way = Way::script("cd dst || exit\nexec sh -c \"$*\"");
     way.run(&lop, Direction::Push, &["--delete"], (&lop.path("src"), Path::new("")))
@@ -104,7 +104,7 @@ fn no_path_there_is_where_the_shell_there_begins() {
 }
 
 #[test]
-fn the_command_is_taken_apart_as_a_shell_would() {
+fn the_command_is_split_as_a_shell_would() {
     let lop = Lop::with(&two());
     let mut way = Way::shell();
     let place = TempTree::new();
@@ -120,7 +120,7 @@ fn the_command_is_taken_apart_as_a_shell_would() {
 }
 
 #[test]
-fn without_a_word_it_is_ssh_and_lop() {
+fn the_defaults_are_ssh_and_lop() {
     let lop = Lop::with(&two());
     let place = TempTree::new();
     write_script(&place.join("ssh"), "shift\nexec sh -c \"$*\"\n");
@@ -134,7 +134,7 @@ fn without_a_word_it_is_ssh_and_lop() {
     }
 }
 
-/// Returns the program that has everything take longer, where that was built.
+/// Returns the program that slows down everything, if it was built.
 fn delay() -> Option<std::path::PathBuf> {
     let path = Path::new(env!("CARGO_BIN_EXE_lop")).parent()?.join("examples/delay");
     if !path.exists() {
@@ -145,7 +145,7 @@ fn delay() -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn a_host_that_is_far_away_is_mirrored_to_as_well() {
+fn a_distant_host_is_mirrored_to_as_well() {
     let Some(delay) = delay() else { return };
     let mut tree = two();
     for i in 0..300u64 {

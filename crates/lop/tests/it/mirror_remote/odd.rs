@@ -1,4 +1,4 @@
-//! Trees that are odd, that change meanwhile, or that not everybody may read, with another host.
+//! Trees with another host that are odd, that change during the run, or that the user may not read completely.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +15,7 @@ use testkit::{
 use super::{BOTH, Direction, Way, alike, nothing_was_done, two};
 use crate::lop::Lop;
 
-/// Tells somebody to stop when it is dropped, also by an assertion that failed.
+/// Requests a stop when it is dropped, also when an assertion fails.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -40,7 +40,7 @@ fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
         nothing_was_done(&Way::shell().json(&lop, direction, &["--delete"], (&from, &to)));
-        // And gone again.
+        // And removed again.
         fs::create_dir(lop.path("empty")).expect("made");
         let empty = lop.path("empty");
         Way::shell()
@@ -53,7 +53,7 @@ fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
 }
 
 #[test]
-fn more_names_in_a_directory_than_go_into_a_message() {
+fn more_names_in_a_directory_than_fit_into_a_message() {
     let lop = Lop::new();
     let mut tree = TreeBuilder::new();
     for i in 0..6_000u64 {
@@ -89,7 +89,7 @@ fn a_destination_that_is_missing_is_made() {
         let to = lop.path("new");
         Way::shell().run(&lop, direction, &[], (&lop.path("src"), &to)).run().success();
         alike(&lop.path("src"), &to);
-        // An empty one too.
+        // An empty directory too.
         let (from, to) = (lop.path("src/empty"), lop.path("new and empty"));
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
@@ -104,7 +104,7 @@ fn a_file_of_the_destination_that_has_other_names_is_not_written_to() {
             .file("src/mode", "same")
             .hard_links("old", &["dst/content", "outside/content"])
             .hard_links("same", &["dst/mode", "outside/mode"])
-            // Not that of the other one, in which the clock may not have moved.
+            // Not the time of the other file, for which the clock may not have moved.
             .mtime("src/content", 9, 9)
             .mtime("src/mode", 5, 5)
             .mtime("dst/mode", 5, 5)
@@ -179,7 +179,7 @@ fn a_file_that_grows_is_sent_as_it_was_at_a_time_and_again_later() {
 }
 
 #[test]
-fn names_that_come_and_go_meanwhile_are_no_failure() {
+fn names_that_appear_and_vanish_meanwhile_are_no_failure() {
     for direction in BOTH {
         let mut tree = TreeBuilder::new();
         for i in 0..400 {
@@ -213,10 +213,10 @@ fn names_that_come_and_go_meanwhile_are_no_failure() {
     }
 }
 
-/// Returns the program where everybody can reach it.
+/// Returns the program in a place where every user can reach it.
 fn binary_for_others(place: &TempTree) -> std::path::PathBuf {
     let path = place.join("lop");
-    // Whoever is forked while it is written has it open, and then it cannot be run.
+    // A process that is forked meanwhile would have it open for writing, and then it could not be run.
     let _alone = without_forks();
     fs::copy(env!("CARGO_BIN_EXE_lop"), &path).expect("copied");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
@@ -256,9 +256,9 @@ fn an_ordinary_user_mirrors_what_it_may() {
         let source = source.to_string_lossy();
         let expected = format!("lop: {source}/secret: cannot open: Permission denied\n");
         assert!(said.starts_with(&expected), "{direction:?}: {said}");
-        assert!(said.contains("1 name that the source does not have was not removed"), "{said}");
+        assert!(said.contains("kept 1 extraneous entry: "), "{said}");
         let stat = |name: &str| lop.path(name).metadata().expect("there");
-        // The rights of another owner are not for this one.
+        // The permissions of another owner must not be granted to this one.
         assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (NOBODY, 0o755));
         assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
         assert!(lop.path("dst/surplus").exists());
@@ -273,9 +273,9 @@ fn an_ordinary_user_mirrors_what_it_may() {
     }
 }
 
-/// A revocation gets to the copy also where the owner cannot read any more what they have closed.
+/// A revoked permission is applied to the copy even if the owner can no longer read the closed directory.
 #[test]
-fn a_directory_that_cannot_be_read_gets_its_rights_and_keeps_what_is_in_it() {
+fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
     if !is_root() {
         return skipped("only root can become somebody else");
     }
@@ -341,7 +341,7 @@ fn a_directory_that_cannot_be_read_gets_its_rights_and_keeps_what_is_in_it() {
     }
 }
 
-/// Asserts that one line says that a file system is full, and nothing else what failed.
+/// Asserts that one line reports that a file system is full, and no other line reports a failure.
 fn is_full(said: &str, at: &str) {
     let lines: Vec<&str> = said.lines().collect();
     let full: Vec<_> = lines.iter().filter(|line| line.contains("is full")).collect();

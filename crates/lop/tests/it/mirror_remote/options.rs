@@ -1,4 +1,4 @@
-//! What can be asked for, with one of the trees on another host: the same as with both on this one.
+//! Options when one of the trees is on another host: the results are the same as with both on this one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,8 +15,7 @@ use crate::lop::{Lop, document};
 /// The names of the file of [`two`] that has several.
 const LINKED: [&str; 2] = ["l1", "d/l2"];
 
-/// Returns three ways to mirror `src`, each to a directory of its own, with these arguments: without another
-/// host, and with one in each direction.
+/// Returns three ways to mirror `src`, each to its own directory: without another host, and with one in each direction.
 fn three<'l>(lop: &'l Lop, way: &Way, args: &[&str]) -> Vec<(&'static str, Invocation<'l>)> {
     let here = lop.command().arg("mirror").args(args).arg(lop.path("src"));
     let mut all = vec![("local", here.arg(lop.path("local")))];
@@ -27,7 +26,7 @@ fn three<'l>(lop: &'l Lop, way: &Way, args: &[&str]) -> Vec<(&'static str, Invoc
     all
 }
 
-/// Makes three destinations that are like `dst`, times included.
+/// Creates three destinations that are equal to `dst`, times included.
 fn three_alike(lop: &Lop) {
     for name in ["local", "pushed", "pulled"] {
         drop(fs::remove_dir_all(lop.path(name)));
@@ -35,8 +34,8 @@ fn three_alike(lop: &Lop) {
     }
 }
 
-/// Returns a list in order, without the names of the file that has several: which of them comes first, and is
-/// copied, is a matter of which thread does. One is, and the others are linked.
+/// Returns a sorted list without the names of the file that has several. Which of them is copied, and which are linked,
+/// depends on the threads.
 fn in_order(listed: &str) -> Vec<String> {
     let mut lines: Vec<String> = listed.lines().map(str::to_string).collect();
     let of_linked = |line: &String| {
@@ -98,7 +97,7 @@ fn a_dry_run_does_not_make_the_destination() {
     assert!(lists[0].len() > 5 && lists.iter().all(|list| *list == lists[0]), "{lists:?}");
 }
 
-/// Returns the document without what may be another each time.
+/// Returns the document without values that differ each time.
 fn without_time(document: &Value) -> Value {
     let mut document = document.clone();
     document["summary"].as_object_mut().expect("a summary").remove("seconds").expect("seconds");
@@ -111,7 +110,7 @@ fn without_time(document: &Value) -> Value {
 }
 
 #[test]
-fn the_documents_tell_the_same() {
+fn the_documents_are_equal() {
     let lop = Lop::with(&two().file(b"src/odd \xff\n".to_vec(), "odd"));
     let way = Way::shell();
     for args in [&["--delete", "--json"][..], &["--delete", "--json", "-i"]] {
@@ -164,7 +163,7 @@ fn copies_can_be_verified_synced_and_slowed_down() {
 }
 
 #[test]
-fn what_is_equal_in_the_backup_before_is_linked_to_that() {
+fn files_equal_to_the_previous_backup_are_linked_to_it() {
     for direction in BOTH {
         let way = Way::shell();
         let lop = Lop::with(&two());
@@ -188,7 +187,7 @@ fn what_is_equal_in_the_backup_before_is_linked_to_that() {
             let again = way.json(&lop, direction, &["--link-dest", base], (&from, &to));
             nothing_was_done(&again);
         }
-        // One that is not there.
+        // A base that does not exist.
         let to = lop.path("thursday");
         let output = way.run(&lop, direction, &["--link-dest", "../nowhere"], (&from, &to)).run();
         output.code(1);
@@ -197,7 +196,7 @@ fn what_is_equal_in_the_backup_before_is_linked_to_that() {
 }
 
 #[test]
-fn what_is_left_out_is_neither_sent_nor_removed() {
+fn excluded_entries_are_neither_sent_nor_removed() {
     for direction in BOTH {
         let lop = Lop::with(&two().file("dst/d/b", "stays").file("dst/empty/surplus", "s"));
         let args = ["--delete", "--exclude", "b", "--exclude", "gone/", "--exclude", "d/l2"];
@@ -216,18 +215,20 @@ fn what_is_left_out_is_neither_sent_nor_removed() {
 }
 
 #[test]
-fn more_than_was_allowed_is_not_removed() {
+fn more_than_max_delete_is_not_removed() {
     for direction in BOTH {
         let lop = Lop::with(&two());
         let way = Way::shell();
         let places = (&*lop.path("src"), &*lop.path("dst"));
-        // Of surplus, gone, with and it.
+        // Extraneous are surplus, gone, and with and its contents.
         let args = ["--delete", "--max-delete", "3"];
         let output = way.run(&lop, direction, &args, places).run();
         output.code(3);
         let said = output.stderr_str();
         assert!(
-            said.contains("lop: --max-delete 3: 4 entries would be removed; none was\n"),
+            said.contains(
+                "lop: kept 4 extraneous entries: deleting them would exceed --max-delete 3\n"
+            ),
             "{said}"
         );
         assert!(lop.path("dst/surplus").exists() && lop.path("dst/gone/with/it").exists());
@@ -240,7 +241,7 @@ fn more_than_was_allowed_is_not_removed() {
 }
 
 #[test]
-fn what_is_mounted_in_the_source_can_be_left_out_there_too() {
+fn mounts_in_a_remote_source_can_be_skipped() {
     if !is_root() {
         return skipped("file systems can be mounted by root only");
     }
@@ -264,15 +265,15 @@ fn what_is_mounted_in_the_source_can_be_left_out_there_too() {
         assert_eq!(fs::read_dir(to.join("mounted")).expect("made").count(), 0);
         mirror(&["--delete"]);
         alike(&lop.path("src"), &to);
-        // Nobody knows whether it is surplus.
+        // It is unknown whether the entry is extraneous.
         mirror(&within);
         assert!(to.join("mounted/inside").exists());
     }
 }
 
-/// Both sides may have one terminal, as the far one's errors go to the near one's.
+/// Both sides may share a terminal, because the remote side's errors go to the local one's.
 #[test]
-fn the_far_side_shows_no_progress() {
+fn the_remote_side_shows_no_progress() {
     for direction in BOTH {
         let lop = Lop::with(&two());
         let way = Way::script("exec sh -c \"$* --progress always\"");
@@ -284,7 +285,7 @@ fn the_far_side_shows_no_progress() {
 }
 
 #[test]
-fn what_was_done_is_said_as_here() {
+fn the_summary_is_the_same_as_without_another_host() {
     let lop = Lop::with(&two());
     three_alike(&lop);
     let mut said = Vec::new();
@@ -353,8 +354,8 @@ fn much_is_removed_only_if_the_user_agrees_whichever_side_has_it() {
         let run = || way.run(&lop, direction, &["--delete"], (&lop.path("src"), &to));
         let shown = run().talk(80, &[("[y/N] ", "n\n")]);
         assert_eq!(shown.code, Some(3), "{}", shown.text);
-        assert!(shown.text.contains("9 entries would be removed"), "{}", shown.text);
-        assert!(shown.text.contains("were not removed: the answer was no"), "{}", shown.text);
+        assert!(shown.text.contains("9 entries of "), "{}", shown.text);
+        assert!(shown.text.contains("extraneous entries: the answer was no"), "{}", shown.text);
         assert!(to.join("a").exists() && to.join("8").exists(), "{direction:?}");
         let shown = run().talk(80, &[("[y/N] ", "y\n")]);
         assert_eq!(shown.code, Some(0), "{}", shown.text);

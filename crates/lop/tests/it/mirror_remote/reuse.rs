@@ -1,4 +1,4 @@
-//! `--reuse`: what a catalog knows of either side spares copies, and the trees are alike all the same.
+//! `--reuse`: the catalog of either side saves copies, and the trees are equal all the same.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use testkit::{TreeBuilder, is_root, skipped};
 use super::changes::{Change, changes};
 use super::{BOTH, Direction, Way, alike, nothing_was_done, parts};
 use crate::lop::{Lop, document, settle};
-use crate::mirror_judges::{add_rights, assert_alike, missing, tree};
+use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
 const SIZE: u64 = 300_000;
 
-/// Mirrors with all that is known, on this host or to or from another; returns the summary.
+/// Mirrors with everything that the catalogs know, on this host or to or from another one; returns the summary.
 #[track_caller]
 fn mirrored(lop: &Lop, way: Option<Direction>) -> Value {
     let places = (&*lop.path("src"), &*lop.path("dst"));
@@ -55,7 +55,7 @@ fn a_directory_that_was_renamed_is_not_copied() {
 }
 
 #[test]
-fn what_the_catalog_of_the_source_knows_twice_is_sent_once() {
+fn content_that_the_source_has_twice_is_sent_once() {
     for direction in BOTH {
         let mut tree = TreeBuilder::new();
         for i in 0..12 {
@@ -65,7 +65,7 @@ fn what_the_catalog_of_the_source_knows_twice_is_sent_once() {
         lop.remember(["src"]);
         let summary = mirrored(&lop, Some(direction));
         assert_eq!((&summary["files_copied"], &summary["files_reused"]), (&3.into(), &9.into()));
-        // One more, which only the source knows of.
+        // One more file, which only the source knows.
         lop.add(&TreeBuilder::new().seeded("src/copy", 2, SIZE));
         lop.remember(["src"]);
         let summary = mirrored(&lop, Some(direction));
@@ -73,9 +73,9 @@ fn what_the_catalog_of_the_source_knows_twice_is_sent_once() {
     }
 }
 
-/// A catalog is not believed: here everything in it is wrong.
+/// The catalog is not trusted: here everything in it is wrong.
 #[test]
-fn what_has_changed_since_it_was_remembered_is_copied() {
+fn files_changed_since_the_scan_are_copied() {
     for way in ways() {
         let (mut tree, mut other) = (TreeBuilder::new(), TreeBuilder::new());
         for i in 0..8 {

@@ -1,4 +1,4 @@
-//! Whole trees between hosts: alike afterwards, whatever happened to them before.
+//! Whole trees between hosts: equal afterwards, whatever happened to them before.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use testkit::{
 use super::changes::changes;
 use super::{BOTH, Way, alike, nothing_was_done, parts};
 use crate::lop::Lop;
-use crate::mirror_judges::{add_rights, assert_alike, missing, tree};
+use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
-/// Changes after which programs of others judge too: they take their time.
+/// After this many changes, other programs check the trees too, which takes time.
 const JUDGED: usize = 12;
 
 /// Trees become empty here on purpose.
 const DELETE: [&str; 2] = ["--delete", "--allow-empty-source"];
 
-/// Mirrors from `home` in both directions, to where `other` is too, and again after so many changes each time,
-/// until there was every kind of change.
+/// Mirrors from `home` in both directions, to where `other` is too, and again after this many changes each time, until
+/// there was every kind of change.
 fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose: &str) {
     let lop = Lop::new();
     let from = home.join("from");
@@ -61,7 +61,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
     }
 }
 
-/// Returns why the tree of all that there is cannot be made or judged here.
+/// Returns why the tree with every kind of entry cannot be created or checked here.
 fn lacking() -> Option<String> {
     if !is_root() {
         return Some("what is mirrored has owners and devices, which only root can make".into());
@@ -107,7 +107,7 @@ fn over_ssh_it_is_the_same() {
 }
 
 #[test]
-fn whoever_runs_this_mirrors_over_ssh() {
+fn the_current_user_mirrors_over_ssh() {
     let Some(way) = Way::ssh() else { return };
     for direction in BOTH {
         let lop = Lop::with(&super::two());
@@ -149,7 +149,7 @@ fn the_catalog_of_the_host_that_is_mirrored_to_stays() {
     lop.remember(["d"]);
     lop.run(["dedupe", "--by", "delete", "--apply", "d"]).success();
     let before = Snapshot::of(lop.state());
-    // A backup of the home folder, with another catalog and other journals.
+    // A backup of the home directory, with another catalog and other journals.
     lop.lay(
         &TreeBuilder::new()
             .file("src/state/lop/catalog.db", "old")

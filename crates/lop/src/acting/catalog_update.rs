@@ -1,0 +1,120 @@
+//! Records in the catalog what a run or an undo did to files.
+//!
+//! The journal of the run says what was done, so the next scan need not find it out by reading the files again.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use action::journal::{FileAction, FileState};
+use action::plan::Kind;
+use action::run::Runs;
+use action::statuses::Statuses;
+use catalog::{Catalog, CtimeCause, LiveFile, Version, Writer};
+use fsops::Stat;
+use walk::{Device, Reach};
+
+use crate::error::CommandError;
+use crate::questions::catalog::waiting;
+use crate::settings::Settings;
+
+/// How many directories are kept open.
+const OPEN_DIRS: usize = 64;
+
+/// How long to wait until the times of a changed file reveal every further change (see `catalog`). The next scan would
+/// have to read again what was recorded earlier than that.
+const SETTLING_TIME: Duration = Duration::from_millis(15);
+
+/// A file of this size or more is never stored in its inode: btrfs has no blocks larger than 64 KiB, and inlines less
+/// than one block.
+const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
+
+/// Records what a run did to files that it did not take from the catalog, and the status changes that it caused.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read or the catalog cannot be written. The files stay as the run left them, and the
+/// next scan corrects the catalog.
+pub(crate) fn follow_run(
+    run: u64,
+    statuses: &Statuses,
+    settings: &Settings,
+) -> Result<(), CommandError> {
+    let (_, deeds) = Runs::actions(&Catalog::runs_dir(&settings.catalog()?), run)?;
+    let is_done =
+        |deed: &Result<FileAction, _>| !matches!(deed, Ok(deed) if deed.state != FileState::Done);
+    follow(deeds.filter(is_done), statuses, settings)
+}
+
+/// Records changes of files in the catalog, if there is one.
+///
+/// The caller must not hold the lock of the journals: another process may have locked the catalog while it waits for
+/// that.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read or the catalog cannot be written. The files stay as they are, and the next scan
+/// corrects the catalog.
+pub(crate) fn follow<D>(
+    deeds: D,
+    statuses: &Statuses,
+    settings: &Settings,
+) -> Result<(), CommandError>
+where
+    D: Iterator<Item = Result<FileAction, action::Error>>,
+{
+    let path = settings.catalog()?;
+    if !path.exists() {
+        return Ok(());
+    }
+    let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
+    let inspected_ns = settled_now_ns();
+    let mut reach = Reach::new(OPEN_DIRS);
+    let deeds = deeds.map(|deed| Ok::<_, CommandError>(catalog_deed(deed?)));
+    writer.follow(deeds, |path| live(path, statuses, &mut reach), inspected_ns)
+}
+
+/// Waits until the times of files that were just changed can be trusted. Returns the current time in nanoseconds since
+/// the epoch.
+pub(crate) fn settled_now_ns() -> i64 {
+    std::thread::sleep(SETTLING_TIME);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Converts an entry of a journal into the form that the catalog takes.
+fn catalog_deed(deed: FileAction) -> catalog::FileOperation {
+    let is_shared = deed.kind == Kind::Reflink && deed.state == FileState::Done;
+    let FileAction { path, was, allocated, kept, kept_was, digest, .. } = deed;
+    let (was, kept_was) = (version(&was), version(&kept_was));
+    let unshared = if is_shared { allocated } else { 0 };
+    catalog::FileOperation { path, was, allocated, kept, kept_was, digest, unshared }
+}
+
+fn version(version: &action::plan::Version) -> Version {
+    let &action::plan::Version { inode, size, mtime_ns, ctime_ns, .. } = version;
+    Version { inode, size, mtime_ns, ctime_ns }
+}
+
+/// Returns the regular file at a path.
+fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<LiveFile> {
+    let (dir, name) = reach.site(path).ok()?;
+    let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
+    let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
+    let Stat { inode, size, ctime_ns, .. } = stat;
+    let is_inline = device.volume.can_share_extents()
+        && size < INLINE_LIMIT_BYTES
+        && dir.open_file(&name).is_ok_and(|file| file.is_inline());
+    let allocated = if is_inline { 0 } else { stat.allocated };
+    let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };
+    Some(LiveFile { device, version, allocated, ctime_cause: status(&stat, statuses) })
+}
+
+/// Returns what changed the status of a file.
+fn status(stat: &Stat, statuses: &Statuses) -> CtimeCause {
+    match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
+        Some(action::statuses::Status { before_ns: Some(before_ns), .. }) => {
+            CtimeCause::LopChanged { before_ns }
+        }
+        Some(action::statuses::Status { before_ns: None, .. }) => CtimeCause::LopCreated,
+        None => CtimeCause::Unknown,
+    }
+}

@@ -1,0 +1,276 @@
+//! Turns groups of equal files into plans: the state of each file now, what may be changed, and which file is kept.
+
+mod changes;
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use action::plan::Rule;
+use action::plan::{Kind, Member, Plan, Protection, Target, Version, plan};
+use dupes::{Attributes, State};
+use fsops::{FileKey, Mounts, Place, Stat};
+use walk::{DirId, FileId, Own, Tree};
+
+use crate::acting::sources::Source;
+use crate::error::CommandError;
+use crate::paths::{is_at_or_below, resolve_all};
+use crate::questions::knowledge::UnknownFiles;
+
+/// The user's options for redundant files.
+#[derive(Debug)]
+pub(crate) struct PlanOptions {
+    pub(crate) kind: Kind,
+    rules: Vec<Rule>,
+    min_size: u64,
+    protect: Vec<Vec<u8>>,
+    roots: Vec<Vec<u8>>,
+    /// Whether to act on files that programs keep for themselves.
+    pub(crate) system_dirs: bool,
+    /// Lop's own files, which are never touched.
+    pub(crate) own: Own,
+}
+
+impl PlanOptions {
+    /// Resolves paths and rules as they were typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a path does not exist or a rule is not valid.
+    pub(crate) fn new(
+        kind: Kind,
+        rules: &[String],
+        min_size: Option<u64>,
+        protect: &[PathBuf],
+        roots: &[PathBuf],
+    ) -> Result<PlanOptions, CommandError> {
+        let roots = resolve_all(roots)?;
+        let to_path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
+        let tops: Vec<PathBuf> = roots.iter().map(to_path).collect();
+        let rule = |text: &String| {
+            Rule::parse(text, &tops).map_err(|e| CommandError::usage(format!("--keep: {e}")))
+        };
+        let mut rules: Vec<Rule> = rules.iter().map(rule).collect::<Result<_, _>>()?;
+        if roots.is_empty() && rules.iter().any(|rule| matches!(rule, Rule::FirstRoot)) {
+            return Err(CommandError::usage("--keep first-root needs PATHs"));
+        }
+        rules.extend(Rule::usual());
+        let min_size = min_size.unwrap_or(0);
+        let protect = resolve_all(protect)?;
+        Ok(PlanOptions {
+            kind,
+            rules,
+            min_size,
+            protect,
+            roots,
+            system_dirs: false,
+            own: Own::default(),
+        })
+    }
+}
+
+/// Groups of files that are unchanged since they were compared.
+pub(crate) struct Planner {
+    source: Source,
+    options: PlanOptions,
+    /// The current attributes of each file; `None` if the file has changed.
+    now: Vec<Option<Attributes>>,
+    /// Files with the number of their group, sorted, so that the files of a group are adjacent.
+    members: Vec<(u32, FileId)>,
+    /// The range of each group in `members`.
+    groups: Vec<Range<usize>>,
+    protected: Protected,
+    /// The number of files that are left to the programs that keep them.
+    left: u64,
+}
+
+impl Planner {
+    /// Prepares plans for the groups of a source. `now` has the current attributes of each file.
+    pub(crate) fn new(
+        source: Source,
+        now: Vec<Option<Attributes>>,
+        options: PlanOptions,
+    ) -> Planner {
+        let mut members = source.members();
+        let is_wanted = |file: FileId| {
+            now[file.0 as usize].is_some() && source.tree().file(file).size >= options.min_size
+        };
+        members.retain(|&(_, file)| is_wanted(file));
+        leave_own(&source, &options.own, &mut members);
+        let left = leave_to_programs(&source, &options, &mut members);
+        members.sort_unstable();
+        let protected = Protected::new(source.tree(), &options.protect);
+        let mut groups = Vec::new();
+        for group in members.chunk_by(|a, b| a.0 == b.0) {
+            let start = groups.last().map_or(0, |last: &Range<usize>| last.end);
+            groups.push(start..start + group.len());
+        }
+        groups.retain(|group| group.len() > 1);
+        Planner { source, options, now, members, groups, protected, left }
+    }
+
+    /// Returns the files that are left out because it is unknown what they contain now.
+    pub(crate) fn unknown(&self) -> UnknownFiles {
+        let Some(loaded) = self.loaded() else { return UnknownFiles::default() };
+        let tree = self.source.tree();
+        let is_wanted = |file: FileId| {
+            tree.file(file).size >= self.options.min_size
+                && (self.options.roots.is_empty() || {
+                    let path = tree.absolute_path(file);
+                    self.options.roots.iter().any(|root| is_at_or_below(root, &path))
+                })
+        };
+        let members = self.source.members().into_iter().map(|(_, file)| file);
+        let stale = members.filter(|file| self.now[file.0 as usize].is_none() && is_wanted(*file));
+        let became = |file| if tree.is_offline(file) { State::Offline } else { State::Changed };
+        UnknownFiles::of_catalog(stale.map(became), loaded.unreliable_counts())
+    }
+
+    /// Sorts the groups in the order of directories, which suits disks.
+    pub(crate) fn in_order_of_the_tree(mut self) -> Planner {
+        let members = &self.members;
+        self.groups.sort_unstable_by_key(|group| members[group.start].1);
+        self
+    }
+
+    /// Sorts the groups in the order that suits people: the largest total size first, then by path.
+    pub(crate) fn in_order_of_size(mut self) -> Planner {
+        let (tree, members) = (self.source.tree(), &self.members);
+        self.groups.sort_by_cached_key(|group| {
+            let paths = members[group.clone()].iter().map(|&(_, file)| tree.absolute_path(file));
+            let size = tree.file(members[group.start].1).size;
+            (Reverse(size.saturating_mul(group.len() as u64 - 1)), paths.min())
+        });
+        self
+    }
+
+    /// Returns the number of files that are left to the programs that keep them.
+    pub(crate) fn left_to_programs(&self) -> u64 {
+        self.left
+    }
+
+    /// Returns the rules whose pattern matched no file.
+    pub(crate) fn idle_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.options.rules.iter().filter(|rule| rule.matched_nothing())
+    }
+
+    /// Returns the action for each redundant file.
+    pub(crate) fn kind(&self) -> Kind {
+        self.options.kind
+    }
+
+    /// Returns the devices of the files.
+    pub(crate) fn devices(&self) -> &[walk::Device] {
+        self.source.tree().devices()
+    }
+
+    /// Returns the plans one by one.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Clone + Send + '_ {
+        self.groups.iter().flat_map(|group| {
+            let group = &self.members[group.clone()];
+            let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();
+            let digest = group.first().and_then(|&(_, file)| self.source.digest(file));
+            let plans = plan(members, self.options.kind, &self.options.rules).into_iter();
+            plans.map(move |plan| Plan { digest, ..plan })
+        })
+    }
+
+    fn member(&self, file: FileId) -> Option<Member> {
+        let stat = self.stat(file)?;
+        let tree = self.source.tree();
+        let path = tree.absolute_path(file);
+        let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_at_or_below(dir, &path));
+        let root = below(&self.options.roots);
+        let is_protected = || {
+            below(&self.options.protect).is_some()
+                || self.protected.contains(tree, tree.file(file).dir)
+        };
+        let protected = if is_protected() {
+            Some(Protection::Asked)
+        } else if root.is_none() && !self.options.roots.is_empty() {
+            Some(Protection::Outside)
+        } else {
+            None
+        };
+        let target = Target { path, version: Version::from(&stat), tag: file.0 };
+        let root = root.unwrap_or(usize::MAX);
+        let device = tree.device_of(tree.file(file).dir);
+        let is_local = device.volume.is_local(device.number);
+        Some(Member { is_local, protected, root, ..Member::new(target, stat) })
+    }
+
+    fn stat(&self, file: FileId) -> Option<Stat> {
+        self.now[file.0 as usize].map(|now| now.stat(self.source.tree(), file))
+    }
+
+    /// Returns the catalog that the groups come from, if they come from one.
+    pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
+        self.source.loaded()
+    }
+}
+
+/// Removes files that programs keep for themselves from the groups of a catalog, and returns their number. Other
+/// sources name each file, so their files are meant.
+fn leave_to_programs(
+    source: &Source,
+    options: &PlanOptions,
+    members: &mut Vec<(u32, FileId)>,
+) -> u64 {
+    let Some(loaded) = source.loaded().filter(|_| !options.system_dirs) else { return 0 };
+    let kept = walk::kept_by_programs(&loaded.tree, &options.roots);
+    let before = members.len();
+    members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
+    (before - members.len()) as u64
+}
+
+/// Removes lop's own files from the groups of a catalog, which may have them from a scan with another catalog. Other
+/// sources have already refused and reported them.
+fn leave_own(source: &Source, own: &Own, members: &mut Vec<(u32, FileId)>) {
+    let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
+    let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
+    members.retain(|&(_, file)| !is_own(file));
+}
+
+/// The protected directories and those below them. They are recognised by their identity too, so that another path to
+/// one of them does not get around the protection.
+#[derive(Default)]
+struct Protected {
+    dirs: HashSet<DirId>,
+    keys: HashSet<FileKey>,
+}
+
+impl Protected {
+    fn new(tree: &Tree, protect: &[Vec<u8>]) -> Protected {
+        let mut protected = Protected::default();
+        if protect.is_empty() {
+            return protected;
+        }
+        let mounts = Mounts::read();
+        let places: Vec<Place> = protect.iter().flat_map(|dir| mounts.places_below(dir)).collect();
+        for (id, dir) in (0u32..).zip(tree.dirs()) {
+            let id = DirId(id);
+            let path = tree.absolute_dir_path(id);
+            let place = mounts.place(&path);
+            let is_protected = protect.iter().any(|dir| is_at_or_below(dir, &path))
+                || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
+            if is_protected {
+                protected.dirs.insert(id);
+                if dir.inode != 0 {
+                    protected.keys.insert(dir_key(tree, id));
+                }
+            }
+        }
+        protected
+    }
+
+    fn contains(&self, tree: &Tree, dir: DirId) -> bool {
+        self.dirs.contains(&dir) || self.keys.contains(&dir_key(tree, dir))
+    }
+}
+
+fn dir_key(tree: &Tree, id: DirId) -> FileKey {
+    FileKey { device: tree.device_of(id).number, inode: tree.dir(id).inode }
+}

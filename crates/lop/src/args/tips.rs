@@ -1,0 +1,111 @@
+//! Improves the tips of the argument parser: removes those that mislead, and adds one for `purge -rf`.
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Removes misleading tips, and adds one for users who type `purge -rf`.
+pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
+    match error.kind() {
+        // clap's usage line would show both of the options that conflict.
+        ErrorKind::ArgumentConflict => drop(error.remove(ContextKind::Usage)),
+        ErrorKind::UnknownArgument => unknown(error, command),
+        _ => {}
+    }
+}
+
+fn unknown(error: &mut clap::Error, command: Option<&str>) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return };
+    let typed = typed.clone();
+    // The tip is that a file may have this name; usually none has.
+    if !std::path::Path::new(&typed).exists() {
+        error.remove(ContextKind::Suggested);
+    }
+    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
+        && !is_similar(&typed, similar)
+    {
+        error.remove(ContextKind::SuggestedArg);
+        // The usage line contains the tip.
+        error.remove(ContextKind::Usage);
+    }
+    if command == Some("purge") && matches!(typed.as_str(), "-r" | "-R" | "-f") {
+        let tip =
+            "lop purge removes whole trees without these options; --yes turns off the question";
+        let tips = vec![StyledStr::from(tip)];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+}
+
+/// Returns whether one text may be a mistyped form of the other.
+fn is_similar(typed: &str, known: &str) -> bool {
+    let plain = |text: &str| text.trim_start_matches('-').to_ascii_lowercase();
+    let (typed, known) = (plain(typed), plain(known));
+    let is_start = typed.len() > 2 && (known.starts_with(&typed) || typed.starts_with(&known));
+    is_start || distance(typed.as_bytes(), known.as_bytes()) <= 1 + typed.len() / 4
+}
+
+/// Returns the number of bytes to insert, delete or replace to turn one text into the other (Levenshtein).
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, byte) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (place, with) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(byte != with);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{distance, improve};
+    use crate::args::Cli;
+
+    fn told(args: &[&str]) -> String {
+        let all = ["lop"].iter().chain(args);
+        let mut error = Cli::try_parse_from(all).expect_err("wrong");
+        improve(&mut error, args.first().copied());
+        error.to_string()
+    }
+
+    #[test]
+    fn a_mistyped_option_is_recognised_and_nothing_else_is() {
+        for (args, similar) in [
+            (&["mirror", "--dellete", "a", "b"][..], "'--delete'"),
+            (&["scan", "--exlude", "x"], "'--exclude'"),
+            (&["purge", "--thread", "3", "x"], "'--threads'"),
+            (&["purge", "--keep", "x"], "'--keep-root'"),
+        ] {
+            assert!(told(args).contains(similar), "{}", told(args));
+        }
+        for args in [&["purge", "--rm", "doc"][..], &["purge", "--no-such", "x"], &["undo", "-z"]] {
+            let told = told(args);
+            assert!(!told.contains("tip:") && !told.contains("--cross"), "{told}");
+        }
+    }
+
+    #[test]
+    fn conflicting_options_are_not_shown_together() {
+        let told = told(&["dedupe", "--plan", "p", "dir"]);
+        assert!(told.contains("cannot be used with") && !told.contains("Usage"), "{told}");
+    }
+
+    #[test]
+    fn the_flags_of_rm_are_explained() {
+        for flags in ["-rf", "-r", "-fr", "-R"] {
+            let told = told(&["purge", flags, "dir"]);
+            assert!(told.contains("tip: lop purge removes whole trees"), "{told}");
+        }
+        assert!(!told(&["scan", "-rf", "dir"]).contains("purge"));
+    }
+
+    #[test]
+    fn distances() {
+        for (one, other, expected) in [("", "abc", 3), ("kitten", "sitting", 3), ("a", "a", 0)] {
+            assert_eq!(distance(one.as_bytes(), other.as_bytes()), expected);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The catalog's knowledge of the files on either side of a mirror, for `--reuse`.
+//!
+//! These are only hints: the mirror compares content before it uses any. A catalog that cannot be read therefore gives
+//! no hints and no error.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use catalog::{Catalog, ContentIndex, DigestedFile};
+use content::Digest;
+use fsops::Stat;
+use mirror::{ContentHint, ContentHints, MIN_REUSED_BYTES};
+
+use crate::error::CommandError;
+use crate::settings::Settings;
+
+/// The catalog's knowledge of the trees on this host.
+#[derive(Debug, Default)]
+struct Remembered {
+    source: Option<Mutex<OfSource>>,
+    destination: Option<Mutex<ContentIndex>>,
+}
+
+/// The catalog's knowledge of the source, with the files of the last directory that was asked for.
+#[derive(Debug)]
+struct OfSource {
+    holdings: ContentIndex,
+    dir: Option<Vec<u8>>,
+    files: HashMap<Vec<u8>, DigestedFile>,
+}
+
+/// Returns what the catalog knows of the trees on this host, or an empty value if the catalog cannot be read. The other
+/// host's hints may still help then.
+pub(super) fn remembered(
+    settings: &Settings,
+    source: Option<&Path>,
+    destination: Option<&Path>,
+) -> Arc<dyn ContentHints> {
+    Arc::new(read(settings, source, destination).unwrap_or_default())
+}
+
+fn read(
+    settings: &Settings,
+    source: Option<&Path>,
+    destination: Option<&Path>,
+) -> Result<Remembered, CommandError> {
+    let path = settings.catalog()?;
+    let holdings = |top: &Path| {
+        let catalog = Catalog::open(&path)?;
+        Ok(ContentIndex::new(catalog, top.as_os_str().as_bytes(), MIN_REUSED_BYTES))
+    };
+    let of = |top: Option<&Path>| top.map(holdings).transpose();
+    let both = of(source).and_then(|source| Ok((source, of(destination)?)));
+    let (source, destination) = both.map_err(|e: catalog::Error| CommandError::from(e))?;
+    let source =
+        source.map(|holdings| Mutex::new(OfSource { holdings, dir: None, files: HashMap::new() }));
+    Ok(Remembered { source, destination: destination.map(Mutex::new) })
+}
+
+impl OfSource {
+    fn hint(
+        &mut self,
+        dir: &[u8],
+        name: &[u8],
+        stat: &Stat,
+    ) -> Result<Option<ContentHint>, catalog::Error> {
+        if self.dir.as_deref() != Some(dir) {
+            self.dir = Some(dir.to_vec());
+            let files = self.holdings.digested_in(dir)?;
+            self.files = files.into_iter().map(|held| (held.name.clone(), held)).collect();
+        }
+        let Some(held) = self.files.get(name).filter(|held| held.is_unchanged(stat)) else {
+            return Ok(None);
+        };
+        let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
+        let also = self.holdings.another_copy(held, &path)?.unwrap_or_default();
+        Ok(Some(ContentHint { digest: held.digest.0, also }))
+    }
+}
+
+/// Errors of the catalog are ignored, because it gives only hints.
+impl ContentHints for Remembered {
+    fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint> {
+        let mut source = self.source.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        source.hint(dir, name, stat).ok().flatten()
+    }
+
+    fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
+        let Some(destination) = &self.destination else { return Vec::new() };
+        let holdings = destination.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = digest
+            .and_then(|digest| holdings.find_by_digest(&Digest(*digest)).ok())
+            .unwrap_or_default();
+        paths
+            .extend(holdings.find_by_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
+        paths
+    }
+}

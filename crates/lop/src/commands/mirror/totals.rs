@@ -1,0 +1,209 @@
+//! The totals of a mirror, and the exit code that follows from them.
+
+use std::time::Duration;
+
+use mirror::{LeftOut, Options, Outcome, Spared};
+use serde::Serialize;
+
+use crate::args::MirrorArgs;
+use crate::exit::Exit;
+use crate::output::devices::Device;
+use crate::output::formats::JsonPath;
+use crate::output::stats::peak_memory_bytes;
+use crate::settings::Patterns;
+
+/// The totals of a run or a dry run.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Totals {
+    pub(super) dry_run: bool,
+    /// Whether the run reached its end.
+    pub(super) complete: bool,
+    pub(super) entries: u64,
+    pub(super) files_copied: u64,
+    pub(super) bytes_copied: u64,
+    pub(super) dirs_made: u64,
+    pub(super) symlinks_made: u64,
+    pub(super) special_files_made: u64,
+    pub(super) linked: u64,
+    pub(super) files_reused: u64,
+    pub(super) bytes_reused: u64,
+    /// Inodes of which only the metadata was changed.
+    pub(super) adjusted: u64,
+    pub(super) removed: u64,
+    /// Extraneous entries that were not deleted.
+    #[serde(rename = "extraneous_kept")]
+    pub(super) kept: u64,
+    /// Files copied again because no more names could be linked to the previous copy.
+    pub(super) link_limit_copies: u64,
+    pub(super) vanished: u64,
+    pub(super) failed: u64,
+    /// Names below directories that could not be created.
+    pub(super) missing: u64,
+    /// Directories of the source that could not be read.
+    pub(super) unread_dirs: u64,
+    /// Entries that were skipped although no pattern excludes them.
+    pub(super) left_out: Vec<SkippedEntry>,
+    /// Metadata that the destination does not support.
+    pub(super) not_kept: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unmatched_patterns: Vec<String>,
+    pub(super) seconds: f64,
+    #[serde(skip)]
+    pub(super) max_delete: Option<u64>,
+    #[serde(skip)]
+    pub(super) changes: u64,
+    #[serde(skip)]
+    pub(super) kept_why: Spared,
+    #[serde(skip)]
+    pub(super) kept_entries: u64,
+    #[serde(skip)]
+    pub(super) unremoved: u64,
+    /// The number of skipped entries, including those that are not listed.
+    #[serde(skip)]
+    pub(super) left_out_count: u64,
+    /// Whether the counts may be too low, because the other side could not report all that it did.
+    #[serde(skip)]
+    pub(super) is_least: bool,
+}
+
+/// An entry that was skipped.
+#[derive(Debug, Serialize)]
+pub(super) struct SkippedEntry {
+    pub(super) why: &'static str,
+    #[serde(flatten)]
+    pub(super) path: JsonPath<'static>,
+    #[serde(skip)]
+    pub(super) bytes: Vec<u8>,
+    #[serde(skip)]
+    pub(super) reason: LeftOut,
+}
+
+impl Totals {
+    pub(super) fn new(
+        outcome: &Outcome,
+        complete: bool,
+        args: &MirrorArgs,
+        patterns: &Patterns,
+        took: Duration,
+    ) -> Totals {
+        Totals {
+            dry_run: args.dry_run,
+            complete,
+            entries: outcome.names,
+            files_copied: outcome.files,
+            bytes_copied: outcome.bytes,
+            dirs_made: outcome.dirs,
+            symlinks_made: outcome.symlinks,
+            special_files_made: outcome.specials,
+            linked: outcome.linked,
+            files_reused: outcome.reused,
+            bytes_reused: outcome.reused_bytes,
+            adjusted: outcome.adjusted,
+            removed: outcome.removed,
+            kept: outcome.kept,
+            link_limit_copies: outcome.link_limit_copies,
+            vanished: outcome.vanished,
+            failed: outcome.failed,
+            missing: outcome.missing,
+            unread_dirs: outcome.unread_dirs,
+            left_out: outcome.left_out_paths.iter().map(SkippedEntry::of).collect(),
+            not_kept: not_kept(outcome),
+            unmatched_patterns: patterns.unmatched(),
+            seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
+            max_delete: args.max_delete,
+            changes: outcome.changes(),
+            kept_why: outcome.kept_why,
+            kept_entries: outcome.kept_entries,
+            unremoved: outcome.unremoved,
+            left_out_count: outcome.left_out,
+            is_least: outcome.is_lower_bound,
+        }
+    }
+
+    /// Returns the exit code of a run that reached its end.
+    pub(super) fn exit(&self) -> Exit {
+        // Failures to copy, without failures to delete.
+        let failed = self.failed.saturating_sub(self.unremoved);
+        if self.failed == 0 && self.kept == 0 {
+            Exit::Done
+        } else if self.kept > 0 && self.kept_why == Spared::SourceEmpty {
+            Exit::Refused
+        } else if failed > 0 && self.changes == 0 && self.entries <= failed + self.missing {
+            Exit::Failed
+        } else {
+            Exit::Partial
+        }
+    }
+}
+
+impl SkippedEntry {
+    fn of((reason, path): &(LeftOut, Vec<u8>)) -> SkippedEntry {
+        let why = match reason {
+            LeftOut::Destination => "destination",
+            LeftOut::Quarantine => "quarantine",
+            LeftOut::Temporary => "temporary",
+            LeftOut::Pseudo => "pseudo_file_system",
+            LeftOut::Catalog => "catalog",
+        };
+        SkippedEntry { why, path: JsonPath::owned(path), bytes: path.clone(), reason: *reason }
+    }
+}
+
+/// The output of `--stats`.
+#[derive(Serialize)]
+pub(super) struct Figures<'a> {
+    #[serde(flatten)]
+    totals: &'a Totals,
+    peak_memory_bytes: u64,
+    spilled_bytes: u64,
+    devices: Vec<Device>,
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn new(totals: &'a Totals, options: &Options) -> Figures<'a> {
+        Figures {
+            totals,
+            peak_memory_bytes: peak_memory_bytes(),
+            spilled_bytes: runtime::memory::spilled().most,
+            devices: options.disks.profiles().into_iter().map(Device::from).collect(),
+        }
+    }
+}
+
+/// Returns the metadata that the destination does not support.
+fn not_kept(outcome: &Outcome) -> Vec<String> {
+    let owners = outcome.no_owners.then(|| "owners".to_string());
+    let modes = outcome.no_modes.then(|| "permissions".to_string());
+    let before = outcome.first_time.map(|time| format!("times before {}", year(time)));
+    let after = outcome.last_time.map(|time| format!("times after {}", year(time)));
+    [owners, modes, before, after].into_iter().flatten().collect()
+}
+
+/// Returns the year of a time in seconds since the epoch.
+fn year(seconds: i64) -> i64 {
+    /// The average length of a year of the Gregorian calendar, in seconds.
+    const YEAR: i64 = 31_556_952;
+    1970 + seconds.div_euclid(YEAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Totals;
+    use crate::exit::Exit;
+
+    #[test]
+    fn only_a_run_without_any_result_has_failed() {
+        let totals = Totals { entries: 5, ..Totals::default() };
+        assert_eq!(totals.exit(), Exit::Done);
+        let failed = |entries, failed, unremoved, changes| {
+            Totals { entries, failed, changes, unremoved, ..Totals::default() }.exit()
+        };
+        // Neither the top directory nor anything in it could be read.
+        assert_eq!((failed(0, 1, 0, 0), failed(5, 5, 0, 0)), (Exit::Failed, Exit::Failed));
+        assert_eq!((failed(5, 4, 0, 0), failed(5, 5, 0, 1)), (Exit::Partial, Exit::Partial));
+        // The only changes were deletions.
+        assert_eq!((failed(0, 3, 3, 0), failed(2, 3, 3, 0)), (Exit::Partial, Exit::Partial));
+        let missing = Totals { entries: 9, failed: 1, missing: 8, ..Totals::default() };
+        assert_eq!(missing.exit(), Exit::Failed);
+    }
+}

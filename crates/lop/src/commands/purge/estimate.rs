@@ -1,0 +1,85 @@
+//! Counts what a removal would remove, for the confirmation and for the progress line.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purge::{Deed, Options, Target};
+use runtime::Progress;
+
+use crate::error::CommandError;
+use crate::monitor::Monitor;
+use crate::prompt::confirm::{CONFIRM_ABOVE, Question};
+use crate::quantity::count;
+use crate::settings::Patterns;
+use crate::settings::Settings;
+
+/// How long the count may take. A removal of hours can wait this long, and one of seconds needs no estimate.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+/// The number of entries that a removal would remove.
+pub(super) struct Estimate {
+    pub(super) entries: u64,
+    /// Whether everything was counted in the time given.
+    pub(super) is_complete: bool,
+}
+
+impl Estimate {
+    /// Counts what `options` select of `targets`, within a limited time.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an interrupt.
+    pub(super) fn count(
+        targets: &[Target],
+        options: &Options,
+        settings: &Settings,
+    ) -> Result<Estimate, CommandError> {
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
+        let timer = Arc::clone(&progress);
+        // If the thread cannot be started, the count has no time limit.
+        let _unstarted = std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(TIME_LIMIT);
+            timer.stop();
+        });
+        let throttle = Arc::default();
+        let options = Options { deed: Deed::Count, throttle, ..options.clone() };
+        let (outcome, ended) = purge::purge(targets, &options, &progress, None);
+        monitor.finish()?;
+        Ok(Estimate { entries: outcome.files + outcome.dirs, is_complete: ended.is_ok() })
+    }
+
+    /// Returns whether the removal may begin. A small one needs no question, unless a pattern matched nothing and may
+    /// be mistyped.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the answer could not be read.
+    pub(super) fn is_confirmed(
+        &self,
+        paths: &[PathBuf],
+        patterns: &Patterns,
+        settings: &Settings,
+    ) -> Result<bool, CommandError> {
+        let unmatched = patterns.unmatched();
+        let is_little = self.entries == 0 || self.entries <= CONFIRM_ABOVE && unmatched.is_empty();
+        if self.is_complete && is_little {
+            return Ok(true);
+        }
+        let more_than = if self.is_complete { "" } else { "more than " };
+        let unmatched_text =
+            unmatched.into_iter().map(|option| format!("{option} matched nothing; "));
+        let unmatched_text: String = unmatched_text.collect();
+        let question = Question {
+            about: format!(
+                "{unmatched_text}{more_than}{} entries would be removed:",
+                count(self.entries)
+            ),
+            paths: paths.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect(),
+            of: paths.len() as u64,
+            prompt: "Remove them? They cannot be restored.",
+        };
+        question.ask(settings)
+    }
+}

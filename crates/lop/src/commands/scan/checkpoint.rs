@@ -1,0 +1,169 @@
+//! Saves the results of a long scan from time to time and on an interrupt, so that the next scan continues from there.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use catalog::{Findings, RowMap, ScanRecord, Writer};
+use content::Facts;
+use dupes::Candidates;
+use runtime::{Interrupted, Progress, own_descriptor_table};
+use walk::{Problem, Tree};
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::quantity::{count, counted, size};
+use crate::settings::Settings;
+
+/// The time between two checks of the clock and of the request to stop.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long an interrupted search may take to end before its results are saved. A disk may no longer answer.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The time between two saves is at least this many times the duration of a save. Saving then costs a twentieth of the
+/// time of one thread, beside the threads that search.
+const SAVE_INTERVAL_FACTOR: u32 = 20;
+
+/// Saves the results of a scan.
+pub(super) struct Checkpointer<'a> {
+    pub(super) writer: &'a mut Writer,
+    pub(super) rows: &'a mut RowMap,
+    pub(super) tree: &'a Tree,
+    pub(super) facts: &'a Facts,
+    /// The record of the scan so far.
+    pub(super) record: ScanRecord,
+    /// How often the results of a long search are saved.
+    pub(super) every: Duration,
+    pub(super) progress: &'a Progress,
+    candidates: Option<Candidates>,
+    /// Whether the scan reads known files again. The next such scan starts from the beginning.
+    pub(super) rereads: bool,
+    /// Whether the interrupt and what was saved were reported.
+    has_reported: bool,
+}
+
+impl<'a> Checkpointer<'a> {
+    pub(super) fn new(
+        writer: &'a mut Writer,
+        rows: &'a mut RowMap,
+        tree: &'a Tree,
+        facts: &'a Facts,
+        record: ScanRecord,
+        every: Duration,
+        progress: &'a Progress,
+    ) -> Checkpointer<'a> {
+        Checkpointer {
+            writer,
+            rows,
+            tree,
+            facts,
+            record,
+            every,
+            progress,
+            candidates: None,
+            rereads: false,
+            has_reported: false,
+        }
+    }
+
+    /// Searches on another thread, and saves the results from time to time.
+    ///
+    /// The calling thread uses the catalog: `SQLite`'s locks belong to a descriptor table, and searching threads have
+    /// their own.
+    pub(super) fn search_and_save<T: Send>(
+        &mut self,
+        settings: &Settings,
+        search: impl FnOnce() -> T + Send,
+    ) -> T {
+        std::thread::scope(|scope| {
+            let (ending, ended) = channel::<()>();
+            let search = scope.spawn(move || {
+                let _dropped_at_the_end = ending;
+                own_descriptor_table();
+                search()
+            });
+            let (mut next, mut stopping) = (Instant::now() + self.every, None);
+            let interval = CHECK_INTERVAL.min(self.every);
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                if self.progress.poll_stop() {
+                    if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                        settings.report(&self.save_interrupted());
+                        self.has_reported = true;
+                        // The monitor ends the program if the search does not end.
+                        break;
+                    }
+                } else if Instant::now() >= next {
+                    let start = Instant::now();
+                    if let Err(error) = self.save() {
+                        let text = "the results so far cannot be saved";
+                        settings.report(&CommandError::new(Exit::Failed, text).because(error));
+                        next = start + Duration::from_secs(3600);
+                        continue;
+                    }
+                    next = Instant::now() + self.every.max(start.elapsed() * SAVE_INTERVAL_FACTOR);
+                }
+            }
+            search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Saves the results of an interrupted search, and returns the error to report.
+    pub(super) fn save_interrupted(&mut self) -> CommandError {
+        let bytes = self.progress.bytes_read.load(Relaxed);
+        if bytes == 0 || self.has_reported {
+            return Interrupted.into();
+        }
+        match self.save() {
+            Ok(_) if self.rereads => {
+                let read = size(bytes);
+                let text = format!(
+                    "interrupted after reading {read}; for files that were not read again, the catalog is unchanged"
+                );
+                CommandError::new(Exit::Interrupted, text)
+                    .hint("'lop scan --reread' starts from the beginning")
+            }
+            Ok(pending) => {
+                let files = counted(self.tree.files().len() as u64, "file", "files");
+                let left = count(pending);
+                let read = size(bytes);
+                let text = format!(
+                    "interrupted; the results from the {read} read so far are saved, \
+                     {left} of {files} still have to be compared"
+                );
+                CommandError::new(Exit::Interrupted, text)
+                    .hint("run the same scan again to continue")
+            }
+            Err(error) => {
+                let text = "interrupted; the results so far could not be saved";
+                CommandError::new(Exit::Interrupted, text).because(error)
+            }
+        }
+    }
+
+    /// Saves the results so far. Returns how many files still have to be compared.
+    fn save(&mut self) -> Result<u64, catalog::Error> {
+        self.progress.saving.store(true, Relaxed);
+        let saved = self.save_now();
+        self.progress.saving.store(false, Relaxed);
+        saved
+    }
+
+    fn save_now(&mut self) -> Result<u64, catalog::Error> {
+        let (tree, facts, progress) = (self.tree, self.facts, self.progress);
+        let candidates = self.candidates.get_or_insert_with(|| Candidates::new(tree, progress));
+        let pending = candidates.pending(tree, facts, progress);
+        self.record.finished_ms = super::milliseconds(SystemTime::now());
+        let problems: Vec<&Problem> = tree.problems.iter().collect();
+        let record = &self.record;
+        let found = Findings {
+            tree,
+            fingerprints: facts,
+            problems: &problems,
+            record,
+            pending: Some(&pending),
+        };
+        self.writer.save(self.rows, &found)?;
+        Ok(pending.iter().filter(|&&waits| waits).count() as u64)
+    }
+}

@@ -1,0 +1,50 @@
+//! The memory bound of a run, and the report if the run exceeded it.
+
+use std::path::PathBuf;
+
+use runtime::memory;
+
+use crate::error::CommandError;
+use crate::output::stats::peak_memory_bytes;
+use crate::quantity::size;
+use crate::settings::Settings;
+
+/// Bounds the memory of the run to what the user asked for, to what the command usually needs, or else to a quarter of
+/// the memory that is available.
+///
+/// # Errors
+///
+/// Fails if the user asked for less than lop can work with.
+pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
+    if let Some(bytes) = asked.filter(|&bytes| bytes < memory::MIN_BOUND_BYTES) {
+        let least = size(memory::MIN_BOUND_BYTES);
+        let text = format!("--memory {} is too little: the minimum is {least}", size(bytes));
+        return Err(CommandError::usage(text));
+    }
+    let quarter = || (memory::available() / 4).max(memory::MIN_BOUND_BYTES);
+    let bytes = asked.or(usual).unwrap_or_else(quarter);
+    memory::bound(bytes, &folder());
+    Ok(())
+}
+
+/// Returns the directory for memory that exceeds the bound. `/tmp` is not the default because many systems keep it in
+/// memory.
+fn folder() -> PathBuf {
+    let set = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    set.unwrap_or_else(|| PathBuf::from("/var/tmp"))
+}
+
+/// Reports a failure to move memory to disk, and a peak above what the user asked for.
+pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
+    if let Some(error) = memory::spilled().failed {
+        let error = std::io::Error::from_raw_os_error(error);
+        let folder = folder();
+        let text = format!("cannot move memory to {}: {error}", folder.display());
+        settings.complain(text.as_bytes());
+    }
+    let peak = peak_memory_bytes();
+    if let Some(asked) = asked.filter(|&asked| peak > asked) {
+        let text = format!("used {} of memory, more than --memory {}", size(peak), size(asked));
+        settings.complain(text.as_bytes());
+    }
+}

@@ -1,0 +1,390 @@
+//! The text of the progress line: what the program is doing, how far it is, how long it will take, and how fast.
+//!
+//! A line begins with what people look for, the percentage and the time left, and continues with counts. On a narrow
+//! terminal the last counts are left out, so that nothing is cut in the middle.
+//!
+//! Counts may come from another host, so they can have any value and can decrease.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use runtime::{Progress, Stage};
+
+use crate::quantity::{clock, count, size};
+
+/// The width to assume if the terminal does not report one.
+const DEFAULT_COLUMNS: usize = 80;
+
+/// The period over which a rate is averaged: long enough to be steady, short enough to follow the disk.
+const RATE_PERIOD: Duration = Duration::from_secs(3);
+
+/// A stage that is younger than this gives no estimate of its duration.
+const MIN_STAGE_AGE: Duration = Duration::from_millis(500);
+
+/// Builds the line from the current counters and from older samples of them.
+pub(crate) struct ProgressLine {
+    stage: Option<Stage>,
+    /// The counters at the beginning of the stage.
+    since: Sample,
+    /// Samples for the rates: `older` is one to two half windows old, `newer` at most one.
+    older: Sample,
+    newer: Sample,
+}
+
+/// The counters at one point in time.
+#[derive(Clone, Copy)]
+struct Sample {
+    at: Instant,
+    entries: u64,
+    heads: u64,
+    files: u64,
+    removed: u64,
+    bytes: u64,
+    bytes_read: u64,
+}
+
+impl Sample {
+    fn of(progress: &Progress, at: Instant) -> Sample {
+        let load = |counter: &AtomicU64| counter.load(Relaxed);
+        Sample {
+            at,
+            entries: load(&progress.entries),
+            heads: load(&progress.heads_done),
+            files: load(&progress.files_done),
+            removed: load(&progress.removed_done),
+            bytes: load(&progress.bytes_done),
+            bytes_read: load(&progress.bytes_read),
+        }
+    }
+}
+
+/// A counter that grows during a stage.
+type Counter = fn(&Sample) -> u64;
+
+/// The parts of the line in one stage.
+struct Line {
+    doing: &'static str,
+    /// The counter that measures the stage, and its final value; `None` if that is unknown.
+    goal: Option<(Counter, u64)>,
+    /// Counts and rates, the most informative first.
+    parts: Vec<String>,
+}
+
+impl ProgressLine {
+    pub(crate) fn new() -> ProgressLine {
+        let start = Sample::of(&Progress::default(), Instant::now());
+        ProgressLine { stage: None, since: start, older: start, newer: start }
+    }
+
+    /// Returns the current line, no wider than the terminal.
+    pub(crate) fn text(&mut self, progress: &Progress, at: Instant) -> String {
+        self.text_within(progress, at, columns().saturating_sub(1))
+    }
+
+    /// Returns the current line without a limit on its width.
+    pub(crate) fn log_text(&mut self, progress: &Progress, at: Instant) -> String {
+        self.text_within(progress, at, usize::MAX)
+    }
+
+    fn text_within(&mut self, progress: &Progress, at: Instant, columns: usize) -> String {
+        let (now, stage) = (Sample::of(progress, at), progress.stage());
+        if self.stage != Some(stage) {
+            // The first stage is timed from the start of the program, a later one from when it is first seen.
+            self.since = if self.stage.is_some() { now } else { self.since };
+            (self.older, self.newer) = (self.since, self.since);
+            self.stage = Some(stage);
+        }
+        let line = self.line(stage, progress, &now);
+        let left = line.goal.and_then(|(counter, all)| self.left(&now, counter, all));
+        let text = line.fit(&now, left, columns);
+        if now.at - self.newer.at >= RATE_PERIOD / 2 {
+            (self.older, self.newer) = (self.newer, now);
+        }
+        text
+    }
+
+    fn line(&self, stage: Stage, progress: &Progress, now: &Sample) -> Line {
+        let load = |counter: &AtomicU64| counter.load(Relaxed);
+        let alone = |doing| Line { doing, goal: None, parts: Vec::new() };
+        match stage {
+            Stage::Begin => alone("Starting"),
+            Stage::Walk => Line {
+                parts: vec![
+                    format!("{} entries", count(now.entries)),
+                    size(load(&progress.bytes_seen)),
+                    self.per_second(now, |sample| sample.entries, count),
+                ],
+                ..alone("Finding files")
+            },
+            Stage::Sort => alone("Sorting files by size"),
+            Stage::Heads => {
+                let all = load(&progress.heads_total);
+                let goal: (Counter, u64) = (|sample| sample.heads, all);
+                let read = of(now.heads, all, count);
+                Line {
+                    goal: Some(goal),
+                    parts: vec![read + " files"],
+                    doing: "Reading first blocks",
+                }
+            }
+            Stage::Compare => {
+                let rate = self.per_second(now, |sample| sample.bytes_read, size);
+                contents("Comparing", "files", progress, now, rate)
+            }
+            Stage::Look => {
+                let files = load(&progress.files_total);
+                let goal: (Counter, u64) = (|sample| sample.files, files);
+                let looked = of(now.files, files, count);
+                Line { goal: Some(goal), parts: vec![looked + " files"], doing: "Looking at files" }
+            }
+            Stage::Relate => alone("Comparing directories"),
+            Stage::Commit => alone("Writing the catalog"),
+            Stage::Act => {
+                let rate = self.per_second(now, |sample| sample.bytes, size);
+                contents("Changing files", "files", progress, now, rate)
+            }
+            Stage::Restore => {
+                let rate = self.per_second(now, |sample| sample.bytes, size);
+                contents("Restoring files", "files", progress, now, rate)
+            }
+            Stage::Count => {
+                Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
+            }
+            Stage::Purge => {
+                let all = load(&progress.removed_total);
+                let goal: (Counter, u64) = (|sample| sample.removed, all.max(now.removed));
+                let rate = self.per_second(now, |sample| sample.removed, count);
+                let parts = vec![of(now.removed, all, count) + " entries", rate];
+                Line { goal: Some(goal).filter(|_| all > 0), parts, doing: "Removing" }
+            }
+            Stage::Mirror => {
+                let rate = self.per_second(now, |sample| sample.bytes, size);
+                contents("Mirroring", "names", progress, now, rate)
+            }
+        }
+    }
+
+    /// Returns the rate of a counter, averaged over the last few seconds.
+    fn per_second(&self, now: &Sample, counter: Counter, text: fn(u64) -> String) -> String {
+        let grown = counter(now).saturating_sub(counter(&self.older));
+        let millis = (now.at - self.older.at).as_millis().max(1);
+        let rate = u64::try_from(u128::from(grown) * 1000 / millis).unwrap_or(u64::MAX);
+        text(rate) + "/s"
+    }
+
+    /// Returns the time left at the average rate since the stage began, if there is enough to tell.
+    fn left(&self, now: &Sample, counter: Counter, all: u64) -> Option<Duration> {
+        let done = counter(now).checked_sub(counter(&self.since)).filter(|&done| done > 0)?;
+        let elapsed = now.at - self.since.at;
+        let left = u128::from(all.saturating_sub(counter(now)));
+        let millis = elapsed.as_millis().checked_mul(left)? / u128::from(done);
+        (elapsed >= MIN_STAGE_AGE)
+            .then(|| Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Line {
+    /// Returns the text with as many counts as fit.
+    fn fit(self, now: &Sample, left: Option<Duration>, columns: usize) -> String {
+        let mut parts = Vec::new();
+        if let Some((counter, all)) = self.goal {
+            let share = u128::from(counter(now).min(all)) * 100 / u128::from(all.max(1));
+            parts.push(format!("{share}%"));
+        }
+        parts.extend(left.map(|left| clock(left) + " left"));
+        parts.extend(self.parts);
+        let mut text = self.doing.to_string();
+        for (at, part) in parts.iter().enumerate() {
+            let between = if at == 0 { ": " } else { ", " };
+            if text.len() + between.len() + part.len() > columns {
+                break;
+            }
+            text = text + between + part;
+        }
+        text.truncate(columns);
+        text
+    }
+}
+
+/// Returns the line of a stage that works through files and their bytes.
+fn contents(
+    doing: &'static str,
+    noun: &str,
+    progress: &Progress,
+    now: &Sample,
+    rate: String,
+) -> Line {
+    let (files, bytes) = (progress.files_total.load(Relaxed), progress.bytes_total.load(Relaxed));
+    let grows = progress.totals_grow.load(Relaxed);
+    // Files may have been added since the total was counted.
+    let all = weight(files.max(now.files), bytes.max(now.bytes));
+    let goal: (Counter, u64) = (|sample| weight(sample.files, sample.bytes), all);
+    let found = if grows { " found so far" } else { "" };
+    let mut parts = vec![format!("{} {noun}{found}", of(now.files, files, count))];
+    if bytes > 0 || now.bytes > 0 {
+        parts.push(of(now.bytes, bytes, size));
+    }
+    // Bytes that were read but not yet processed do not count as progress.
+    parts.extend(Some(rate).filter(|_| now.bytes > 0));
+    Line { doing, goal: Some(goal).filter(|_| files > 0 && !grows), parts }
+}
+
+/// Returns "done of all", or only the first number if the total is unknown.
+fn of(done: u64, all: u64, text: fn(u64) -> String) -> String {
+    // Files may have been added since the total was counted.
+    if all == 0 { text(done) } else { format!("{} of {}", text(done), text(all.max(done))) }
+}
+
+/// Returns the work that files and bytes amount to, in bytes.
+fn weight(files: u64, bytes: u64) -> u64 {
+    // Opening a file takes about as long as reading this many bytes.
+    const FILE_COST_BYTES: u64 = 64 << 10;
+    files.saturating_mul(FILE_COST_BYTES).saturating_add(bytes)
+}
+
+fn columns() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stderr())
+        .map(|size| usize::from(size.ws_col))
+        .ok()
+        .filter(|&columns| columns > 0)
+        .unwrap_or(DEFAULT_COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::time::Duration;
+
+    use runtime::{Progress, Stage};
+
+    use super::ProgressLine;
+
+    fn comparing(columns: usize) -> String {
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        let start = line.since.at;
+        progress.enter(Stage::Walk);
+        line.text_within(&progress, start, columns);
+        progress.enter(Stage::Compare);
+        progress.files_total.store(2000, Relaxed);
+        progress.bytes_total.store(4 << 30, Relaxed);
+        line.text_within(&progress, start, columns);
+        progress.files_done.store(500, Relaxed);
+        progress.bytes_done.store(1 << 30, Relaxed);
+        progress.bytes_read.store(1 << 28, Relaxed);
+        line.text_within(&progress, start + Duration::from_secs(3600), columns)
+    }
+
+    #[test]
+    fn a_walk_shows_entries_bytes_and_rate() {
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Walk);
+        progress.entries.store(20_000, Relaxed);
+        progress.bytes_seen.store(3 << 30, Relaxed);
+        let at = line.since.at + Duration::from_secs(2);
+        let text = line.text_within(&progress, at, 79);
+        assert_eq!(text, "Finding files: 20,000 entries, 3.0 GiB, 10,000/s");
+    }
+
+    #[test]
+    fn a_line_begins_with_percent_and_time_left() {
+        let expected =
+            "Comparing: 25%, 3:00:00 left, 500 of 2,000 files, 1.0 GiB of 4.0 GiB, 72.8 KiB/s";
+        assert_eq!(comparing(100), expected);
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_are_dropped_from_the_end() {
+        for (columns, text) in [
+            (79, "Comparing: 25%, 3:00:00 left, 500 of 2,000 files, 1.0 GiB of 4.0 GiB"),
+            (67, "Comparing: 25%, 3:00:00 left, 500 of 2,000 files"),
+            (40, "Comparing: 25%, 3:00:00 left"),
+            (20, "Comparing: 25%"),
+            (5, "Compa"),
+        ] {
+            assert_eq!(comparing(columns), text);
+        }
+    }
+
+    #[test]
+    fn nothing_done_has_no_rate() {
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Compare);
+        progress.files_total.store(2000, Relaxed);
+        progress.bytes_total.store(4 << 30, Relaxed);
+        let start = line.since.at;
+        line.text_within(&progress, start, 79);
+        progress.bytes_read.store(1 << 30, Relaxed);
+        let text = line.text_within(&progress, start + Duration::from_secs(1), 79);
+        assert_eq!(text, "Comparing: 0%, 0 of 2,000 files, 0 B of 4.0 GiB");
+    }
+
+    #[test]
+    fn changes_and_their_undo_have_totals() {
+        for (stage, doing) in [(Stage::Act, "Changing files"), (Stage::Restore, "Restoring files")]
+        {
+            let (progress, mut line) = (Progress::default(), ProgressLine::new());
+            let start = line.since.at;
+            assert_eq!(line.text_within(&progress, start, 79), "Starting");
+            progress.files_total.store(10, Relaxed);
+            progress.bytes_total.store(8 << 30, Relaxed);
+            progress.enter(stage);
+            line.text_within(&progress, start, 79);
+            progress.files_done.store(3, Relaxed);
+            progress.bytes_done.store(2 << 30, Relaxed);
+            let text = line.text_within(&progress, start + Duration::from_secs(4), 79);
+            let counts = "25%, 0:11 left, 3 of 10 files, 2.0 GiB of 8.0 GiB";
+            assert_eq!(text, format!("{doing}: {counts}, 512.0 MiB/s"));
+        }
+    }
+
+    #[test]
+    fn totals_that_grow_give_no_percentage() {
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Mirror);
+        progress.totals_grow.store(true, Relaxed);
+        let start = line.since.at;
+        line.text_within(&progress, start, 99);
+        for (counter, number) in [
+            (&progress.files_total, 61_000),
+            (&progress.bytes_total, 3 << 30),
+            (&progress.files_done, 20_000),
+            (&progress.bytes_done, 1 << 30),
+        ] {
+            counter.store(number, Relaxed);
+        }
+        let at = start + Duration::from_secs(4);
+        let text = line.text_within(&progress, at, 99);
+        let counts = "20,000 of 61,000 names found so far, 1.0 GiB of 3.0 GiB";
+        assert_eq!(text, format!("Mirroring: {counts}, 256.0 MiB/s"));
+        progress.totals_grow.store(false, Relaxed);
+        let text = line.text_within(&progress, at, 99);
+        let counts = "20,000 of 61,000 names, 1.0 GiB of 3.0 GiB";
+        assert_eq!(text, format!("Mirroring: 33%, 0:08 left, {counts}, 256.0 MiB/s"));
+    }
+
+    #[test]
+    fn first_blocks_count_before_there_are_bytes() {
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Heads);
+        progress.heads_total.store(200, Relaxed);
+        let start = line.since.at;
+        line.text_within(&progress, start, 79);
+        progress.heads_done.store(50, Relaxed);
+        let text = line.text_within(&progress, start + Duration::from_secs(1), 79);
+        assert_eq!(text, "Reading first blocks: 25%, 0:03 left, 50 of 200 files");
+    }
+
+    #[test]
+    fn counts_may_be_anything() {
+        let (progress, mut line) = (Progress::default(), ProgressLine::new());
+        progress.enter(Stage::Mirror);
+        let mut at = line.since.at;
+        for said in [0, 1 << 40, u64::MAX, 7, 0] {
+            for counter in [&progress.files_total, &progress.files_done, &progress.bytes_done] {
+                counter.store(said, Relaxed);
+            }
+            at += Duration::from_secs(2);
+            assert!(line.text(&progress, at).starts_with("Mirroring: "));
+        }
+    }
+}

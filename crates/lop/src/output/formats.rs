@@ -1,0 +1,82 @@
+//! Writes groups of duplicates in five formats, one group at a time.
+//!
+//! Commands push their results into a [`GroupWriter`], file by file, so that nothing is collected for printing.
+//! `docs/formats.md` documents the formats for users.
+//!
+//! # Names
+//!
+//! Every format can carry any name. The formats with one path per line escape a newline in it as GNU `sha256sum` does
+//! ([`Names::show_line`]). On a terminal, names are escaped ([`Names`]).
+
+mod delimited;
+mod document;
+mod folders;
+mod json;
+mod list;
+mod plan;
+mod tabular;
+mod text;
+
+use std::io::{self, Write};
+
+use content::Digest;
+
+use crate::args::Format;
+use crate::output::names::Names;
+use crate::output::stream::Stream;
+
+pub(crate) use document::{
+    FORMAT_VERSION, JsonList, JsonPath, document, summary_document, to_json,
+};
+pub(crate) use folders::write_related;
+pub(crate) use list::{JsonListed, Listed, write_list};
+pub(crate) use plan::PlanWriter;
+
+/// A group without its files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupHead {
+    /// The size of each file, in bytes.
+    pub(crate) size: u64,
+    /// The BLAKE3 digest of the content, if known.
+    pub(crate) digest: Option<Digest>,
+    /// The number of files that follow.
+    pub(crate) files: u64,
+    /// The number of inodes that these files are.
+    pub(crate) inodes: u64,
+    /// The number of bytes that keeping a single copy would free.
+    pub(crate) reclaimable_bytes: u64,
+}
+
+/// Writes groups in one format.
+///
+/// Calls MUST come as `begin`, `file` once per file, `end`, for every group, and `finish` exactly
+/// once at the end.
+pub(crate) trait GroupWriter {
+    /// Starts a group.
+    fn begin(&mut self, group: &GroupHead) -> io::Result<()>;
+    /// Writes one file of the group; `mark` is a short remark about it.
+    fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()>;
+    /// Ends the group.
+    fn end(&mut self) -> io::Result<()>;
+    /// Ends the output. `summary` is JSON, for formats that include a summary.
+    fn finish(&mut self, summary: &str) -> io::Result<()>;
+}
+
+/// Returns the writer for a format.
+pub(crate) fn writer<'a>(
+    format: Format,
+    out: impl Write + 'a,
+    stream: Stream,
+) -> Box<dyn GroupWriter + 'a> {
+    let names = stream.names;
+    match format {
+        Format::Text => Box::new(text::Text::new(out, stream)),
+        Format::Fdupes => Box::new(delimited::Delimited::new(out, b'\n', names)),
+        Format::Nul => Box::new(delimited::Delimited::new(out, 0, names)),
+        Format::Csv => Box::new(tabular::Csv::new(out, names)),
+        Format::Json => Box::new(json::Json::new(out)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

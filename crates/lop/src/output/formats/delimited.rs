@@ -1,0 +1,47 @@
+//! The formats `fdupes` and `nul`: each path ends with one byte, and an empty path follows each group.
+//!
+//! In `fdupes` the empty path is a blank line between groups, so there is none after the last group.
+
+use std::io::{self, Write};
+
+use super::{GroupHead, GroupWriter, Names};
+
+/// Writes paths that each end with one byte.
+pub(super) struct Delimited<W> {
+    out: W,
+    end: u8,
+    names: Names,
+    /// Whether a blank line is due before the next group.
+    due: bool,
+}
+
+impl<W: Write> Delimited<W> {
+    pub(super) fn new(out: W, end: u8, names: Names) -> Self {
+        Delimited { out, end, names, due: false }
+    }
+}
+
+impl<W: Write> GroupWriter for Delimited<W> {
+    fn begin(&mut self, _group: &GroupHead) -> io::Result<()> {
+        if std::mem::take(&mut self.due) { self.out.write_all(&[self.end]) } else { Ok(()) }
+    }
+
+    fn file(&mut self, path: &[u8], _mark: Option<&str>) -> io::Result<()> {
+        // With NUL the name is for a program, so it stays unchanged even on a terminal.
+        let shown = if self.end == 0 { path.into() } else { self.names.show_line(path) };
+        self.out.write_all(&shown)?;
+        self.out.write_all(&[self.end])
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if self.end == 0 {
+            return self.out.write_all(&[0]);
+        }
+        self.due = true;
+        Ok(())
+    }
+
+    fn finish(&mut self, _summary: &str) -> io::Result<()> {
+        self.out.flush()
+    }
+}

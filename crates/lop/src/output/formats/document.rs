@@ -1,0 +1,143 @@
+//! JSON documents: their version, paths that may not be UTF-8, and lists that are written item by item.
+//!
+//! Every document, and every line of JSON that stands alone, begins with the key `format_version`.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+
+use crate::output::names::is_disturbing;
+
+/// The version of all documents. It increases when a key is removed, renamed or given another meaning; new keys do not
+/// change it.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+/// Returns a document on one line; `content` must serialise as an object.
+pub(crate) fn document(content: &impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct Document<'c, C> {
+        format_version: u32,
+        #[serde(flatten)]
+        content: &'c C,
+    }
+    to_json(&Document { format_version: FORMAT_VERSION, content })
+}
+
+/// Returns a document that consists of a summary.
+pub(crate) fn summary_document(summary: &impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct Content<'s, S> {
+        summary: &'s S,
+    }
+    document(&Content { summary })
+}
+
+/// Writes a document item by item, each on its own line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
+///
+/// Nothing is written before the first item or the end, so that a command that fails earlier prints only the error.
+pub(crate) struct JsonList<W> {
+    out: W,
+    key: &'static str,
+    is_begun: bool,
+}
+
+impl<W: Write> JsonList<W> {
+    pub(crate) fn new(out: W, key: &'static str) -> Self {
+        JsonList { out, key, is_begun: false }
+    }
+
+    /// Writes an item.
+    pub(crate) fn item(&mut self, item: &impl Serialize) -> io::Result<()> {
+        let item = to_json(item);
+        self.begin_item()?.write_all(item.as_bytes())
+    }
+
+    /// Returns the output for an item that is too long to be held in memory.
+    pub(super) fn begin_item(&mut self) -> io::Result<&mut W> {
+        if self.is_begun {
+            self.out.write_all(b",\n")?;
+        } else {
+            self.begin()?;
+            self.out.write_all(b"\n")?;
+        }
+        Ok(&mut self.out)
+    }
+
+    /// Returns the output for the rest of an item.
+    pub(super) fn out(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// Ends the document; `summary` is JSON.
+    pub(crate) fn finish(&mut self, summary: &str) -> io::Result<()> {
+        if !self.is_begun {
+            self.begin()?;
+        }
+        writeln!(self.out, "\n],\"summary\":{summary}}}")?;
+        self.out.flush()
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        self.is_begun = true;
+        write!(self.out, "{{\"format_version\":{FORMAT_VERSION},\"{}\":[", self.key)
+    }
+}
+
+/// A path in JSON. If its bytes are not UTF-8, they follow in base64.
+#[derive(Debug, Serialize)]
+pub(crate) struct JsonPath<'a> {
+    path: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_base64: Option<String>,
+}
+
+impl<'a> JsonPath<'a> {
+    pub(crate) fn new(path: &'a [u8]) -> Self {
+        let text = String::from_utf8_lossy(path);
+        let lossy = matches!(text, Cow::Owned(_));
+        JsonPath { path: text, path_base64: lossy.then(|| STANDARD.encode(path)) }
+    }
+
+    /// Returns a value that borrows nothing.
+    pub(crate) fn owned(path: &[u8]) -> JsonPath<'static> {
+        let JsonPath { path, path_base64 } = JsonPath::new(path);
+        JsonPath { path: Cow::Owned(path.into_owned()), path_base64 }
+    }
+}
+
+/// Returns a value as JSON on one line, with everything escaped that could disturb a terminal.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    let mut text = Vec::new();
+    // Writing to a vector cannot fail, and neither can our types, because all their keys are strings.
+    let _infallible = write_json(&mut text, value);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+pub(super) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<()> {
+    Ok(value.serialize(&mut Serializer::with_formatter(out, Plain))?)
+}
+
+/// JSON requires escapes for the first 32 characters only. This formatter also escapes the other control characters and
+/// changes of direction, which every parser reads the same.
+struct Plain;
+
+impl Formatter for Plain {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_disturbing(*c)) {
+            out.write_all(&rest.as_bytes()[..at])?;
+            // All of these characters are in the basic plane, so one escape is enough.
+            write!(out, "\\u{:04x}", u32::from(c))?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
+    }
+}

@@ -1,0 +1,68 @@
+//! The format `text`, for people: a heading for each group, with its paths indented below.
+
+use std::io::{self, Write};
+
+use super::{GroupHead, GroupWriter, Stream};
+use crate::quantity::{counted, size};
+
+/// The number of digits of the digest to print: enough to tell groups apart by eye and to find the whole digest in
+/// another format.
+const DIGEST_DIGITS: usize = 12;
+
+/// Writes groups for people.
+pub(super) struct Text<W> {
+    out: W,
+    stream: Stream,
+    started: bool,
+}
+
+impl<W: Write> Text<W> {
+    pub(super) fn new(out: W, stream: Stream) -> Self {
+        Text { out, stream, started: false }
+    }
+}
+
+impl<W: Write> GroupWriter for Text<W> {
+    fn begin(&mut self, group: &GroupHead) -> io::Result<()> {
+        if std::mem::replace(&mut self.started, true) {
+            self.out.write_all(b"\n")?;
+        }
+        let (start, end) = self.stream.bold();
+        self.out.write_all(start)?;
+        self.out.write_all(heading(group).as_bytes())?;
+        self.out.write_all(end)?;
+        self.out.write_all(b"\n")
+    }
+
+    fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()> {
+        self.out.write_all(b"  ")?;
+        self.out.write_all(&self.stream.names.show_line(path))?;
+        if let Some(mark) = mark {
+            write!(self.out, "  ({mark})")?;
+        }
+        self.out.write_all(b"\n")
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _summary: &str) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn heading(group: &GroupHead) -> String {
+    let GroupHead { size: bytes, digest, files, inodes, reclaimable_bytes } = *group;
+    let gain = if inodes == 1 && files > 1 {
+        "hard links".to_string()
+    } else {
+        format!("{} reclaimable", size(reclaimable_bytes))
+    };
+    let mut text = format!("{} of {}, {gain}", counted(files, "file", "files"), size(bytes));
+    if let Some(digest) = digest {
+        text.push_str(", ");
+        text.push_str(&digest.to_string()[..DIGEST_DIGITS]);
+    }
+    text
+}

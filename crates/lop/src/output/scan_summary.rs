@@ -1,0 +1,272 @@
+//! The summary of a scan: a few lines for people, JSON for programs.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use walk::{Skipped, Tree};
+
+use crate::quantity::{count, counted, duration, size};
+
+/// The figures of a scan.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    /// The number of scanned files.
+    pub(crate) files: u64,
+    /// Their total size.
+    pub(crate) bytes: u64,
+    pub(crate) groups: u64,
+    /// Files in groups, without the first of each group.
+    pub(crate) redundant_files: u64,
+    /// The number of bytes that keeping one copy of each would free.
+    pub(crate) reclaimable_bytes: u64,
+    /// Files that have copies only outside of what was scanned.
+    pub(crate) elsewhere: u64,
+    /// Remembered files in the scanned directories that are on a disk that is not mounted.
+    pub(crate) offline: u64,
+    /// Entries that were skipped on purpose, by reason; reasons without entries are absent.
+    pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
+    /// Entries that could not be examined.
+    pub(crate) problems: u64,
+    /// Files whose content differs from an earlier scan although their metadata is the same.
+    pub(crate) damaged: u64,
+    /// Files that got no digest from `--hash-all` because they have too many holes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) hollow: u64,
+    /// Patterns that matched nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unmatched_patterns: Vec<String>,
+    pub(crate) seconds: f64,
+    #[serde(skip)]
+    skipped_text: String,
+}
+
+impl Summary {
+    /// Sums up a scan.
+    pub(crate) fn new(tree: &Tree, found: &dupes::Found, time: Duration) -> Summary {
+        let walked = (0u32..).zip(tree.files());
+        let walked = walked.filter(|&(id, _)| !tree.is_remembered(walk::FileId(id)));
+        let (files, bytes) = walked.fold((0, 0u64), |(files, bytes), (_, file)| {
+            (files + 1, bytes.saturating_add(file.size))
+        });
+        let reasons = reasons(&tree.skipped);
+        let groups = &found.groups;
+        let is_damaged = |problem: &&walk::Problem| matches!(problem.reason, walk::Reason::Damaged);
+        let damaged = found.problems.iter().filter(is_damaged).count() as u64;
+        Summary {
+            files,
+            bytes,
+            groups: groups.len() as u64,
+            redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
+            reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),
+            elsewhere: found.elsewhere,
+            offline: 0,
+            skipped: reasons.iter().map(|r| (r.key.to_string(), r.number.into())).collect(),
+            problems: (tree.problems.len() + found.problems.len()) as u64 - damaged,
+            damaged,
+            hollow: 0,
+            unmatched_patterns: Vec::new(),
+            seconds: (time.as_secs_f64() * 1000.0).round() / 1000.0,
+            skipped_text: skipped_text(&reasons),
+        }
+    }
+
+    /// Returns the lines for people; none is wider than 80 columns.
+    pub(crate) fn text(&self) -> String {
+        let row = |number, [one, many]: [&str; 2], rest: &str| match number {
+            0 => String::new(),
+            number => counted(number, one, many) + rest,
+        };
+        let (files, remembered) = (["file", "files"], ["remembered file", "remembered files"]);
+        let differ = ["file differs", "files differ"];
+        let rows = [
+            ("Scanned", self.scanned()),
+            ("Found", self.found()),
+            ("Elsewhere", row(self.elsewhere, files, " with copies outside of what was scanned")),
+            ("Offline", row(self.offline, remembered, ", on a disk that is not mounted")),
+            ("Skipped", self.skipped_text.clone()),
+            ("No digest", row(self.hollow, files, " with over 1 TiB of holes")),
+            ("Damaged", row(self.damaged, differ, " from what was scanned before")),
+            ("Problems", row(self.problems, ["entry", "entries"], " could not be examined")),
+        ];
+        let rows = rows.into_iter().filter(|(_, text)| !text.is_empty());
+        let lines = rows.map(|(name, text)| format!("{name:<10}{text}\n"));
+        lines.collect()
+    }
+
+    /// Returns what went wrong.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let damaged = counted(self.damaged, "file differs", "files differ");
+        let damaged = (self.damaged > 0).then(|| format!("{damaged} from what was scanned before"));
+        let problems =
+            (self.problems > 0).then(|| crate::output::problems::unexamined(self.problems));
+        problems.into_iter().chain(damaged).collect()
+    }
+
+    fn scanned(&self) -> String {
+        let time = duration(Duration::from_secs_f64(self.seconds));
+        format!("{}, {} in {time}", counted(self.files, "file", "files"), size(self.bytes))
+    }
+
+    fn found(&self) -> String {
+        if self.groups == 0 {
+            return "no duplicates".into();
+        }
+        format!(
+            "{}: {}, {} reclaimable",
+            counted(self.groups, "group", "groups"),
+            counted(self.redundant_files, "redundant file", "redundant files"),
+            size(self.reclaimable_bytes)
+        )
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A reason to skip entries, and their number.
+struct Reason {
+    key: &'static str,
+    number: u64,
+    one: &'static str,
+    many: &'static str,
+}
+
+fn reasons(skipped: &Skipped) -> Vec<Reason> {
+    let Skipped {
+        empty,
+        too_small,
+        too_large,
+        excluded,
+        quarantine,
+        hidden,
+        symlinks,
+        fifos,
+        sockets,
+        devices,
+        directories,
+        other_file_systems,
+        pseudo_file_systems,
+        system_dirs,
+        seen_before,
+    } = *skipped;
+    let reason = |key, number, one, many| Reason { key, number, one, many };
+    let all = [
+        reason("empty", empty, "empty", "empty"),
+        reason("too_small", too_small, "too small", "too small"),
+        reason("too_large", too_large, "too large", "too large"),
+        reason("excluded", excluded, "excluded", "excluded"),
+        reason("quarantine", quarantine, "quarantine folder", "quarantine folders"),
+        reason("hidden", hidden, "hidden", "hidden"),
+        reason("symlinks", symlinks, "symbolic link", "symbolic links"),
+        reason("fifos", fifos, "FIFO", "FIFOs"),
+        reason("sockets", sockets, "socket", "sockets"),
+        reason("device_files", devices, "device", "devices"),
+        reason("dirs", directories, "directory in the list", "directories in the list"),
+        reason("other_file_systems", other_file_systems, "other file system", "other file systems"),
+        reason(
+            "pseudo_file_systems",
+            pseudo_file_systems,
+            "pseudo file system",
+            "pseudo file systems",
+        ),
+        reason("system_dirs", system_dirs, "system folder", "system folders"),
+        reason("seen_before", seen_before, "seen before", "seen before"),
+    ];
+    all.into_iter().filter(|reason| reason.number > 0).collect()
+}
+
+/// Reasons to skip whole trees.
+const TREES: [&str; 5] =
+    ["dirs", "other_file_systems", "pseudo_file_systems", "quarantine", "system_dirs"];
+
+/// Returns the reasons on one line of at most 70 columns: first the reasons to skip trees, then the most frequent ones.
+/// Reasons that do not fit are added up.
+fn skipped_text(reasons: &[Reason]) -> String {
+    const COLUMNS: usize = 70;
+    let mut order: Vec<&Reason> = reasons.iter().collect();
+    order.sort_by_key(|reason| (!TREES.contains(&reason.key), std::cmp::Reverse(reason.number)));
+    let lines = (0..=order.len()).rev().map(|named| {
+        let (named, rest) = order.split_at(named);
+        let mut parts: Vec<String> =
+            named.iter().map(|reason| counted(reason.number, reason.one, reason.many)).collect();
+        if !rest.is_empty() {
+            let rest = rest.iter().map(|reason| reason.number).sum();
+            parts.push(format!("{} more", count(rest)));
+        }
+        parts.join(", ")
+    });
+    lines.into_iter().find(|line| line.len() <= COLUMNS).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(skipped: &Skipped) -> Summary {
+        let mut tree = Tree::default();
+        tree.skipped = *skipped;
+        Summary::new(&tree, &dupes::Found::default(), Duration::from_millis(420))
+    }
+
+    #[test]
+    fn nothing_found_is_two_lines() {
+        let text = "Scanned   0 files, 0 B in 0.42 s\nFound     no duplicates\n";
+        assert_eq!(summary(&Skipped::default()).text(), text);
+    }
+
+    #[test]
+    fn everything_is_summed_up_in_a_few_lines() {
+        let mut summary =
+            summary(&Skipped { empty: 1204, symlinks: 1, system_dirs: 2, ..Skipped::default() });
+        summary.files = 203_114;
+        summary.bytes = 13_314_398_618;
+        (summary.groups, summary.redundant_files) = (8120, 21_032);
+        summary.reclaimable_bytes = 1_288_490_189;
+        (summary.elsewhere, summary.problems) = (1, 2);
+        let expected = "\
+Scanned   203,114 files, 12.4 GiB in 0.42 s
+Found     8,120 groups: 21,032 redundant files, 1.2 GiB reclaimable
+Elsewhere 1 file with copies outside of what was scanned
+Skipped   2 system folders, 1,204 empty, 1 symbolic link
+Problems  2 entries could not be examined
+";
+        assert_eq!(summary.text(), expected);
+        let json = serde_json::to_value(&summary).expect("serialises");
+        assert_eq!(
+            json["skipped"],
+            serde_json::json!({ "empty": 1204, "symlinks": 1, "system_dirs": 2 })
+        );
+        assert_eq!(json["seconds"], 0.42);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_80_columns() {
+        let many = 123_456_789;
+        let skipped = Skipped {
+            empty: many,
+            too_small: many,
+            too_large: many,
+            excluded: many,
+            quarantine: many,
+            hidden: many,
+            symlinks: many,
+            fifos: many,
+            sockets: many,
+            devices: many,
+            directories: many,
+            other_file_systems: many,
+            pseudo_file_systems: many,
+            system_dirs: many,
+            seen_before: many,
+        };
+        let mut summary = summary(&skipped);
+        (summary.files, summary.bytes) = (many, u64::MAX);
+        (summary.groups, summary.redundant_files) = (many / 10, many);
+        summary.reclaimable_bytes = 999 << 40;
+        let text = summary.text();
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(text.contains(" more\n"), "{text}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Writes to standard output, and decides what a failed write means.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::args::Format;
+use crate::error::CommandError;
+use crate::output::formats::summary_document;
+use crate::settings::{Settings, Verbosity};
+
+/// The size of the output buffer: what a pipe takes at once.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Runs `write` with a buffer in front of standard output.
+///
+/// Returns whether everything was written. If not, the reader has closed the pipe, which is not an error, because
+/// nobody wants the rest.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written for another reason.
+pub(crate) fn print(
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<bool, CommandError> {
+    let outcome = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| {
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::from(stdout));
+        let written = write(&mut out).and_then(|()| io::Write::flush(&mut out));
+        // Dropping the buffer would try to write its content again after an error.
+        let (_file, _unwritten) = out.into_parts();
+        written
+    });
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(CommandError::failed("cannot write to standard output").because(e)),
+    }
+}
+
+/// Prints a summary as a JSON document of its own.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written for another reason than a closed pipe.
+pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandError> {
+    print(|out| writeln!(out, "{}", summary_document(summary)))
+}
+
+/// An output that several threads share. If it cannot be written because nobody reads it any more, the work continues:
+/// an unread list is better than half a mirror.
+pub(crate) struct Lines<'o> {
+    out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
+}
+
+impl<'o> Lines<'o> {
+    pub(crate) fn new(out: &'o mut (dyn Write + Send)) -> Lines<'o> {
+        Lines { out: Mutex::new((out, Ok(()))) }
+    }
+
+    /// Writes a line, or part of one, in one piece. Returns whether the output is still open.
+    pub(crate) fn write(&self, bytes: &[u8]) -> bool {
+        self.with(|out| out.write_all(bytes)).is_ok()
+    }
+
+    /// Flushes everything that was written.
+    pub(crate) fn flush(&self) {
+        let _kept_for_end = self.with(|out| out.flush());
+    }
+
+    /// Uses the output, unless an earlier use failed. The first failure is kept for [`Lines::end`]; this returns its
+    /// kind.
+    fn with(
+        &self,
+        act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), io::ErrorKind> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if out.1.is_ok() {
+            out.1 = act(out.0);
+        }
+        out.1.as_ref().map_err(io::Error::kind).copied()
+    }
+
+    /// Returns the first failure, if there was one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first failed write or flush.
+    pub(crate) fn end(self) -> io::Result<()> {
+        self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+impl Write for &Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|out| out.write_all(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(self.with(|out| out.flush())?)
+    }
+}
+
+/// Prints a summary to standard error when the results are on standard output: `text`, or with `--json` a document.
+/// JSON results already include the summary.
+pub(crate) fn print_summary_aside(
+    format: Format,
+    settings: &Settings,
+    summary: &impl Serialize,
+    text: &str,
+) {
+    if settings.verbosity == Verbosity::Quiet {
+        return;
+    }
+    if !settings.json {
+        text.lines().for_each(|line| settings.note(line));
+    } else if format != Format::Json {
+        settings.note(&summary_document(summary));
+    }
+}

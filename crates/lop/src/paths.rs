@@ -1,0 +1,111 @@
+//! Paths as the user typed them, made absolute, and comparisons of absolute paths.
+//!
+//! Which links are followed depends on what a path is for:
+//!
+//! | function | for | follows |
+//! |---|---|---|
+//! | [`resolve_all`] | paths that must exist | every link |
+//! | [`possible_paths`] | paths that the catalog may know, existing or not | every link, and also none |
+//! | [`journal::journal_paths`] | paths that a journal may know, existing or not | links in directories only |
+//!
+//! [`path_list`] reads lists of paths from a file or from standard input.
+
+pub(crate) mod journal;
+pub(crate) mod path_list;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::CommandError;
+
+/// Returns paths with all links resolved.
+///
+/// # Errors
+///
+/// Fails if one of the paths does not exist or cannot be reached.
+pub(crate) fn resolve_all(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
+    let path = |path: &PathBuf| {
+        let found = path.canonicalize();
+        let found =
+            found.map_err(|e| CommandError::failed(path.display().to_string()).because(e))?;
+        Ok(found.into_os_string().into_encoded_bytes())
+    };
+    paths.iter().map(path).collect()
+}
+
+/// Returns the absolute paths that the user may mean: the one where links lead now, which is how the catalog names
+/// files, and the one that was typed, because there may now be a link where a disk was mounted.
+///
+/// # Errors
+///
+/// Fails if the path is relative and the current directory is unknown.
+pub(crate) fn possible_paths(path: &Path) -> Result<Vec<Vec<u8>>, CommandError> {
+    let absolute = std::path::absolute(path)
+        .map_err(|e| CommandError::failed("cannot tell the current directory").because(e))?;
+    let typed = without_dots(&absolute);
+    let mut paths = vec![OsString::from(resolved(&absolute)).into_vec()];
+    let typed = OsString::from(typed).into_vec();
+    if !paths.contains(&typed) {
+        paths.push(typed);
+    }
+    Ok(paths)
+}
+
+/// Returns an absolute path with all links resolved in the part of it that exists.
+fn resolved(absolute: &Path) -> PathBuf {
+    let existing = absolute.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = existing else { return without_dots(absolute) };
+    let rest = absolute.strip_prefix(above).unwrap_or(Path::new(""));
+    without_dots(&real.join(rest))
+}
+
+/// Returns an absolute path without `.` and `..`, with links as they were typed.
+fn without_dots(absolute: &Path) -> PathBuf {
+    let mut path = PathBuf::new();
+    for component in absolute.components() {
+        match component {
+            Component::ParentDir => drop(path.pop()),
+            other => path.push(other),
+        }
+    }
+    path
+}
+
+/// Returns whether `path` is below the directory `dir`, both absolute.
+pub(crate) fn is_below(dir: &[u8], path: &[u8]) -> bool {
+    let rest = path.strip_prefix(dir);
+    rest.is_some_and(|rest| dir.ends_with(b"/") || rest.starts_with(b"/"))
+}
+
+/// Returns whether `path` is the directory `dir` or below it, both absolute.
+pub(crate) fn is_at_or_below(dir: &[u8], path: &[u8]) -> bool {
+    dir == path || is_below(dir, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{is_below, resolved, without_dots};
+
+    #[test]
+    fn dots_are_removed_from_a_path() {
+        assert_eq!(without_dots(Path::new("/a/./b/../c/")), Path::new("/a/c"));
+        assert_eq!(without_dots(Path::new("/../a")), Path::new("/a"));
+    }
+
+    #[test]
+    fn a_missing_path_is_resolved_as_far_as_it_exists() {
+        let here = Path::new("/").canonicalize().expect("a root");
+        assert_eq!(resolved(Path::new("/no such/x/../y")), here.join("no such/y"));
+    }
+
+    #[test]
+    fn a_name_with_the_same_beginning_is_not_below() {
+        assert!(is_below(b"/a", b"/a/b"));
+        assert!(is_below(b"/", b"/a"));
+        assert!(!is_below(b"/a", b"/ab/c"));
+        assert!(!is_below(b"/a", b"/a"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Recognises aliases: files that may be second paths to other files, on a network, FUSE or overlay file system.
+//!
+//! An alias must not count as a copy. The user can declare with `--distinct DIR` that the files below a directory are
+//! none.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use dupes::{AliasDetector, AliasKey, AliasKeyReader};
+use fsops::Volume;
+use walk::{DirId, FileId, Tree};
+
+use crate::error::CommandError;
+use crate::paths::{is_at_or_below, resolve_all};
+
+/// Directories whose files are not aliases of files elsewhere, as the user declared with `--distinct`.
+#[derive(Debug, Default)]
+pub(crate) struct Distinct(Vec<Vec<u8>>);
+
+impl Distinct {
+    /// Resolves the directories that were typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory does not exist.
+    pub(crate) fn new(typed: &[PathBuf]) -> Result<Distinct, CommandError> {
+        Ok(Distinct(resolve_all(typed)?))
+    }
+
+    /// Returns whether an absolute path is one of the directories or below one.
+    pub(crate) fn has(&self, path: &[u8]) -> bool {
+        self.0.iter().any(|dir| is_at_or_below(dir, path))
+    }
+}
+
+/// Decides which files elsewhere may be aliases of the files of a tree.
+pub(crate) struct TreeAliases<'a> {
+    tree: &'a Tree,
+    distinct: &'a Distinct,
+    /// Whether files of the tree may themselves be aliases.
+    is_view: bool,
+    /// The files of the tree, collected on first use.
+    views: OnceCell<AliasDetector>,
+}
+
+impl<'a> TreeAliases<'a> {
+    /// Prepares to recognise the files of `tree`, except those below `distinct`.
+    pub(crate) fn new(tree: &'a Tree, distinct: &'a Distinct) -> TreeAliases<'a> {
+        let is_view = dupes::may_have_aliases(tree);
+        TreeAliases { tree, distinct, is_view, views: OnceCell::new() }
+    }
+
+    /// Returns whether a file on `disk`, if that is known, may be a file of the tree. Makes no system call.
+    pub(crate) fn may_have(&self, disk: Option<Volume>) -> bool {
+        self.is_view || may_show_others(disk)
+    }
+
+    /// Returns whether the file at an absolute path may be a file of the tree.
+    pub(crate) fn has(&self, path: &[u8], sight: &AliasKey) -> bool {
+        if !(self.is_view || sight.may_be_alias()) || self.distinct.has(path) {
+            return false;
+        }
+        let views = self.views.get_or_init(|| {
+            let (sights, mut views) = (AliasKeyReader::read(), AliasDetector::within_devices());
+            let dirs = (0u32..).map(DirId).take(self.tree.dirs().len());
+            let dirs = dirs.filter(|&dir| !self.distinct.has(&self.tree.absolute_dir_path(dir)));
+            let files = dirs.flat_map(|dir| self.tree.files_in(dir)).map(FileId);
+            files.for_each(|file| views.add(&sights.of(self.tree, file)));
+            views
+        });
+        views.has(sight)
+    }
+}
+
+/// Returns whether a remembered file on `disk` may be an alias, judged by the type of its file system.
+pub(crate) fn may_show_others(disk: Option<Volume>) -> bool {
+    disk.is_none_or(|disk| disk.may_show_others())
+}

@@ -1,0 +1,105 @@
+//! Counts the copies of single files, as far as the catalog can tell.
+
+use std::collections::{HashMap, HashSet};
+
+use catalog::{Catalog, Entry};
+use dupes::State;
+
+use crate::error::CommandError;
+use crate::questions::aliases::Distinct;
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::Knowledge;
+
+/// The sizes of files that were not compared yet. Whether another file of such a size is a copy is unknown.
+pub(crate) struct PendingSizes {
+    /// For each size, whether such a file exists; `None` if the catalog has no file that was not compared.
+    sizes: Option<HashMap<u64, bool>>,
+}
+
+impl PendingSizes {
+    pub(crate) fn new(catalog: &Catalog) -> Result<PendingSizes, CommandError> {
+        Ok(PendingSizes { sizes: (catalog.unreliable_counts()?.pending > 0).then(HashMap::new) })
+    }
+
+    /// Returns whether a file of this size exists that was not compared yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub(crate) fn has(
+        &mut self,
+        size: u64,
+        catalog: &Catalog,
+        inspector: &mut Inspector,
+    ) -> Result<bool, CommandError> {
+        let Some(sizes) = &mut self.sizes else { return Ok(false) };
+        if let Some(&waits) = sizes.get(&size) {
+            return Ok(waits);
+        }
+        let pending = catalog.pending(size)?;
+        let waits = pending.iter().any(|file| inspector.state(file) == State::Pending);
+        sizes.insert(size, waits);
+        Ok(waits)
+    }
+}
+
+/// The other files with the content of a file.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct CopyCount {
+    /// The number of other inodes that exist, are unchanged and have the same content.
+    pub(crate) duplicates: u64,
+    /// Why it is unknown whether there are more, if none is found.
+    pub(crate) doubt: Option<Knowledge>,
+}
+
+/// Counts the files of each content, and remembers the counts.
+#[derive(Default)]
+pub(crate) struct CopyCounts {
+    pub(crate) inspector: Inspector,
+    distinct: Distinct,
+    /// For each content, the number of its files, and why it is unknown whether there are more.
+    files: HashMap<i64, (u64, Option<Knowledge>)>,
+}
+
+impl CopyCounts {
+    /// Prepares to count. Files below `distinct` are never aliases.
+    pub(crate) fn new(distinct: Distinct) -> CopyCounts {
+        CopyCounts { distinct, ..CopyCounts::default() }
+    }
+
+    /// Returns the other files with the content of a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub(crate) fn of(
+        &mut self,
+        catalog: &Catalog,
+        file: &Entry,
+    ) -> Result<CopyCount, CommandError> {
+        let Some(content) = file.content.filter(|_| file.copies > 1) else {
+            return Ok(CopyCount::default());
+        };
+        if !self.files.contains_key(&content) {
+            let (mut same, mut changed) = (Vec::new(), false);
+            let entries = catalog.files_with(content)?;
+            for entry in &entries {
+                let state = self.inspector.state(entry);
+                same.extend((state == State::Same).then_some(entry));
+                changed |= matches!(state, State::Changed | State::Unknown);
+            }
+            let are_views = self.inspector.aliases_among(&same, &self.distinct);
+            let counted = same.iter().zip(&are_views).filter(|(_, is_view)| !**is_view);
+            let inodes: HashSet<_> = counted.map(|(e, _)| (e.volume, e.inode)).collect();
+            let doubt = match (changed, are_views.contains(&true)) {
+                (true, _) => Some(Knowledge::CopiesChanged),
+                (false, true) => Some(Knowledge::CopiesAreAliases),
+                (false, false) => None,
+            };
+            self.files.insert(content, (inodes.len() as u64, doubt));
+        }
+        // The file itself is one of them, or an alias of one of them.
+        let (files, doubt) = self.files[&content];
+        Ok(CopyCount { duplicates: files.saturating_sub(1), doubt })
+    }
+}

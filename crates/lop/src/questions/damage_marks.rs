@@ -1,0 +1,95 @@
+//! Marks damaged and unreadable files in the catalog while the work that finds them continues.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use catalog::{Error, FileState, Mark, Marker};
+use dupes::Finding;
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::settings::Settings;
+
+/// Runs `work` on another thread, and writes the marks that it sends to the catalog without delay. Returns the result
+/// of the work, and whether all marks were written.
+///
+/// Only the calling thread uses the database: `SQLite`'s locks belong to a descriptor table, and working threads have
+/// their own.
+///
+/// # Errors
+///
+/// Fails if there is no place for a catalog.
+pub(crate) fn with_marker<T: Send>(
+    settings: &Settings,
+    work: impl FnOnce(Sender<Mark>) -> T + Send,
+) -> Result<(T, bool), CommandError> {
+    let mut writer = MarkWriter { path: settings.catalog()?, marker: None, unwritten: Vec::new() };
+    let (sender, marks) = channel();
+    let done = std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            runtime::own_descriptor_table();
+            work(sender)
+        });
+        writer.write_all(&marks);
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    Ok((done, writer.close(settings)))
+}
+
+/// Returns the new state of a file after a finding, or `None` if the state stays the same.
+pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileState> {
+    let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
+    let now = match finding {
+        Finding::Sound if is_bad => FileState::Known,
+        Finding::Sound => before,
+        Finding::Differing => FileState::Damaged,
+        Finding::Unreadable => FileState::Unreadable,
+    };
+    (now != before).then_some(now)
+}
+
+/// Writes marks to the catalog.
+struct MarkWriter {
+    path: PathBuf,
+    marker: Option<Marker>,
+    /// Marks that could not be written yet.
+    unwritten: Vec<Mark>,
+}
+
+impl MarkWriter {
+    /// Writes marks until all senders are gone.
+    fn write_all(&mut self, marks: &Receiver<Mark>) {
+        while let Ok(mark) = marks.recv() {
+            self.unwritten.push(mark);
+            self.unwritten.extend(marks.try_iter());
+            // If this fails, the marks are written with the next ones, or at the end.
+            let _later = self.write();
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        let marker = match self.marker.take() {
+            Some(marker) => marker,
+            None => Marker::open(&self.path)?,
+        };
+        marker.mark(&self.unwritten)?;
+        self.marker = Some(marker);
+        self.unwritten.clear();
+        Ok(())
+    }
+
+    /// Tries once more to write the remaining marks, and reports a failure.
+    fn close(mut self, settings: &Settings) -> bool {
+        match self.write() {
+            Ok(()) => true,
+            Err(error) => {
+                let text = "the damage could not be recorded in the catalog, so other commands do not know about it";
+                settings.report(&CommandError::new(Exit::Partial, text).because(error));
+                false
+            }
+        }
+    }
+}

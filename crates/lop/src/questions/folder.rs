@@ -1,0 +1,198 @@
+//! The files of a directory as they are now, and where the catalog knows copies of them.
+
+mod copy_finder;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use content::Digest;
+use dupes::{State, Verdict};
+use runtime::Progress;
+use walk::{FileId, Tree};
+
+use self::copy_finder::CopyFinder;
+use crate::questions::location::Bounds;
+
+use crate::acting::sources::files;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::Monitor;
+use crate::questions::aliases::Distinct;
+use crate::questions::catalog::open;
+use crate::questions::copies::PendingSizes;
+use crate::questions::inspect::Inspector;
+use crate::questions::knowledge::Knowledge;
+use crate::questions::quarantine::count_quarantined;
+use crate::questions::verify::{Counting, Tally, Verified};
+use crate::settings::{Resources, Settings};
+
+/// The files of a directory and their copies.
+pub(crate) struct Folder {
+    /// The files that exist now.
+    pub(crate) tree: Tree,
+    /// The number of files in quarantine below the directory.
+    pub(crate) quarantined: u64,
+    /// The copies of each file of the tree.
+    pub(crate) files: Vec<Copies>,
+    distinct: Distinct,
+}
+
+/// Where the content of a file exists, apart from the file itself. Only files count that exist and are unchanged since
+/// their scan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Copies {
+    /// The catalog's knowledge of the file and its copies.
+    pub(crate) knowledge: Knowledge,
+    /// The number of other inodes with the same content.
+    pub(crate) duplicates: u64,
+    /// Whether a copy or a hard link is outside the directory.
+    pub(crate) outside: bool,
+    /// Whether all copies outside are in the trash or other system folders, so that they do not count.
+    pub(crate) in_system_dir: bool,
+    /// Whether a copy is on a disk that is not mounted.
+    pub(crate) offline: bool,
+    /// Why it is unknown whether there is a copy outside, if none is found.
+    doubt: Option<Knowledge>,
+    pub(crate) digest: Option<Digest>,
+    /// The number of the content in the catalog, if the file was compared and has no name outside itself.
+    content: Option<i64>,
+}
+
+impl Copies {
+    /// Returns whether everything about the copies is known.
+    pub(crate) fn known(&self) -> bool {
+        self.knowledge.is_known()
+    }
+
+    /// Returns whether the file has copies, all of them in the directory.
+    pub(crate) fn is_only_inside(&self) -> bool {
+        self.duplicates > 0 && !self.outside && !self.in_system_dir
+    }
+
+    /// Returns whether there is a copy that counts.
+    pub(crate) fn has_copy(&self, counting: Counting) -> bool {
+        let anywhere = counting == Counting::Anywhere;
+        self.outside || anywhere && self.known() && self.duplicates > 0
+    }
+}
+
+impl Folder {
+    /// Walks `dir` and looks up each file in the catalog.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be walked or the catalog cannot be read, or on an interrupt.
+    pub(crate) fn load(
+        dir: &Path,
+        system_dirs: SystemDirs,
+        distinct: Distinct,
+        settings: &Settings,
+    ) -> Result<Folder, CommandError> {
+        let catalog = open(settings)?;
+        let mut tree = walk_dir(dir, system_dirs, settings)?;
+        let quarantined = count_quarantined(&mut tree, settings)?;
+        let files = CopyFinder::new(&catalog, &tree, &distinct)?.ask()?;
+        Ok(Folder { tree, quarantined, files, distinct })
+    }
+
+    /// Reads each file that has a copy according to the catalog, together with one of its copies, and updates `files`
+    /// with the result.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, or on an interrupt.
+    pub(crate) fn verify(
+        &mut self,
+        counting: Counting,
+        settings: &Settings,
+    ) -> Result<(Verified, Tally), CommandError> {
+        let content = |copies: &Copies| {
+            copies.content.filter(|_| copies.known() && copies.has_copy(counting))
+        };
+        let contents = self.files.iter().filter_map(content).collect();
+        let bounds = Bounds::new(&self.tree, &self.distinct);
+        let mut inspector = Inspector::default();
+        let place = |path: &[u8]| bounds.place(path, None, &mut inspector);
+        let catalog = open(settings)?;
+        let distinct = &self.distinct;
+        let verified = Verified::read(&catalog, &contents, counting, distinct, place, settings)?;
+        let mut waiting = PendingSizes::new(&catalog)?;
+        let mut sizes = Vec::new();
+        for (file, copies) in files(&self.tree).into_iter().zip(&mut self.files) {
+            let Some(content) = content(copies) else { continue };
+            copies.duplicates = copies.duplicates.saturating_sub(verified.bad_with(content));
+            let size = self.tree.file(file).size;
+            copies.knowledge = match verified.verdict(self.tree.key(file)) {
+                Verdict::Copied => {
+                    sizes.push(size);
+                    continue;
+                }
+                Verdict::Alone if waiting.has(size, &catalog, &mut inspector)? => {
+                    Knowledge::Is(State::Pending)
+                }
+                Verdict::Alone if copies.doubt.is_some() => copies.doubt.unwrap_or_default(),
+                verdict => Knowledge::from(verdict),
+            };
+            copies.outside = false;
+            if counting == Counting::Anywhere {
+                // The copies inside were compared as well.
+                copies.duplicates = 0;
+            }
+        }
+        let tally = verified.tally(sizes.into_iter());
+        Ok((verified, tally))
+    }
+
+    /// Returns the total size of the files that are `wanted`.
+    pub(crate) fn bytes(&self, wanted: impl Fn(&Copies) -> bool) -> u64 {
+        let files = self.tree.files().iter().zip(&self.files);
+        let sizes = files.filter(|(_, copies)| wanted(copies)).map(|(file, _)| file.size);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Returns the files that are `wanted`, sorted by path.
+    pub(crate) fn files(&self, wanted: impl Fn(&Copies) -> bool) -> Vec<(Vec<u8>, FileId)> {
+        let mut files: Vec<_> = (0u32..)
+            .zip(&self.files)
+            .filter(|(_, copies)| wanted(copies))
+            .map(|(id, _)| (self.tree.path(FileId(id)), FileId(id)))
+            .collect();
+        files.sort_unstable();
+        files
+    }
+}
+
+/// How a walk treats the folders of systems, such as trash and snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SystemDirs {
+    /// Enters them, because they are lost with the directory.
+    Entered,
+    /// Leaves them out like a scan, because nobody should rely on a copy there.
+    LeftOut,
+}
+
+/// Walks a directory.
+///
+/// # Errors
+///
+/// Fails if this is not a directory, or on an interrupt.
+pub(crate) fn walk_dir(
+    dir: &Path,
+    system_dirs: SystemDirs,
+    settings: &Settings,
+) -> Result<Tree, CommandError> {
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
+    let is_dir = std::fs::metadata(dir).and_then(|found| {
+        found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
+    });
+    is_dir.map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
+    let resources = Resources::automatic();
+    let mut filter = walk::Filter::default();
+    filter.system_dirs = system_dirs == SystemDirs::Entered;
+    filter.pseudo = false;
+    let options = resources.walk(filter, false, settings.own());
+    let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &progress)?;
+    monitor.finish()?;
+    Ok(tree)
+}

@@ -1,0 +1,95 @@
+//! Examines remembered files where they were. It follows no links, so that a link that replaced a directory is noticed.
+
+use std::cell::OnceCell;
+use std::io;
+
+use catalog::Entry;
+use dupes::{AliasKey, AliasKeyReader, State, aliases_among};
+use fsops::{FileKey, Stat, Volume, is_gone};
+use walk::{Reach, split};
+
+use crate::questions::aliases::{Distinct, may_show_others};
+use crate::questions::knowledge::state_of;
+
+/// Examines files, and keeps the last directory open.
+pub(crate) struct Inspector {
+    reach: Reach,
+    sights: OnceCell<AliasKeyReader>,
+}
+
+impl Default for Inspector {
+    fn default() -> Self {
+        Inspector { reach: Reach::new(1), sights: OnceCell::new() }
+    }
+}
+
+impl Inspector {
+    /// Returns the metadata of the file at an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is gone, or cannot be reached without following a link.
+    pub(crate) fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
+        self.reach.stat(path)
+    }
+
+    /// Returns the identity of the directory that contains an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory is gone, or cannot be reached without following a link.
+    pub(crate) fn dir_key(&mut self, path: &[u8]) -> io::Result<FileKey> {
+        Ok(self.reach.dir(split(path).0)?.stat()?.key())
+    }
+
+    /// Returns the metadata by which an alias of the file at an absolute path is recognised.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is gone, or cannot be reached without following a link.
+    pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<AliasKey> {
+        let volume = self.reach.dir(split(path).0)?.volume()?;
+        let stat = self.stat(path)?;
+        Ok(self.sights.get_or_init(AliasKeyReader::read).of_stat(&stat, &volume))
+    }
+
+    /// Returns the current state of a remembered file.
+    pub(crate) fn state(&mut self, entry: &Entry) -> State {
+        let state = match self.stat(&entry.path) {
+            Ok(now) if entry.is_unchanged(&now) => return state_of(entry.state),
+            Ok(_) => State::Changed,
+            Err(e) if is_gone(&e) => State::Gone,
+            Err(_) => return State::Unknown,
+        };
+        if self.is_offline(entry) { State::Offline } else { state }
+    }
+
+    /// Returns for each of some unchanged files with equal content whether it may be an alias of another file that
+    /// counts. Files below `distinct` are no aliases.
+    pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
+        if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
+            return vec![false; entries.len()];
+        }
+        let candidates = entries.iter().map(|entry| {
+            let sight = self.sight(&entry.path).ok();
+            sight.filter(|_| !distinct.has(&entry.path))
+        });
+        aliases_among(&candidates.collect::<Vec<_>>())
+    }
+
+    /// Returns whether the directory of a remembered file is now on another file system.
+    fn is_offline(&mut self, entry: &Entry) -> bool {
+        entry.file_system.is_some_and(|volume| self.is_offline_at(&volume, split(&entry.path).0))
+    }
+
+    /// Returns whether another file system is mounted where `disk` had a directory, given by its absolute path.
+    pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
+        loop {
+            match self.reach.dir(dir).and_then(|dir| dir.volume()) {
+                Ok(here) => return disk.is_offline_at(&here),
+                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split(dir).0,
+                Err(_) => return false,
+            }
+        }
+    }
+}

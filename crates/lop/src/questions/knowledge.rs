@@ -1,0 +1,300 @@
+//! The catalog's knowledge of files, and the count of files without an answer.
+//!
+//! "Unknown" is never the same as "no": a file that the catalog does not know may well have a copy. A command therefore
+//! counts such files apart, names the reasons, and ends with its own exit code.
+
+use catalog::{FileMatch, FileState, UnreliableCounts};
+use dupes::State;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::quantity::count;
+
+/// The catalog's knowledge of an existing file and its copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// The file is not in the catalog.
+    #[default]
+    NotInCatalog,
+    /// The file is in the catalog and has this state. Everything is known only with [`State::Same`].
+    Is(State),
+    /// The file is known, but its only copies have changed.
+    CopiesChanged,
+    /// The file is known, but its only copies may be aliases of the file itself.
+    CopiesAreAliases,
+    /// The file is known to have no copy: the copies that it had are damaged or unreadable.
+    CopiesBad,
+}
+
+impl Knowledge {
+    /// Returns what a record says about the file itself.
+    pub(crate) fn of(record: &FileMatch) -> Knowledge {
+        match record {
+            FileMatch::Missing => Knowledge::NotInCatalog,
+            FileMatch::Changed => Knowledge::Is(State::Changed),
+            FileMatch::Unchanged(known) => Knowledge::Is(state_of(known.state)),
+        }
+    }
+
+    /// Returns whether everything is known.
+    pub(crate) fn is_known(self) -> bool {
+        matches!(self, Knowledge::Is(State::Same) | Knowledge::CopiesBad)
+    }
+
+    /// Returns a short remark about the file, or `None` if there is nothing to remark.
+    pub(crate) fn mark(self) -> Option<&'static str> {
+        match self {
+            Knowledge::NotInCatalog => Some("not in the catalog"),
+            Knowledge::Is(state) => mark(state),
+            Knowledge::CopiesChanged => Some("its copies changed since the scan"),
+            Knowledge::CopiesAreAliases => Some(SAME_FILE),
+            Knowledge::CopiesBad => Some("its copies elsewhere are damaged or unreadable"),
+        }
+    }
+}
+
+/// Returns a short remark about a state, or `None` for an unchanged file.
+pub(crate) fn mark(state: State) -> Option<&'static str> {
+    match state {
+        State::Same => None,
+        State::Changed => Some("changed since the scan"),
+        State::Gone => Some("gone"),
+        State::Offline => Some("offline"),
+        State::Unknown => Some("cannot be examined"),
+        State::Alias => Some("may be the same file under another path"),
+        State::Pending => Some("not compared yet"),
+        State::Damaged => Some("damaged"),
+        State::Unreadable => Some("unreadable"),
+    }
+}
+
+/// Returns the state of a file whose metadata is unchanged.
+pub(crate) fn state_of(known: FileState) -> State {
+    match known {
+        FileState::Known => State::Same,
+        FileState::Pending => State::Pending,
+        FileState::Damaged => State::Damaged,
+        FileState::Unreadable => State::Unreadable,
+    }
+}
+
+/// The remark about a file whose only copies may be aliases.
+const SAME_FILE: &str = "its copy elsewhere may be the same file under another path";
+
+/// The number of files without an answer, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct UnknownFiles {
+    /// All files without an answer.
+    #[serde(rename = "unknown")]
+    pub(crate) all: u64,
+    /// Of these, files that changed since the scan, are gone or cannot be examined.
+    pub(crate) stale_files: u64,
+    /// Of these, files that were not compared yet.
+    pub(crate) pending: u64,
+    /// Of these, files that were found damaged or unreadable.
+    pub(crate) damaged: u64,
+    /// Of these, files that may be aliases of a file that counts.
+    #[serde(rename = "views", skip_serializing_if = "is_zero")]
+    aliases: u64,
+    /// Of these, files in quarantine.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) quarantined: u64,
+    /// In addition, files on a disk that is not mounted.
+    #[serde(skip_serializing_if = "is_zero")]
+    offline: u64,
+    /// Of the stale files, those that are gone.
+    #[serde(skip)]
+    gone: u64,
+    /// Of all, files whose copies changed.
+    #[serde(skip)]
+    copies_changed: u64,
+}
+
+/// The signature is that of `skip_serializing_if`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl UnknownFiles {
+    /// Counts files.
+    pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> UnknownFiles {
+        let mut unknown = UnknownFiles::default();
+        for knowledge in files {
+            unknown.add(knowledge);
+        }
+        unknown
+    }
+
+    /// Adds files in quarantine, whose content is unknown.
+    pub(crate) fn with_quarantined(self, files: u64) -> UnknownFiles {
+        UnknownFiles { all: self.all + files, quarantined: self.quarantined + files, ..self }
+    }
+
+    fn add(&mut self, knowledge: Knowledge) {
+        let counter = match knowledge {
+            Knowledge::Is(State::Same) | Knowledge::CopiesBad => return,
+            // A file on a disk that is not mounted is known to be no copy here.
+            Knowledge::Is(State::Offline) => {
+                self.offline += 1;
+                return;
+            }
+            Knowledge::NotInCatalog => None,
+            Knowledge::CopiesChanged => Some(&mut self.copies_changed),
+            Knowledge::Is(State::Alias) | Knowledge::CopiesAreAliases => Some(&mut self.aliases),
+            Knowledge::Is(State::Changed | State::Unknown) => Some(&mut self.stale_files),
+            Knowledge::Is(State::Gone) => {
+                self.gone += 1;
+                Some(&mut self.stale_files)
+            }
+            Knowledge::Is(State::Pending) => Some(&mut self.pending),
+            Knowledge::Is(State::Damaged | State::Unreadable) => Some(&mut self.damaged),
+        };
+        if let Some(counter) = counter {
+            *counter += 1;
+        }
+        self.all += 1;
+    }
+
+    /// Counts the members of groups, together with all files of a catalog that are in doubt.
+    pub(crate) fn of_catalog(
+        members: impl Iterator<Item = State>,
+        doubts: &UnreliableCounts,
+    ) -> UnknownFiles {
+        // Files in doubt are counted for the whole catalog below.
+        let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
+        let members = members.filter(|state| !is_doubt(*state));
+        let mut unknown = UnknownFiles::of(members.map(Knowledge::Is));
+        unknown.pending = doubts.pending;
+        unknown.damaged = doubts.damaged + doubts.unreadable;
+        unknown.all += unknown.pending + unknown.damaged;
+        unknown
+    }
+
+    /// Returns the number of files that are not in the catalog.
+    fn missing(&self) -> u64 {
+        let of_files = self.stale_files + self.pending + self.damaged + self.copies_changed;
+        self.all - of_files - self.aliases - self.quarantined
+    }
+
+    /// Returns a line for each reason, with what to do about it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines_of(["file", "files"])
+    }
+
+    /// Returns the same lines, with other nouns for what is not in the catalog, singular and plural.
+    pub(crate) fn lines_of(&self, missing: [&str; 2]) -> Vec<String> {
+        let again = "run 'lop scan' again";
+        let files = ["file", "files"];
+        [
+            (self.missing(), missing, ["is", "are"], "not in the catalog; run 'lop scan' there"),
+            (
+                self.stale_files - self.gone,
+                files,
+                ["", ""],
+                &format!("changed since the scan; {again}"),
+            ),
+            (self.gone, files, ["is", "are"], &format!("gone since the scan; {again}")),
+            (self.copies_changed, files, ["has", "have"], &format!("copies that changed; {again}")),
+            (self.pending, files, ["is", "are"], &format!("not compared yet; {again}")),
+            (
+                self.damaged,
+                files,
+                ["is", "are"],
+                "damaged or unreadable; 'lop validate' lists them",
+            ),
+            (
+                self.aliases,
+                files,
+                ["", ""],
+                "may be other files under a second path (network, FUSE, overlayfs); if not, pass \
+                 their directory with --distinct DIR",
+            ),
+            (
+                self.quarantined,
+                files,
+                ["is", "are"],
+                "in quarantine there; list them with 'lop quarantine list'",
+            ),
+            (self.offline, files, ["is", "are"], "on a disk that is not mounted"),
+        ]
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, nouns, verbs, text)| {
+            let form = usize::from(number > 1);
+            let (noun, verb) = (nouns[form], verbs[form]);
+            let verb = if verb.is_empty() { String::new() } else { format!("{verb} ") };
+            format!("{} {noun} {verb}{text}", count(number))
+        })
+        .collect()
+    }
+
+    /// Returns the lines as a continuation of a summary.
+    pub(crate) fn text(&self) -> String {
+        indented(&self.lines())
+    }
+
+    /// Returns the exit code for a question about `files` files whose answer is otherwise `answer`.
+    pub(crate) fn exit(&self, files: u64, answer: Exit) -> Exit {
+        if self.all == 0 || answer != Exit::Done {
+            answer
+        } else if self.missing() == files {
+            Exit::Catalog
+        } else {
+            Exit::Partial
+        }
+    }
+}
+
+/// Returns lines as a continuation of the first line of a summary.
+pub(crate) fn indented(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dupes::State;
+
+    use super::{Knowledge, UnknownFiles};
+    use crate::exit::Exit;
+
+    #[test]
+    fn each_reason_has_a_line() {
+        let files = [
+            Knowledge::NotInCatalog,
+            Knowledge::NotInCatalog,
+            Knowledge::Is(State::Same),
+            Knowledge::Is(State::Changed),
+            Knowledge::Is(State::Damaged),
+            Knowledge::Is(State::Offline),
+        ];
+        let unknown = UnknownFiles::of(files.into_iter());
+        let counted = UnknownFiles {
+            all: 4,
+            stale_files: 1,
+            damaged: 1,
+            offline: 1,
+            ..UnknownFiles::default()
+        };
+        assert_eq!(unknown, counted);
+        let expected = [
+            "2 files are not in the catalog; run 'lop scan' there",
+            "1 file changed since the scan; run 'lop scan' again",
+            "1 file is damaged or unreadable; 'lop validate' lists them",
+            "1 file is on a disk that is not mounted",
+        ];
+        assert_eq!(unknown.lines(), expected);
+    }
+
+    #[test]
+    fn unknown_is_not_no_and_no_is_no_whatever_is_unknown() {
+        let none = UnknownFiles::default();
+        assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
+        let some =
+            UnknownFiles::of([Knowledge::NotInCatalog, Knowledge::Is(State::Changed)].into_iter());
+        assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
+        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
+        let missing = UnknownFiles::of([Knowledge::NotInCatalog; 2].into_iter());
+        assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
+    }
+}

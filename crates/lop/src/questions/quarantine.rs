@@ -1,0 +1,41 @@
+//! Counts the files in quarantine below a directory. A walk skips them, but they are lost with the directory, and
+//! undoing a run may need them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use runtime::Progress;
+use walk::{Filter, Own, Tree};
+
+use crate::acting::sources::files;
+use crate::error::CommandError;
+use crate::monitor::Monitor;
+use crate::settings::{Resources, Settings};
+
+/// Returns the number of files in the quarantines that a walk skipped. Adds what it could not examine to the problems
+/// of the tree.
+///
+/// # Errors
+///
+/// Fails on an interrupt.
+pub(crate) fn count_quarantined(tree: &mut Tree, settings: &Settings) -> Result<u64, CommandError> {
+    let path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
+    let stores: Vec<PathBuf> = tree.stores.iter().map(path).collect();
+    if stores.is_empty() {
+        return Ok(0);
+    }
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
+    let mut filter = Filter::default();
+    filter.empty = true;
+    let options = Resources::automatic().walk(filter, false, Own::default());
+    let mut found = walk::walk(&stores, &options, None, &progress)?;
+    monitor.finish()?;
+    tree.problems.append(&mut found.problems);
+    let is_file = |name: &[u8]| name != action::quarantine::MANIFEST.to_bytes();
+    let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));
+    // Where no directory could be created, a quarantine is a single file.
+    Ok(within.count() as u64 + found.skipped.quarantine)
+}

@@ -1,0 +1,70 @@
+//! The scope of a question or an action: the PATHs that the user gave, resolved and looked up in the catalog.
+
+use std::path::{Path, PathBuf};
+
+use catalog::Catalog;
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::paths::{is_at_or_below, resolve_all};
+use crate::settings::Settings;
+
+/// The absolute paths that limit an answer; without any, the answer covers the whole catalog.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    paths: Vec<Vec<u8>>,
+    /// Whether the catalog knows nothing below some of the paths.
+    is_partial: bool,
+}
+
+impl Scope {
+    /// Resolves the typed paths, and reports each that the catalog knows nothing about.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a path does not exist, or if the catalog knows nothing about any of the paths.
+    pub(crate) fn new(
+        typed: &[PathBuf],
+        catalog: &Catalog,
+        settings: &Settings,
+    ) -> Result<Scope, CommandError> {
+        let paths = resolve_all(typed)?;
+        let roots = catalog.roots()?;
+        let mut unknown = Vec::new();
+        for (path, typed) in paths.iter().zip(typed) {
+            // A scanned directory may contain no files.
+            if !roots.contains(path) && !catalog.remembers(path)? {
+                unknown.push(typed);
+            }
+        }
+        match unknown.as_slice() {
+            [first, ..] if unknown.len() == paths.len() => return Err(nothing_remembered(first)),
+            _ => {}
+        }
+        for path in &unknown {
+            let path = path.as_os_str().as_encoded_bytes();
+            settings.complain(&[path, b": not in the catalog; scan it first"].concat());
+        }
+        Ok(Scope { paths, is_partial: !unknown.is_empty() })
+    }
+
+    /// Returns whether a path is in the scope.
+    pub(crate) fn has(&self, path: &[u8]) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|dir| is_at_or_below(dir, path))
+    }
+
+    /// Returns the exit code of a run that ended with `exit` for the known paths.
+    pub(crate) fn exit(&self, exit: Exit, settings: &Settings) -> Exit {
+        if !self.is_partial || exit != Exit::Done {
+            return exit;
+        }
+        settings.print_exit_record(Exit::Partial, "some of the paths are not in the catalog");
+        Exit::Partial
+    }
+}
+
+/// Returns the error for a path that the catalog knows nothing about.
+pub(crate) fn nothing_remembered(path: &Path) -> CommandError {
+    CommandError::new(Exit::Catalog, format!("{}: not in the catalog", path.display()))
+        .hint(format!("scan it first: lop scan {}", path.display()))
+}

@@ -1,0 +1,217 @@
+//! Compares files with their remembered copies now, for answers after which users may delete the files.
+//!
+//! The caller names the contents to check, and tells which files are inside and which are outside. Damaged and
+//! unreadable files are marked in the catalog as soon as they are found, and reported on standard error.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use catalog::{Catalog, Mark, Rows};
+use content::ContentId;
+use dupes::{Claim, State, Verdict, Work};
+use fsops::FileKey;
+use runtime::Progress;
+use serde::Serialize;
+use walk::FileId;
+
+use crate::acting::sources::files;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::Monitor;
+use crate::output::problems;
+use crate::quantity::{count, counted, size};
+use crate::questions::aliases::Distinct;
+use crate::questions::damage_marks::{state_after, with_marker};
+use crate::questions::knowledge::Knowledge;
+use crate::questions::live::Live;
+use crate::questions::location::Location;
+use crate::settings::{Resources, Settings};
+
+/// Which files count as copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// Only those outside the directory.
+    Outside,
+    /// Those inside it as well.
+    Anywhere,
+}
+
+/// The result of reading files and their copies.
+pub(crate) struct Verified {
+    verdicts: HashMap<FileKey, Verdict>,
+    /// For each content, by its number, how many of its files were found damaged or unreadable.
+    bad: HashMap<i64, u64>,
+    bad_copies: u64,
+    /// Whether the catalog has all of these marks.
+    marked: bool,
+}
+
+impl Verified {
+    /// Reads the files inside that have one of these contents, and their copies. `place` returns the location of an
+    /// absolute path. A file inside that has another name outside is not read, and gets no verdict.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, or on an interrupt.
+    pub(crate) fn read(
+        catalog: &Catalog,
+        contents: &HashSet<i64>,
+        counting: Counting,
+        distinct: &Distinct,
+        place: impl FnMut(&[u8]) -> Location,
+        settings: &Settings,
+    ) -> Result<Verified, CommandError> {
+        let mut live = Live::check(catalog.load(Rows::Having(contents))?, settings)?;
+        if counting == Counting::Anywhere {
+            live.mark_aliases(distinct);
+        }
+        let claims = claims(&live, counting, place);
+        // The last copy of these has changed since the first check.
+        let (claims, lost): (Vec<Claim>, Vec<Claim>) =
+            claims.into_iter().partition(|claim| !claim.copies.is_empty());
+        let progress = Arc::new(Progress::default());
+        let monitor = Monitor::begin(&progress, settings)?;
+        let options = Resources::automatic().compare();
+        let (tree, facts) = (&live.loaded.tree, &live.loaded.fingerprints);
+        let bad = Mutex::new(HashSet::new());
+        let (confirmed, marked) = with_marker(settings, |marks| {
+            let work = Work::new(tree, facts, &options, &progress);
+            dupes::confirm(&work, &claims, &|file, finding| {
+                bad.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
+                let mark = state_after(live.loaded.state(file), finding);
+                // Sending fails only if the other thread has panicked.
+                let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
+            })
+        })?;
+        let confirmed = confirmed?;
+        monitor.finish()?;
+        problems::print(&confirmed.problems, settings);
+        let bad = bad.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let is_bad = |(_, verdict): &&(FileId, Verdict)| {
+            matches!(verdict, Verdict::Damaged | Verdict::Unreadable)
+        };
+        let bad_files = confirmed.verdicts.iter().filter(is_bad).count();
+        let mut bad_by_content = HashMap::new();
+        for content in bad.iter().filter_map(|file| facts.content(file.0)) {
+            *bad_by_content.entry(live.loaded.number(content)).or_default() += 1;
+        }
+        let lost =
+            lost.iter().flat_map(|claim| &claim.files).map(|&file| (file, Verdict::Undecided));
+        let verdicts = confirmed.verdicts.into_iter().chain(lost);
+        let verdicts = verdicts.map(|(file, verdict)| (tree.key(file), verdict));
+        Ok(Verified {
+            verdicts: verdicts.collect(),
+            bad: bad_by_content,
+            bad_copies: (bad.len() - bad_files) as u64,
+            marked,
+        })
+    }
+
+    /// Returns the verdict on a file inside. A file without one has changed and was not read.
+    pub(crate) fn verdict(&self, file: FileKey) -> Verdict {
+        self.verdicts.get(&file).copied().unwrap_or(Verdict::Changed)
+    }
+
+    /// Returns how many files with a content were found damaged or unreadable.
+    pub(crate) fn bad_with(&self, content: i64) -> u64 {
+        self.bad.get(&content).copied().unwrap_or(0)
+    }
+
+    /// Returns the exit code of a question whose answer is otherwise `answer`.
+    pub(crate) fn exit(&self, answer: Exit) -> Exit {
+        if answer == Exit::Done && !self.marked { Exit::Partial } else { answer }
+    }
+
+    /// Sums up the comparison, given the sizes of the files that have a copy.
+    pub(crate) fn tally(&self, sizes: impl Iterator<Item = u64>) -> Tally {
+        let none = Tally { verified: 0, verified_bytes: 0, bad_copies: self.bad_copies };
+        sizes.fold(none, |tally, size| Tally {
+            verified: tally.verified + 1,
+            verified_bytes: tally.verified_bytes.saturating_add(size),
+            ..tally
+        })
+    }
+}
+
+impl From<Verdict> for Knowledge {
+    fn from(verdict: Verdict) -> Knowledge {
+        match verdict {
+            Verdict::Copied => Knowledge::Is(State::Same),
+            Verdict::Alone => Knowledge::CopiesBad,
+            Verdict::Undecided => Knowledge::CopiesChanged,
+            Verdict::Damaged => Knowledge::Is(State::Damaged),
+            Verdict::Unreadable => Knowledge::Is(State::Unreadable),
+            Verdict::Changed => Knowledge::Is(State::Changed),
+        }
+    }
+}
+
+/// The comparison in figures, as part of a summary.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Tally {
+    /// Files that were compared with a copy and are equal to it.
+    verified: u64,
+    /// The total size of these files.
+    verified_bytes: u64,
+    /// Copies that were found damaged or unreadable.
+    bad_copies: u64,
+}
+
+impl Tally {
+    /// Returns the figures as a continuation of a summary.
+    pub(crate) fn text(&self) -> String {
+        let files = counted(self.verified, "file", "files");
+        let mut text = format!("\n  {files} ({}) compared with a copy", size(self.verified_bytes));
+        match self.bad_copies {
+            0 => {}
+            1 => text.push_str("\n  1 copy is damaged or unreadable and does not count"),
+            n => {
+                let copies =
+                    format!("\n  {} copies are damaged or unreadable and do not count", count(n));
+                text.push_str(&copies);
+            }
+        }
+        text
+    }
+}
+
+/// Returns for each content the inodes to read and their copies, sorted by path.
+fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Location) -> Vec<Claim> {
+    let loaded = &live.loaded;
+    let mut names: Vec<(ContentId, FileKey, Location, FileId)> = Vec::new();
+    for file in files(&loaded.tree).into_iter().filter(|&file| live.state(file) == State::Same) {
+        if let Some(content) = loaded.fingerprints.content(file.0) {
+            let place = place(&loaded.tree.absolute_path(file));
+            names.push((content, loaded.tree.key(file), place, file));
+        }
+    }
+    names.sort_unstable();
+    let mut claims = Vec::new();
+    for equal in names.chunk_by(|a, b| a.0 == b.0) {
+        let mut claim = Claim::default();
+        for names in equal.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            // A file that has a name outside survives when the directory is deleted.
+            match names[0] {
+                (.., Location::Outside, file) => claim.copies.push(file),
+                (.., Location::Inside, file) => claim.files.push(file),
+                (.., Location::Alias | Location::Elsewhere, _) => {}
+            }
+        }
+        claim.files.sort_unstable();
+        claim.copies.sort_by_cached_key(|&file| loaded.tree.path(file));
+        match counting {
+            Counting::Anywhere if claim.files.len() > 1 => claims.extend(among_themselves(claim)),
+            _ if claim.files.is_empty() => {}
+            _ => claims.push(claim),
+        }
+    }
+    claims
+}
+
+/// Returns claims for files that count as copies of each other too.
+fn among_themselves(Claim { mut files, copies }: Claim) -> [Claim; 2] {
+    let first = vec![files.remove(0)];
+    let others = |files: &[FileId]| [files, &copies].concat();
+    let (of_first, of_rest) = (others(&files), others(&first));
+    [Claim { files: first, copies: of_first }, Claim { files, copies: of_rest }]
+}

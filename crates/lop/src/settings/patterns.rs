@@ -1,0 +1,81 @@
+//! The patterns of `--include` and `--exclude`, and the report of those that matched nothing.
+
+use walk::{FilterError, Globs, Top, Twofold, Use};
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::settings::environment::home;
+use crate::settings::{Settings, Verbosity};
+
+/// The patterns of a command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patterns {
+    pub(crate) include: Globs,
+    pub(crate) exclude: Globs,
+}
+
+impl Patterns {
+    /// Parses patterns. A shell does not expand `~` after an equals sign or in quotes, so this does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pattern is not valid.
+    pub(crate) fn new(
+        include: &[String],
+        exclude: &[String],
+        ignore_case: bool,
+    ) -> Result<Patterns, CommandError> {
+        let globs = |patterns: &[String]| {
+            let patterns: Vec<_> = patterns.iter().map(|p| at_home(p)).collect();
+            let bad = |e: FilterError| CommandError::usage(e.to_string());
+            Globs::with_case(&patterns, ignore_case).map_err(bad)
+        };
+        Ok(Patterns { include: globs(include)?, exclude: globs(exclude)? })
+    }
+
+    /// Returns the patterns for some directories: a pattern that is a path to one of them is matched below it.
+    pub(crate) fn below(&self, tops: &[Top]) -> Patterns {
+        Patterns {
+            include: self.include.below(tops, Use::Include),
+            exclude: self.exclude.below(tops, Use::Exclude),
+        }
+    }
+
+    /// Refuses an `--include` that can be read in two ways, for commands that destroy what it includes. `so` says what
+    /// has not happened.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is such a pattern.
+    pub(crate) fn refuse_ambiguous(&self, so: &str) -> Result<(), CommandError> {
+        let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
+        let text = format!("--include {typed} can mean {inside} or {path}; {so}");
+        Err(CommandError::new(Exit::Refused, text).hint("write the one that you mean"))
+    }
+
+    /// Returns the options, as typed, whose patterns matched nothing.
+    pub(crate) fn unmatched(&self) -> Vec<String> {
+        let of = |option: &str, globs: &Globs| -> Vec<String> {
+            globs.unmatched().into_iter().map(|text| format!("{option} {text}")).collect()
+        };
+        [of("--include", &self.include), of("--exclude", &self.exclude)].concat()
+    }
+
+    /// Reports patterns that matched nothing: one that should have protected something may be mistyped.
+    pub(crate) fn report_unmatched(&self, settings: &Settings) {
+        if settings.verbosity == Verbosity::Quiet {
+            return;
+        }
+        for option in self.unmatched() {
+            settings.complain(format!("{option} matched nothing").as_bytes());
+        }
+    }
+}
+
+fn at_home(pattern: &str) -> String {
+    let home = || home().filter(|home| !home.contains(['*', '?', '[', '{', '\\']));
+    match pattern.strip_prefix("~/").and_then(|rest| Some((home()?, rest))) {
+        Some((home, rest)) => format!("{home}/{rest}"),
+        None => pattern.into(),
+    }
+}
