@@ -39,7 +39,7 @@ pub(crate) fn batch_of(
             Item::Other(facts, target) => {
                 let stat = stat_of(&facts.meta);
                 if matches!(stat.kind, Kind::Dir | Kind::Unknown) {
-                    return Err(Broken::Nonsense("something of a kind that there is not"));
+                    return Err(Broken::Nonsense("an entry of an unknown kind"));
                 }
                 let (attributes, target) = (attributes_of(facts), target.to_vec());
                 let hint = record.content.as_ref().filter(|_| reuses);
@@ -52,13 +52,14 @@ pub(crate) fn batch_of(
     Ok(batch)
 }
 
+/// Returns the attributes that the sender read.
 pub(crate) fn attributes_of(facts: &Facts<'_>) -> Attributes {
     let xattrs = facts.xattrs.iter();
-    let mut attributes_of: Vec<Xattr> =
+    let mut owned: Vec<Xattr> =
         xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
     // Sorted like the attributes that they are compared with.
-    attributes_of.sort_unstable();
-    Attributes::new(attributes_of, facts.partial)
+    owned.sort_unstable();
+    Attributes::new(owned, facts.partial)
 }
 
 fn hint_of(content: &wire::Content<'_>) -> ContentHint {

@@ -112,7 +112,7 @@ impl Worker<'_> {
                     return Ok(());
                 }
                 FromSender::Bye { .. } | FromSender::Consent { .. } => {
-                    return Err(Broken::Nonsense("an end before everything was said"));
+                    return Err(Broken::Nonsense("a farewell before the end"));
                 }
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
                     let (stat, attributes) = (stat_of(&facts.meta), attributes_of(&facts));
@@ -126,7 +126,7 @@ impl Worker<'_> {
                 }
                 FromSender::Names(names) => {
                     if names.window != listings {
-                        return Err(Broken::Nonsense("a listing out of turn"));
+                        return Err(Broken::Nonsense("a listing out of order"));
                     }
                     listings += 1;
                     let all = names.records.iter().map(|record| record.names.len()).sum();
@@ -227,7 +227,7 @@ impl Worker<'_> {
         let mut incoming_file = IncomingFile { stat, ..IncomingFile::nothing(pending) };
         let have = incoming_file.pending.have.filter(|have| have.length == from);
         if from > 0 && have.is_none() {
-            return Err(Broken::Nonsense("a part of a file that nobody asked for"));
+            return Err(Broken::Nonsense("part of a file without a request"));
         }
         let is_whole = from > 0 && from == stat.size && stat.kind == Kind::File;
         if is_whole && incoming_file.pending.basis.is_complete_file() {
@@ -332,7 +332,7 @@ impl IncomingFile {
     }
 }
 
-const UNREQUESTED: Broken = Broken::Nonsense("bytes that nobody asked for");
+const UNREQUESTED: Broken = Broken::Nonsense("bytes without a request");
 
 fn incoming_of(
     incoming_files: &mut IncomingFiles,
