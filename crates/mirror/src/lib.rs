@@ -27,8 +27,8 @@
 //! # Safety
 //!
 //! After the two top directories were opened, nothing is looked up by a path from the root or from the working
-//! directory, and no symbolic link is followed. No file of the destination is written to in place if it has other names, because
-//! these may be outside of the destination; such a file is replaced.
+//! directory, and no symbolic link is followed. No file of the destination is written to in place if it has other
+//! names, because these may be outside of the destination; such a file is replaced.
 //!
 //! # Errors
 //!

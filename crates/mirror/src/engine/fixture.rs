@@ -26,7 +26,7 @@ pub(crate) struct Fixture {
     pub(crate) progress: Progress,
 }
 
-/// Returns options that copy, link and delete nothing but what the source requires.
+/// Returns the options of a run without any flags.
 pub(crate) fn plain() -> Options {
     Options {
         dry_run: false,

@@ -3,6 +3,7 @@
 use walk::STORE_PREFIX;
 
 use crate::Options;
+use crate::model::temp_name::is_temp_name;
 
 /// Returns whether this is the name of a quarantine directory.
 pub(crate) fn is_quarantine(name: &[u8]) -> bool {
@@ -30,4 +31,23 @@ pub(crate) fn selects(
     let includes = !is_dir && include.matches(name, path.as_deref(), false);
     let is_included = is_dir || includes || include.is_empty();
     !exclude.matches(name, path.as_deref(), is_dir) && is_included
+}
+
+/// Returns whether a file of the destination is deleted if the source does not have it.
+pub(crate) fn is_selected_path(options: &Options, path: &[u8]) -> bool {
+    let mut ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
+    let name_of = |path: &[u8]| split_path(path).map(|(_, name)| name.to_vec()).unwrap_or_default();
+    let dirs_are = ends.all(|end| {
+        let dir = &path[..end];
+        selects(options, &name_of(dir), || dir.to_vec(), true)
+    });
+    let name = name_of(path);
+    dirs_are && !is_temp_name(&name) && selects(options, &name, || path.to_vec(), false)
+}
+
+/// Splits a path below the top into directory and name. Returns `None` if it could lead elsewhere.
+pub(crate) fn split_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_plain = path.split(|&b| b == b'/').all(wire::is_name);
+    let at = path.iter().rposition(|&b| b == b'/');
+    is_plain.then(|| at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..])))
 }

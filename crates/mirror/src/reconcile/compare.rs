@@ -1,7 +1,7 @@
 //! Compares an entry of the destination with that of the source.
 //!
-//! Differences that the destination cannot hold do not count: times are compared as the file system keeps them, and owners
-//! and permissions only where they are kept.
+//! Differences that the destination cannot hold do not count: times are compared as the file system keeps them, and
+//! owners and permissions only where they are kept.
 
 use content::{Manner, partition};
 use fsops::{Dir, Kind, Op, Stat};

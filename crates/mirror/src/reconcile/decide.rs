@@ -35,7 +35,9 @@ impl Worker<'_> {
         if let Some(session) = &self.job.remote
             && !self.is_selected(entry, is_dir)
         {
-            return session.connection.break_off(Broken::Nonsense("a name that is to be left out"));
+            return session
+                .connection
+                .break_off(Broken::Nonsense("a name that the patterns leave out"));
         }
         if self.is_own(&entry.dir.node, entry.name) {
             return self.skip_own(entry, inode, is_dir);

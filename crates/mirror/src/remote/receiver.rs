@@ -3,6 +3,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod dispatch;
+pub(crate) mod listing;
 pub(crate) mod pending;
 pub(crate) mod receive_loop;
 pub(crate) mod session;

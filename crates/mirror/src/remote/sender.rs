@@ -227,7 +227,8 @@ impl SendJob<'_> {
             self.listings().sent.get(&listing_number).map(|(listing, _)| Arc::clone(listing));
         let item = item as usize;
         let listing = listing.filter(|listing| item < listing.items.len());
-        let listing = listing.ok_or(Broken::Nonsense("a request for what was not sent"))?;
+        let listing =
+            listing.ok_or(Broken::Nonsense("a request for an entry that was not sent"))?;
         let mut requests = self.requests();
         if requests.len() >= MAX_REQUESTS {
             return Err(Broken::Nonsense("more requests than there are files"));
@@ -239,7 +240,7 @@ impl SendJob<'_> {
     fn release(&self, listing_number: u64) -> Result<(), Broken> {
         let mut listings = self.listings();
         let Some((_, cost)) = listings.sent.remove(&listing_number) else {
-            return Err(Broken::Nonsense("a release of what was not sent"));
+            return Err(Broken::Nonsense("the release of a listing that was not sent"));
         };
         listings.taken -= cost;
         self.credit_freed.notify_one();

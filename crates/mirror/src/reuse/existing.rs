@@ -19,9 +19,8 @@ use crate::engine::task::{Arrival, SameContent};
 use crate::engine::worker::Worker;
 use crate::model::change::{Action, CreatedEntry, Differences};
 use crate::model::content::{ContentCandidate, ContentHolder, MIN_REUSED_BYTES};
-use crate::model::selection::selects;
+use crate::model::selection::{is_selected_path, split_path};
 use crate::model::settled::{DestInode, Failure, Settled, destination};
-use crate::model::temp_name::is_temp_name;
 use crate::reconcile::copy::{CopiedContent, NewCopy};
 use crate::reconcile::copy_bytes::Proof;
 use crate::remote::receiver::dispatch::ReceivedContent;
@@ -381,23 +380,4 @@ impl Worker<'_> {
 fn common_suffix_len(one: &[u8], other: &[u8]) -> usize {
     let components = |path| <[u8]>::rsplit(path, |&b| b == b'/');
     components(one).zip(components(other)).take_while(|(one, other)| one == other).count()
-}
-
-/// Splits a path below the top into directory and name. Returns `None` if it could lead elsewhere.
-fn split_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
-    let is_plain = path.split(|&b| b == b'/').all(wire::is_name);
-    let at = path.iter().rposition(|&b| b == b'/');
-    is_plain.then(|| at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..])))
-}
-
-/// Returns whether a file of the destination is deleted if the source does not have it.
-fn is_selected_path(options: &crate::Options, path: &[u8]) -> bool {
-    let mut ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
-    let name_of = |path: &[u8]| split_path(path).map(|(_, name)| name.to_vec()).unwrap_or_default();
-    let dirs_are = ends.all(|end| {
-        let dir = &path[..end];
-        selects(options, &name_of(dir), || dir.to_vec(), true)
-    });
-    let name = name_of(path);
-    dirs_are && !is_temp_name(&name) && selects(options, &name, || path.to_vec(), false)
 }

@@ -1,8 +1,8 @@
 //! Finds directories in the destination that may be the source, before they are removed.
 //!
-//! sshfs, mergerfs, overlayfs and others can show a directory with other device and inode numbers, and without its status
-//! change time. They keep the names of the entries and the modification time. A directory that has those of the source's
-//! top directory may be the source. A copy of the source has them too, so nothing can be said for certain.
+//! sshfs, mergerfs, overlayfs and others can show a directory with other device and inode numbers, and without its
+//! status change time. They keep the names of the entries and the modification time. A directory that has those of the
+//! source's top directory may be the source. A copy of the source has them too, so nothing can be said for certain.
 //!
 //! This does not detect a source whose top directory is merged from several directories.
 

@@ -142,7 +142,7 @@ impl Connection {
     ) -> Result<ListingCredit, Broken> {
         let before = self.listed_cost.fetch_add(cost, Relaxed);
         if before >= wire::CREDIT {
-            return Err(Broken::Nonsense("listings that nobody has room for"));
+            return Err(Broken::Nonsense("listings beyond the credit"));
         }
         Ok(ListingCredit { connection: Arc::downgrade(self), window, cost })
     }
@@ -169,7 +169,7 @@ impl Connection {
             let waited = self.buffer_freed.wait_timeout(buffered, STOP_POLL);
             let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() && stuck() && *now > MAX_BUFFERED_BYTES {
-                return Err(Broken::Nonsense("more than can be dealt with"));
+                return Err(Broken::Nonsense("more than the buffer holds"));
             }
             buffered = now;
         }

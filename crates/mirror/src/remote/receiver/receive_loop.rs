@@ -3,26 +3,23 @@
 //! One thread runs it. It is a worker like the others, but puts tasks into the queue instead of taking them.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use device::WaitMeter;
-use fsops::{Kind, Op, Stat, Xattr};
-use wire::{Broken, Enter, Facts, FromSender, Have, Incoming, Item, Meta, Names, decode};
+use fsops::{Kind, Op, Stat};
+use wire::{Broken, Enter, FromSender, Have, Incoming, Meta, decode};
 
-use crate::engine::batch::{Batch, BatchSizes, RemoteEntry};
 use crate::engine::task::{Arrival, SameContent, SmallFile};
 use crate::engine::worker::Worker;
-use crate::model::attributes::Attributes;
-use crate::model::content::ContentHint;
 use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, destination};
 use crate::outcome::Outcome;
 use crate::reconcile::copy::NewCopy;
-use crate::remote::receiver::connection::{BufferSpace, ListingCredit};
+use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::dispatch::ReceivedContent;
+use crate::remote::receiver::listing::{attributes_of, batch_of};
 use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of};
 use crate::remote::receiver::session::{DirMessage, Session, SourceDir};
 use crate::reuse::resume::MIN_RESUMED_BYTES;
@@ -115,7 +112,7 @@ impl Worker<'_> {
                     return Ok(());
                 }
                 FromSender::Bye { .. } | FromSender::Consent { .. } => {
-                    return Err(Broken::Nonsense("an end before everything was said"));
+                    return Err(Broken::Nonsense("a farewell before the end"));
                 }
                 FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
                     let (stat, attributes) = (stat_of(&facts.meta), attributes_of(&facts));
@@ -129,7 +126,7 @@ impl Worker<'_> {
                 }
                 FromSender::Names(names) => {
                     if names.window != listings {
-                        return Err(Broken::Nonsense("a listing out of turn"));
+                        return Err(Broken::Nonsense("a listing out of order"));
                     }
                     listings += 1;
                     let all = names.records.iter().map(|record| record.names.len()).sum();
@@ -230,7 +227,7 @@ impl Worker<'_> {
         let mut incoming_file = IncomingFile { stat, ..IncomingFile::nothing(pending) };
         let have = incoming_file.pending.have.filter(|have| have.length == from);
         if from > 0 && have.is_none() {
-            return Err(Broken::Nonsense("a part of a file that nobody asked for"));
+            return Err(Broken::Nonsense("part of a file without a request"));
         }
         let is_whole = from > 0 && from == stat.size && stat.kind == Kind::File;
         if is_whole && incoming_file.pending.basis.is_complete_file() {
@@ -335,7 +332,7 @@ impl IncomingFile {
     }
 }
 
-const UNREQUESTED: Broken = Broken::Nonsense("bytes that nobody asked for");
+const UNREQUESTED: Broken = Broken::Nonsense("bytes without a request");
 
 fn incoming_of(
     incoming_files: &mut IncomingFiles,
@@ -355,54 +352,4 @@ fn write_piece(incoming_file: &mut IncomingFile, at: u64, bytes: &[u8]) -> Resul
         incoming_file.fail(destination(Op::Write)(e));
     }
     Ok(())
-}
-
-fn attributes_of(facts: &Facts<'_>) -> Attributes {
-    let xattrs = facts.xattrs.iter();
-    let mut attributes_of: Vec<Xattr> =
-        xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
-    // Sorted like the attributes that they are compared with.
-    attributes_of.sort_unstable();
-    Attributes::new(attributes_of, facts.partial)
-}
-
-fn hint_of(content: &wire::Content<'_>) -> ContentHint {
-    ContentHint { digest: content.digest, also: content.also.to_vec() }
-}
-
-/// Returns the batch of a listing. Every name must be a plain name in the directory.
-fn batch_of(names: &Names<'_>, credit: ListingCredit, reuses: bool) -> Result<Batch, Broken> {
-    // Exact sizes, because up to a mebibyte of names waits.
-    let all = || names.records.iter().flat_map(|record| &record.names);
-    let bytes = all().map(|name| name.len() + 1).sum();
-    let sizes =
-        BatchSizes { remote_entries: names.records.len(), names: all().count(), name_bytes: bytes };
-    let mut batch = Batch::of_remote(names.window, credit, sizes);
-    for record in &names.records {
-        let mut all = Vec::with_capacity(record.names.len());
-        for name in &record.names {
-            let is_name = wire::is_name(name) && !crate::model::temp_name::is_temp_name(name);
-            let name = CString::new(*name).ok().filter(|_| is_name);
-            all.push(name.ok_or(Broken::Nonsense("a name that leads elsewhere"))?);
-        }
-        match &record.item {
-            Item::Dir(number) => {
-                for name in &all {
-                    batch.add_dir(name, *number);
-                }
-            }
-            Item::Other(facts, target) => {
-                let stat = stat_of(&facts.meta);
-                if matches!(stat.kind, Kind::Dir | Kind::Unknown) {
-                    return Err(Broken::Nonsense("something of a kind that there is not"));
-                }
-                let (attributes, target) = (attributes_of(facts), target.to_vec());
-                let hint = record.content.as_ref().filter(|_| reuses);
-                let hint = hint.map(|content| Box::new(hint_of(content)));
-                let record = RemoteEntry { stat, attributes, target, hint };
-                batch.add_remote(record, all.iter().map(CString::as_c_str));
-            }
-        }
-    }
-    Ok(batch)
 }

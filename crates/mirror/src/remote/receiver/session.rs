@@ -27,7 +27,7 @@ const MAX_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
 /// listings that may be under way.
 const MAX_UNLISTED: usize = 1 << 16;
 
-const TOO_MANY_DIRS: Broken = Broken::Nonsense("more directories than can be");
+const TOO_MANY_DIRS: Broken = Broken::Nonsense("more directories than allowed");
 
 /// The state of the conversation with a sender.
 #[derive(Debug)]
@@ -214,7 +214,7 @@ impl Session {
                 Err(Broken::Nonsense("a directory that was entered before"))
             }
             _ if expected.early.iter().any(DirMessage::is_last) => {
-                Err(Broken::Nonsense("something behind the end of a directory"))
+                Err(Broken::Nonsense("a message after the end of a directory"))
             }
             (DirMessage::Entered(dir), node) => {
                 expected.dir = Some(dir);
@@ -269,7 +269,7 @@ impl Session {
     /// Fails if there is none.
     pub(crate) fn take_request(&self, request: u64) -> Result<PendingRequest, Broken> {
         let pending = self.pending().remove(&request);
-        pending.ok_or(Broken::Nonsense("an answer that nobody asked for"))
+        pending.ok_or(Broken::Nonsense("an answer without a request"))
     }
 
     fn dirs(&self) -> MutexGuard<'_, Dirs> {
