@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut framed = stream();
     while let Ok(message) = framed.next(&|| false) {
-        assert!(message.len() <= wire::MOST);
+        assert!(message.len() <= wire::MAX_MESSAGE_BYTES);
     }
     let _greeting = read_greeting(&mut stream(), &|| false);
 });

@@ -52,7 +52,7 @@ pub fn options() -> Options {
         include: Globs::default(),
         exclude: Globs::default(),
         bandwidth: Arc::default(),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
         memory: Some(Arc::new(FalseHints)),
         threads: Threads { first: 1, grows: false },
         disks: Arc::new(Disks::new(Io::Cached)),

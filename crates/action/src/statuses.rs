@@ -104,8 +104,8 @@ pub(crate) struct Leased<'a> {
 impl<'a> Leased<'a> {
     /// Requests a lease, then reads the file's metadata; `None` if the metadata cannot be read.
     pub(crate) fn new(file: &'a File) -> Option<Leased<'a>> {
-        let lease = file.keep_writers_away();
-        let before = file.stat_now().ok()?;
+        let lease = file.take_lease();
+        let before = file.stat_uncached().ok()?;
         Some(Leased { file, lease, before })
     }
 
@@ -123,14 +123,14 @@ impl<'a> Leased<'a> {
     /// file in between.
     pub(crate) fn end(self) -> (Stat, Option<Stat>) {
         // A writer that waits for the lease can write as soon as it is released.
-        let after = self.file.stat_now().ok().filter(|_| is_exclusive(&self.lease));
+        let after = self.file.stat_uncached().ok().filter(|_| is_exclusive(&self.lease));
         (self.before, after)
     }
 }
 
 /// Returns whether the lease was granted, and nobody has waited to write to the file since.
 pub(crate) fn is_exclusive(lease: &Lease<'_>) -> bool {
-    matches!(lease, Lease::Granted(_)) && lease.holds()
+    matches!(lease, Lease::LeaseGuard(_)) && lease.holds()
 }
 
 #[cfg(test)]

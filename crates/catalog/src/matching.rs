@@ -19,7 +19,7 @@ mod unreachable;
 
 use std::collections::HashSet;
 
-use content::{Digest, Facts, Head};
+use content::{Digest, Fingerprints, Head};
 use walk::{FileId, Tree};
 
 use crate::error::Error;
@@ -35,7 +35,7 @@ use unreachable::UnreachableRows;
 #[derive(Debug)]
 pub struct TreeMatch {
     /// What is known of their contents, for the engine to use and add to.
-    pub fingerprints: Facts,
+    pub fingerprints: Fingerprints,
     /// Which rows the files have, for a commit.
     pub rows: RowMap,
 }
@@ -91,7 +91,7 @@ impl Suspect {
 impl RowMap {
     /// Adds what is remembered of a file of the tree to `fingerprints`, or makes the file a
     /// suspect. Returns what is stored of it.
-    fn attach(&mut self, fingerprints: &Facts, file: FileId, row: &FileRow) -> Stored {
+    fn attach(&mut self, fingerprints: &Fingerprints, file: FileId, row: &FileRow) -> Stored {
         let FileRow { head, content, state, .. } = *row;
         let stored = Stored::of(row);
         if !state.is_bad() && !self.reread {
@@ -147,7 +147,7 @@ impl Catalog {
         };
         rows.stored = vec![Stored::Nothing; tree.files().len()];
         rows.dir_rows = rows.dirs.of_tree(tree);
-        let mut matched = TreeMatch { fingerprints: Facts::new(tree.files().len()), rows };
+        let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };
         let (mut orphans, mut outside) = (Orphans::new(), Vec::new());
         matched.match_rows(self, tree, &mut orphans, &mut outside)?;
         matched.match_gone_dirs(self, tree, &mut orphans)?;
@@ -173,7 +173,7 @@ impl TreeMatch {
             dir_rows: vec![0; tree.dirs().len()],
             ..RowMap::default()
         };
-        TreeMatch { fingerprints: Facts::new(tree.files().len()), rows }
+        TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows }
     }
 
     /// Returns how many remembered files below the roots are on a disk that is not mounted. They

@@ -21,9 +21,9 @@ impl Digest {
     }
 }
 
-impl From<Beginning> for Digest {
+impl From<PrefixDigest> for Digest {
     /// Returns the digest of a file that has been read to its end.
-    fn from(whole: Beginning) -> Digest {
+    fn from(whole: PrefixDigest) -> Digest {
         Digest(whole.0)
     }
 }
@@ -66,24 +66,24 @@ impl FromStr for Digest {
 /// length if these values are equal. A longer prefix can be computed from the value and the further
 /// bytes, so a file is read once, in any number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Beginning(pub [u8; 32]);
+pub struct PrefixDigest(pub [u8; 32]);
 
 /// The range of a file that extends a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct HashRange {
     /// The file's size in bytes.
     pub size: u64,
     /// Length and value of the prefix read so far; `None` at the start of the file.
-    pub before: Option<(u64, Beginning)>,
+    pub before: Option<(u64, PrefixDigest)>,
     /// End of the range: the file's size, or a smaller [`round_length`].
     pub to: u64,
 }
 
 /// The result of reading a range.
 #[derive(Clone, Copy, Debug)]
-pub struct Grown {
+pub struct HashedPrefix {
     /// The value of the whole prefix.
-    pub beginning: Beginning,
+    pub beginning: PrefixDigest,
     /// The file's head, if the range covers it.
     pub head: Option<Head>,
 }
@@ -99,18 +99,18 @@ pub fn round_length(length: u64) -> u64 {
 /// # Errors
 ///
 /// Fails if a read fails, the file is shorter than its size, or a stop was requested.
-pub fn read_on(
+pub fn extend_prefix(
     file: &File,
-    stretch: Stretch,
+    stretch: HashRange,
     scratch: &mut Scratch,
     progress: &Progress,
-) -> Result<Grown, ReadError> {
-    let Stretch { size, before, to } = stretch;
+) -> Result<HashedPrefix, ReadError> {
+    let HashRange { size, before, to } = stretch;
     let mut reader = Reader { file, size, scratch, progress, head: None, read: 0 };
     let beginning = reader.stretch(before, to);
     let all = to.min(size) - before.map_or(0, |(at, _)| at);
     progress.bytes_done.fetch_add(all - reader.read, Relaxed);
-    Ok(Grown { beginning: Beginning(beginning?), head: reader.head })
+    Ok(HashedPrefix { beginning: PrefixDigest(beginning?), head: reader.head })
 }
 
 struct Reader<'a> {
@@ -126,13 +126,13 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn stretch(
         &mut self,
-        before: Option<(u64, Beginning)>,
+        before: Option<(u64, PrefixDigest)>,
         to: u64,
     ) -> Result<[u8; 32], ReadError> {
         Ok(match before {
             None if to >= self.size => *self.hash(0, self.size)?.finalize().as_bytes(),
             None => self.hash(0, to)?.finalize_non_root(),
-            Some((at, Beginning(value))) => self.grow(at, value, self.size, to)?,
+            Some((at, PrefixDigest(value))) => self.grow(at, value, self.size, to)?,
         })
     }
 

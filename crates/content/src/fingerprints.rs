@@ -21,7 +21,7 @@ impl ContentId {
 
 /// Heads and contents of files, by file number. Threads may add to it concurrently.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub struct Fingerprints {
     heads: Vec<AtomicU64>,
     contents: Vec<AtomicU32>,
     digests: Mutex<Vec<Option<Digest>>>,
@@ -32,10 +32,10 @@ const UNREADABLE: u32 = u32::MAX;
 /// Marks a file that changed before it was read.
 const CHANGED: u32 = u32::MAX - 1;
 
-impl Facts {
+impl Fingerprints {
     /// Returns an empty table for `files` files.
-    pub fn new(files: usize) -> Facts {
-        let mut facts = Facts::default();
+    pub fn new(files: usize) -> Fingerprints {
+        let mut facts = Fingerprints::default();
         facts.grow(files);
         facts
     }

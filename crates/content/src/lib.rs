@@ -5,7 +5,7 @@
 //! - [`read_head`] returns a 64-bit fingerprint of its first bytes. Unequal heads prove two files
 //!   different; equal heads prove nothing.
 //! - [`partition()`] reads several files side by side and splits them by their bytes.
-//! - [`read_on`] computes BLAKE3, for files that are too many or too far apart on disk to be read
+//! - [`extend_prefix`] computes BLAKE3, for files that are too many or too far apart on disk to be read
 //!   side by side.
 //!
 //! | module | contents |
@@ -28,10 +28,12 @@ mod fingerprints;
 mod head;
 mod partition;
 
-pub use digest::{Beginning, Digest, Grown, ParseDigestError, Stretch, read_on, round_length};
-pub use fingerprints::{ContentId, Facts};
+pub use digest::{
+    Digest, HashRange, HashedPrefix, ParseDigestError, PrefixDigest, extend_prefix, round_length,
+};
+pub use fingerprints::{ContentId, Fingerprints};
 pub use head::{Head, checksum, head_length, head_of, read_head};
-pub use partition::{Failure, Manner, Part, Scratch, partition, partition_bytes};
+pub use partition::{CompareOptions, EqualFiles, ReadFailure, Scratch, partition, partition_bytes};
 
 /// Why the bytes of a file could not be read.
 #[derive(Debug, thiserror::Error)]

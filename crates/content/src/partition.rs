@@ -42,7 +42,7 @@ const MOST_PROBES: u64 = 8;
 
 /// How to compare files side by side.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct CompareOptions {
     /// Whether to look for holes.
     pub sparse: bool,
     /// Whether to compute digests of equal files.
@@ -52,7 +52,7 @@ pub struct Manner {
     pub quantum: u64,
 }
 
-impl Manner {
+impl CompareOptions {
     /// Returns the offsets to probe in files of `size` bytes: the end, the middle, the middles of
     /// the halves, and so on.
     fn probes(&self, size: u64) -> impl Iterator<Item = u64> + use<> {
@@ -93,7 +93,7 @@ impl Scratch {
 
 /// A set of files that are equal byte by byte, as indices into the given list.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct EqualFiles {
     /// The files in ascending order; never empty.
     pub members: Vec<usize>,
     /// Their digest; `None` for a set of one, and for files with common holes of more than 1 GiB.
@@ -102,7 +102,7 @@ pub struct Part {
 
 /// A file that could not be read to its end.
 #[derive(Debug)]
-pub struct Failure {
+pub struct ReadFailure {
     /// Its index in the given list.
     pub member: usize,
     /// The reason.
@@ -118,16 +118,16 @@ pub fn partition_bytes<'a>(
     digest: bool,
     same: impl Fn(usize, usize) -> bool,
     content: impl Fn(usize) -> &'a [u8],
-) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::with_capacity(count);
+) -> Vec<EqualFiles> {
+    let mut parts: Vec<EqualFiles> = Vec::with_capacity(count);
     for i in 0..count {
-        let equal = |part: &&mut Part| {
+        let equal = |part: &&mut EqualFiles| {
             let leader = part.members[0];
             same(leader, i) && content(leader) == content(i)
         };
         match parts.iter_mut().find(equal) {
             Some(part) => part.members.push(i),
-            None => parts.push(Part { members: vec![i], digest: None }),
+            None => parts.push(EqualFiles { members: vec![i], digest: None }),
         }
     }
     for part in parts.iter_mut().filter(|p| digest && p.members.len() > 1) {
@@ -146,10 +146,10 @@ pub fn partition_bytes<'a>(
 pub fn partition(
     files: &[&File],
     size: u64,
-    manner: Manner,
+    manner: CompareOptions,
     scratch: &mut Scratch,
     progress: &Progress,
-) -> Result<(Vec<Part>, Vec<Failure>), Interrupted> {
+) -> Result<(Vec<EqualFiles>, Vec<ReadFailure>), Interrupted> {
     let mut run = Run { files, size, manner, progress, parts: Vec::new(), failures: Vec::new() };
     let mut sets = vec![Set {
         members: (0..files.len()).collect(),
@@ -182,10 +182,10 @@ struct Set {
 struct Run<'a> {
     files: &'a [&'a File],
     size: u64,
-    manner: Manner,
+    manner: CompareOptions,
     progress: &'a Progress,
-    parts: Vec<Part>,
-    failures: Vec<Failure>,
+    parts: Vec<EqualFiles>,
+    failures: Vec<ReadFailure>,
 }
 
 impl Run<'_> {
@@ -199,7 +199,7 @@ impl Run<'_> {
         self.progress.bytes_done.fetch_add(left, Relaxed);
         if !set.members.is_empty() {
             let digest = set.hasher.filter(|_| !alone).map(|h| h.finalize().into());
-            self.parts.push(Part { members: set.members, digest });
+            self.parts.push(EqualFiles { members: set.members, digest });
         }
         None
     }
@@ -245,7 +245,7 @@ impl Run<'_> {
                 Ok(()) => read.push((member, &*chunk)),
                 Err(error) => {
                     self.progress.bytes_done.fetch_add(self.size - set.at, Relaxed);
-                    self.failures.push(Failure { member, error });
+                    self.failures.push(ReadFailure { member, error });
                 }
             }
         }

@@ -105,7 +105,7 @@ impl AliasKeyReader {
         AliasKey {
             device,
             storage,
-            is_numbered: volume.keeps_numbers(),
+            is_numbered: volume.keeps_inode_numbers(),
             has_ctime: self.0.are_real(volume, device) || ctime_ns != mtime_ns && ctime_ns != 0,
             size: size.cast_unsigned(),
             mtime_ns: mtime_ns.rem_euclid(MTIME_PERIOD_NS),

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use content::{
-    Digest, Head, Manner, Part, ReadError, Scratch, Stretch, head_length, head_of, partition,
-    partition_bytes, read_exact, read_head, read_on,
+    CompareOptions, Digest, EqualFiles, HashRange, Head, ReadError, Scratch, extend_prefix,
+    head_length, head_of, partition, partition_bytes, read_exact, read_head,
 };
 use fsops::File;
 use runtime::Interrupted;
@@ -142,7 +142,7 @@ fn side_by_side<H>(
     let saved_bytes = size.saturating_mul((open.len() - leaders.len()) as u64);
     progress.bytes_done.fetch_add(saved_bytes, Relaxed);
     let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
-    let manner = Manner {
+    let manner = CompareOptions {
         sparse,
         digest: worker.work.options.digests,
         quantum: worker.work.disk(open[0].1).quantum(),
@@ -153,7 +153,7 @@ fn side_by_side<H>(
     for failure in failures {
         drop_all(worker, open, shared.all_of(shared.leaders[failure.member]), &failure.error)?;
     }
-    for Part { members, mut digest } in parts {
+    for EqualFiles { members, mut digest } in parts {
         let all = members.iter().flat_map(|&member| shared.all_of(shared.leaders[member]));
         let positions: Vec<usize> = all.collect();
         if let [only] = members[..]
@@ -164,8 +164,8 @@ fn side_by_side<H>(
             // The comparison counted this file as done without reading it, as there was no other
             // file to compare it with.
             progress.bytes_total.fetch_add(size, Relaxed);
-            let whole = Stretch { size, before: None, to: size };
-            match read_on(leaders[only], whole, scratch, progress) {
+            let whole = HashRange { size, before: None, to: size };
+            match extend_prefix(leaders[only], whole, scratch, progress) {
                 Ok(grown) => digest = Some(grown.beginning.into()),
                 Err(error) => {
                     drop_all(worker, open, positions.into_iter(), &error)?;

@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Failure, Manner, Part, ReadError, partition};
+use content::{CompareOptions, EqualFiles, ReadError, ReadFailure, partition};
 use fsops::{File, Op, is_gone};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason};
@@ -201,14 +201,14 @@ impl ClaimCheck<'_, '_> {
     /// verdict yet.
     fn round(&mut self, open: Vec<Opened>) -> Result<Vec<Opened>, Interrupted> {
         let (mut parts, failures) = self.compare(&open)?;
-        for Failure { member, error } in failures {
+        for ReadFailure { member, error } in failures {
             self.decide_unread(&open[member], error)?;
         }
         // The part with the copy comes first, if the copy could be read.
         parts.sort_by_key(|part| Reverse(part.members.last().copied()));
         let (mut pending, mut proven) = (Vec::new(), false);
         let mut open: Vec<Option<Opened>> = open.into_iter().map(Some).collect();
-        for Part { members, digest } in parts {
+        for EqualFiles { members, digest } in parts {
             let sound = self.expected.digest.zip(digest).map(|(scanned, now)| scanned == now);
             let mut files: Vec<Opened> =
                 members.into_iter().filter_map(|member| open[member].take()).collect();
@@ -252,11 +252,14 @@ impl ClaimCheck<'_, '_> {
     }
 
     /// Splits files by their bytes.
-    fn compare(&mut self, open: &[Opened]) -> Result<(Vec<Part>, Vec<Failure>), Interrupted> {
+    fn compare(
+        &mut self,
+        open: &[Opened],
+    ) -> Result<(Vec<EqualFiles>, Vec<ReadFailure>), Interrupted> {
         self.begin_to_read(self.size.saturating_mul(open.len() as u64));
         let files: Vec<&File> = open.iter().map(|one| &one.file).collect();
         let work = self.worker.work;
-        let manner = Manner {
+        let manner = CompareOptions {
             sparse: files.iter().any(|file| file.stat().is_ok_and(|s| s.allocated < s.size)),
             digest: self.expected.digest.is_some(),
             quantum: work.disk(open[0].id).quantum(),

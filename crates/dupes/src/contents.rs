@@ -1,14 +1,14 @@
 //! Records which files have equal content.
 
-use content::{Digest, Facts};
+use content::{Digest, Fingerprints};
 use walk::FileId;
 
-pub(crate) fn known_digest(fingerprints: &Facts, file: FileId) -> Option<Digest> {
+pub(crate) fn known_digest(fingerprints: &Fingerprints, file: FileId) -> Option<Digest> {
     fingerprints.content(file.0).and_then(|content| fingerprints.digest(content))
 }
 
 /// Records that files of one size and head are equal to each other and different from all others.
-pub(crate) fn record_equal(fingerprints: &Facts, files: &[FileId], digest: Option<Digest>) {
+pub(crate) fn record_equal(fingerprints: &Fingerprints, files: &[FileId], digest: Option<Digest>) {
     let known = files.iter().find_map(|f| fingerprints.content(f.0));
     let content = known.unwrap_or_else(|| fingerprints.new_content(None));
     if let Some(digest) = digest {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use fsops::{Dir, Storage};
+use fsops::{Dir, ExtentSet};
 use runtime::Interrupted;
 use walk::{Device, DirId, FileId, Opener, Tree};
 
@@ -104,7 +104,7 @@ impl<'a> Blocks<'a> {
 /// Returns the bytes that keeping only the largest copy would free.
 fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>) -> u64 {
     let tree = worker.work.tree;
-    let mut storages: Vec<(&Device, Storage)> = Vec::new();
+    let mut storages: Vec<(&Device, ExtentSet)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
     // The bytes that each file takes on its own; for files that may share extents, also what all of
     // them take together.
@@ -120,7 +120,7 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
                 other.number == device.number || other.volume.shares_extents_with(&device.volume)
             };
             let at = storages.iter().position(|(d, _)| shares(d)).unwrap_or_else(|| {
-                storages.push((device, Storage::default()));
+                storages.push((device, ExtentSet::default()));
                 storages.len() - 1
             });
             extents(worker, file, &mut storages[at].1)
@@ -141,7 +141,7 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
     alone.saturating_sub(largest).saturating_sub(shared)
 }
 
-fn extents(worker: &mut Worker<'_>, file: FileId, storage: &mut Storage) -> Option<u64> {
+fn extents(worker: &mut Worker<'_>, file: FileId, storage: &mut ExtentSet) -> Option<u64> {
     let open = worker.opener.open(file).ok()?;
     storage.add(&open).ok()
 }

@@ -44,7 +44,7 @@ mod untracked;
 
 use std::cmp::Reverse;
 
-use content::{ContentId, Facts};
+use content::{ContentId, Fingerprints};
 use runtime::{Interrupted, Progress, Stage};
 use walk::{DirId, Tree};
 
@@ -64,7 +64,7 @@ pub struct RememberedTree<'a> {
     /// The files. A directory may have several paths in it, which are recognized by their inode.
     pub tree: &'a Tree,
     /// What is known of their contents.
-    pub fingerprints: &'a Facts,
+    pub fingerprints: &'a Fingerprints,
     /// The present state of each file.
     pub states: &'a [State],
     /// How many entries each directory has besides the remembered files, by [`DirId`].

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use content::{ContentId, Facts};
+use content::{ContentId, Fingerprints};
 use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId, Tree};
 
@@ -101,7 +101,7 @@ fn of_class(
 }
 
 /// Copies what is known of the first name of an inode to its other names.
-pub(crate) fn copy_to_all_names(fingerprints: &Facts, names: &[FileId]) {
+pub(crate) fn copy_to_all_names(fingerprints: &Fingerprints, names: &[FileId]) {
     let (first, rest) = (names[0].0, &names[1..]);
     if fingerprints.dropped(first) || fingerprints.head(first).is_some() {
         for name in rest {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use content::{Facts, Head, Scratch, read_head};
+use content::{Fingerprints, Head, Scratch, read_head};
 use fsops::{Dir, Stat};
 use runtime::Progress;
 use walk::Tree;
@@ -53,7 +53,7 @@ impl<'a> InlineHeadReader<'a> {
     }
 
     /// Moves the heads read during the walk into `fingerprints`.
-    pub fn collect(tree: &mut Tree, fingerprints: &Facts) {
+    pub fn collect(tree: &mut Tree, fingerprints: &Fingerprints) {
         for (file, note) in (0u32..).zip(std::mem::take(&mut tree.notes)) {
             if let Some(head) = std::num::NonZeroU64::new(note) {
                 fingerprints.set_head(file, Head(head));

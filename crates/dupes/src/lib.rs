@@ -10,7 +10,7 @@
 //! 3. `compare` compares the bytes of the remaining files side by side. Sets with more files than
 //!    can be open at once are split by the BLAKE3 of growing prefixes instead.
 //!
-//! What the catalog knows of unchanged files comes in as [`Facts`] and is not read again. The
+//! What the catalog knows of unchanged files comes in as [`Fingerprints`] and is not read again. The
 //! search adds its results to them.
 //!
 //! | Module           | What it does                                                             |
@@ -64,7 +64,7 @@ mod worker;
 
 use std::sync::Arc;
 
-use content::Facts;
+use content::Fingerprints;
 use device::{Disks, Threads};
 use runtime::{Interrupted, Progress, Stage};
 use walk::{Problem, Tree};
@@ -128,7 +128,7 @@ pub struct Found {
 /// results, all of it correct.
 pub fn find(
     tree: &Tree,
-    fingerprints: &Facts,
+    fingerprints: &Fingerprints,
     options: &Options,
     progress: &Progress,
 ) -> Result<Found, Interrupted> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use content::{Facts, Head};
+use content::{Fingerprints, Head};
 use runtime::Progress;
 use walk::{FileId, Tree};
 
@@ -26,7 +26,12 @@ impl Candidates {
     ///
     /// A search may be adding to `fingerprints` meanwhile. All it adds is correct, so a later call
     /// can only find fewer pending files.
-    pub fn pending(&self, tree: &Tree, fingerprints: &Facts, progress: &Progress) -> Vec<bool> {
+    pub fn pending(
+        &self,
+        tree: &Tree,
+        fingerprints: &Fingerprints,
+        progress: &Progress,
+    ) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
@@ -42,7 +47,7 @@ impl Candidates {
 
 /// Marks the files of a class that have no content yet, except those whose head is unique in the
 /// class.
-fn mark(fingerprints: &Facts, inodes: &[&[FileId]], pending: &mut [bool]) {
+fn mark(fingerprints: &Fingerprints, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;
     let there = || inodes.iter().filter(|names| !fingerprints.dropped(names[0].0));

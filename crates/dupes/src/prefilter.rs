@@ -6,7 +6,7 @@ pub(crate) mod read_order;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Beginning, Facts, Head, head_length, round_length};
+use content::{Fingerprints, Head, PrefixDigest, head_length, round_length};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem};
 
@@ -202,7 +202,7 @@ impl Splitter<'_> {
     fn split_by_prefix(
         &mut self,
         set: Set<'_, ReadTarget>,
-        read: impl Fn(FileId) -> Option<Beginning>,
+        read: impl Fn(FileId) -> Option<PrefixDigest>,
     ) {
         let work = self.work;
         let Some(&first) = set.files.first() else { return };
@@ -211,7 +211,7 @@ impl Splitter<'_> {
         let whole = to == size;
         let prefix = |f: FileId| {
             let digest = known_digest(work.fingerprints, f).filter(|_| whole);
-            digest.map(|digest| Beginning(digest.0)).or_else(|| read(f))
+            digest.map(|digest| PrefixDigest(digest.0)).or_else(|| read(f))
         };
         let mut files: Vec<_> =
             set.files.iter().filter_map(|&f| prefix(f).map(|b| (b, f))).collect();
@@ -237,7 +237,7 @@ impl Splitter<'_> {
 
 /// Returns the first name of an inode, which represents it, after copying to it what is known of
 /// another name.
-fn leader(fingerprints: &Facts, names: &[FileId]) -> FileId {
+fn leader(fingerprints: &Fingerprints, names: &[FileId]) -> FileId {
     let first = names[0];
     if fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {
         let known = names.iter().find_map(|name| Some((*name, fingerprints.head(name.0)?)));
@@ -261,7 +261,7 @@ struct Undecided {
 
 /// Returns the files of one head that have to be compared; `None` if there are none. `run` has the
 /// files, each with whether its content is known.
-fn undecided(fingerprints: &Facts, run: &[(Head, FileId, bool)]) -> Option<Undecided> {
+fn undecided(fingerprints: &Fingerprints, run: &[(Head, FileId, bool)]) -> Option<Undecided> {
     if run.len() < 2 {
         return None;
     }

@@ -117,7 +117,7 @@ fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
 
 /// Returns whether a page is stored on the device: holes, and data inside the inode, are not.
 fn is_stored(file: &File, offset: u64) -> bool {
-    match file.place(offset) {
+    match file.device_offset(offset) {
         Ok(found) => found.is_some(),
         // Network file systems and the simple file systems of USB sticks cannot tell disk offsets.
         Err(_) => file.next_data(offset).is_ok_and(|data| data == Some(offset)),

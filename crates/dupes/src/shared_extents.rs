@@ -26,7 +26,7 @@ impl SharedExtents {
         let mut leader_of: BTreeMap<(usize, SharedLayout), usize> = BTreeMap::new();
         for (position, (_, id, file)) in open.iter().enumerate() {
             let device = tree.device_index(tree.file(*id).dir);
-            let is_reliable = tree.devices()[device].volume.same_place_is_same_content();
+            let is_reliable = tree.devices()[device].volume.equal_offsets_mean_equal_content();
             let Some(layout) = is_reliable.then(|| file.shared_layout()).flatten() else {
                 shared.leaders.push(position);
                 continue;

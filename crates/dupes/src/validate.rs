@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Digest, Facts, Head, ReadError, Stretch, head_length, read_head, read_on};
+use content::{
+    Digest, Fingerprints, HashRange, Head, ReadError, extend_prefix, head_length, read_head,
+};
 use fsops::{File, Op};
 use runtime::{Interrupted, Stage};
 use walk::{FileId, Problem, Reason, Tree};
@@ -23,7 +25,7 @@ pub struct Expected {
 
 impl Expected {
     /// Returns the head and the digest that `fingerprints` has for a file.
-    pub fn of(fingerprints: &Facts, file: FileId) -> Expected {
+    pub fn of(fingerprints: &Fingerprints, file: FileId) -> Expected {
         let digest = fingerprints.content(file.0).and_then(|content| fingerprints.digest(content));
         Expected { head: fingerprints.head(file.0), digest }
     }
@@ -224,8 +226,8 @@ pub(crate) fn compare(
         let head = read_head(open, size, &mut worker.scratch, progress)?;
         return Ok(Some(head) == expected.head);
     };
-    let whole = Stretch { size, before: None, to: size };
-    let grown = read_on(open, whole, &mut worker.scratch, progress)?;
+    let whole = HashRange { size, before: None, to: size };
+    let grown = extend_prefix(open, whole, &mut worker.scratch, progress)?;
     Ok(Digest::from(grown.beginning) == digest)
 }
 

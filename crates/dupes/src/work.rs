@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::Facts;
+use content::Fingerprints;
 use device::Disk;
 use runtime::Progress;
 use walk::{FileId, Tree};
@@ -16,7 +16,7 @@ pub struct Work<'a> {
     /// The files.
     pub tree: &'a Tree,
     /// What is known of their contents.
-    pub fingerprints: &'a Facts,
+    pub fingerprints: &'a Fingerprints,
     /// How to compare.
     pub options: &'a Options,
     /// Progress, and the request to stop.
@@ -31,7 +31,7 @@ impl<'a> Work<'a> {
     /// Sets up the work on the files of a tree.
     pub fn new(
         tree: &'a Tree,
-        fingerprints: &'a Facts,
+        fingerprints: &'a Fingerprints,
         options: &'a Options,
         progress: &'a Progress,
     ) -> Self {

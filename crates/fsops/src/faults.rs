@@ -45,7 +45,7 @@ pub(crate) fn check(op: Op, name: &[u8]) -> io::Result<()> {
 
 /// The fate of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blow {
+pub enum ChangeFault {
     /// It fails with this error number.
     Fail(i32),
     /// The process is killed (`SIGKILL`) just before the change.
@@ -57,17 +57,17 @@ static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
 static BLOW: AtomicI64 = AtomicI64::new(0);
 
 /// Applies `blow` to the `number`-th change from now on, counted from 0.
-pub fn strike(number: u64, blow: Blow) {
+pub fn fault_at_change(number: u64, blow: ChangeFault) {
     let blow = match blow {
-        Blow::Fail(errno) => i64::from(errno),
-        Blow::Kill => 0,
+        ChangeFault::Fail(errno) => i64::from(errno),
+        ChangeFault::Kill => 0,
     };
     BLOW.store(blow, Relaxed);
     CHANGES.store(0, Relaxed);
     STRUCK.store(number, Relaxed);
 }
 
-/// Returns the number of changes since the last call of [`strike`].
+/// Returns the number of changes since the last call of [`fault_at_change`].
 pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }

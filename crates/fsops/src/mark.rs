@@ -12,18 +12,18 @@ use crate::dir::Dir;
 
 /// The meaning of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum DirMark {
     /// The directory is the destination of a mirror run.
     Destination,
     /// A directory somewhere below it is the destination of a mirror run.
     AboveDestination,
 }
 
-impl Mark {
+impl DirMark {
     /// Returns the offset of the locked byte, which is beyond the size of any directory ("lop" as a
     /// number).
     fn byte(self) -> libc::off_t {
-        0x6c6f_7000 + libc::off_t::from(self == Mark::AboveDestination)
+        0x6c6f_7000 + libc::off_t::from(self == DirMark::AboveDestination)
     }
 
     fn lock(self, kind: libc::c_int) -> libc::flock {
@@ -44,19 +44,19 @@ impl Dir {
     /// # Errors
     ///
     /// Fails if the file system has no such locks.
-    pub fn mark(&self, mark: Mark) -> io::Result<()> {
+    pub fn mark(&self, mark: DirMark) -> io::Result<()> {
         self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_RDLCK))
     }
 
     /// Removes a mark, for all copies of the descriptor.
-    pub fn unmark(&self, mark: Mark) {
+    pub fn unmark(&self, mark: DirMark) {
         // Unlocking fails only if the byte was not locked.
         let _not_locked = self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_UNLCK));
     }
 
     /// Returns whether the directory was marked through a descriptor that is not a copy of this
     /// one. False where the file system has no such locks.
-    pub fn is_marked(&self, mark: Mark) -> bool {
+    pub fn is_marked(&self, mark: DirMark) -> bool {
         let mut lock = mark.lock(libc::F_WRLCK);
         let answer = self.fcntl(libc::F_OFD_GETLK, &mut lock);
         answer.is_ok() && i32::from(lock.l_type) != libc::F_UNLCK
@@ -72,7 +72,7 @@ impl Dir {
 
 #[cfg(test)]
 mod tests {
-    use super::Mark;
+    use super::DirMark;
     use crate::Dir;
 
     #[test]
@@ -80,14 +80,14 @@ mod tests {
         let temp = tempfile::tempdir().expect("a directory");
         let open = || Dir::open(temp.path()).expect("it is there");
         let (one, two, three) = (open(), open(), open());
-        one.mark(Mark::Destination).expect("marked");
-        assert!(two.is_marked(Mark::Destination) && !two.is_marked(Mark::AboveDestination));
-        assert!(!one.is_marked(Mark::Destination));
-        two.mark(Mark::Destination).expect("marked");
-        assert!(one.is_marked(Mark::Destination));
-        one.unmark(Mark::Destination);
-        assert!(three.is_marked(Mark::Destination) && !two.is_marked(Mark::Destination));
+        one.mark(DirMark::Destination).expect("marked");
+        assert!(two.is_marked(DirMark::Destination) && !two.is_marked(DirMark::AboveDestination));
+        assert!(!one.is_marked(DirMark::Destination));
+        two.mark(DirMark::Destination).expect("marked");
+        assert!(one.is_marked(DirMark::Destination));
+        one.unmark(DirMark::Destination);
+        assert!(three.is_marked(DirMark::Destination) && !two.is_marked(DirMark::Destination));
         drop(two);
-        assert!(!three.is_marked(Mark::Destination));
+        assert!(!three.is_marked(DirMark::Destination));
     }
 }

@@ -21,7 +21,7 @@ const MOST_LINKS: u32 = 40;
 
 /// Why a directory was not opened.
 #[derive(Debug, thiserror::Error)]
-pub enum Unopened {
+pub enum OperandError {
     /// A system call failed.
     #[error(transparent)]
     Failed(#[from] io::Error),
@@ -35,9 +35,9 @@ pub enum Unopened {
     },
 }
 
-impl From<Errno> for Unopened {
-    fn from(error: Errno) -> Unopened {
-        Unopened::Failed(error.into())
+impl From<Errno> for OperandError {
+    fn from(error: Errno) -> OperandError {
+        OperandError::Failed(error.into())
     }
 }
 
@@ -47,8 +47,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`Unopened::Foreign`] for any other link; otherwise the error of the failed call.
-    pub fn open_operand(path: &Path) -> Result<Dir, Unopened> {
+    /// [`OperandError::Foreign`] for any other link; otherwise the error of the failed call.
+    pub fn open_operand(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
     }
@@ -59,7 +59,7 @@ impl Dir {
     /// # Errors
     ///
     /// As for [`Dir::open_operand`].
-    pub fn open_operand_to_reach(path: &Path) -> Result<Dir, Unopened> {
+    pub fn open_operand_for_search(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         match rustix::fs::openat(&dir, c".", DIR_FLAGS, Mode::empty()) {
             Err(Errno::ACCESS) => Ok(Dir::from(dir)),
@@ -71,7 +71,7 @@ impl Dir {
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Resolves a path to an `O_PATH` descriptor.
-fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
+fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
     let mut rest: Vec<OsString> = Vec::new();
     let mut links = 0;
     let mut come_to = PathBuf::new();
@@ -98,7 +98,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
             return Err(Errno::NOTDIR.into());
         }
         if stat.uid != 0 && stat.uid != user {
-            return Err(Unopened::Foreign { link: at, owner: stat.uid });
+            return Err(OperandError::Foreign { link: at, owner: stat.uid });
         }
         links += 1;
         if links > MOST_LINKS {
@@ -117,7 +117,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, Unopened> {
 }
 
 /// Opens the directory at which a path starts, and puts the path's components before the rest.
-fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, Unopened> {
+fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, OperandError> {
     push(path, rest);
     let first = if path.is_absolute() { OsStr::new("/") } else { OsStr::new(".") };
     let flags = FLAGS | OFlags::DIRECTORY;
@@ -138,7 +138,7 @@ mod tests {
     use std::os::unix::fs::{lchown, symlink};
     use std::path::Path;
 
-    use super::{Unopened, walk};
+    use super::{OperandError, walk};
     use crate::{Dir, effective_user};
 
     fn key(path: &Path) -> crate::FileKey {
@@ -162,12 +162,12 @@ mod tests {
         }
         for (name, errno) in [("loop", libc::ELOOP), ("none", libc::ENOENT)] {
             match Dir::open_operand(&at(name)) {
-                Err(Unopened::Failed(e)) => assert_eq!(e.raw_os_error(), Some(errno), "{name}"),
+                Err(OperandError::Failed(e)) => assert_eq!(e.raw_os_error(), Some(errno), "{name}"),
                 other => panic!("{name}: {other:?}"),
             }
         }
-        top.create_file_with(c"file", 0o600).expect("made");
-        assert!(matches!(Dir::open_operand(&at("file")), Err(Unopened::Failed(_))));
+        top.create_file(c"file", 0o600).expect("made");
+        assert!(matches!(Dir::open_operand(&at("file")), Err(OperandError::Failed(_))));
         let relative = walk(Path::new("."), effective_user()).expect("it is there");
         assert_eq!(Dir::from(relative).stat().expect("open").key(), key(Path::new(".")));
     }
@@ -185,7 +185,7 @@ mod tests {
         symlink("theirs", at("mine")).expect("made");
         for name in ["theirs", "mine", "theirs/.."] {
             match Dir::open_operand(&at(name)) {
-                Err(Unopened::Foreign { link, owner: 4711 }) => assert_eq!(link, at("theirs")),
+                Err(OperandError::Foreign { link, owner: 4711 }) => assert_eq!(link, at("theirs")),
                 other => panic!("{name}: {other:?}"),
             }
         }

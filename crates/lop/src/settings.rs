@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use catalog::Catalog;
 use serde::Serialize;
-use walk::Own;
+use walk::OwnFiles;
 
 use crate::args::{GlobalArgs, When};
 use crate::error::CommandError;
@@ -98,8 +98,8 @@ impl Settings {
     }
 
     /// Returns lop's own files: the catalog and its journals. The set is empty if there is no place for a catalog.
-    pub(crate) fn own(&self) -> Own {
-        self.catalog().map(|path| Own::new(&Catalog::own_paths(&path))).unwrap_or_default()
+    pub(crate) fn own(&self) -> OwnFiles {
+        self.catalog().map(|path| OwnFiles::new(&Catalog::own_paths(&path))).unwrap_or_default()
     }
 
     /// Prints a message to standard error, with `lop: ` in front.

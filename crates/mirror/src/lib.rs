@@ -57,4 +57,4 @@ pub use remote::sender::send;
 pub use roots::refusal::Refusal;
 pub use roots::{Roots, Source};
 pub use run::{mirror, receive};
-pub use wire::{Cause, LeftOut, Spared};
+pub use wire::{Cause, KeptReason, LeftOut};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use device::{Disks, Threads};
 use runtime::Throttle;
-use walk::{Globs, Own};
+use walk::{Globs, OwnFiles};
 
 use crate::model::change::Change;
 use crate::model::content::ContentHints;
@@ -37,7 +37,7 @@ pub struct Options {
     /// Limits the bytes copied per second, over all files together.
     pub bandwidth: Arc<Throttle>,
     /// Lop's own files. The run neither replaces nor deletes them in the destination.
-    pub own: Own,
+    pub own: OwnFiles,
     /// What an earlier scan knows of contents. If given, files that the destination already has are reused.
     pub content_hints: Option<Arc<dyn ContentHints>>,
     /// The number of worker threads.

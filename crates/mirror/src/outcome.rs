@@ -6,7 +6,7 @@
 use crate::model::change::{Action, CreatedEntry};
 use crate::model::reason::{Problem, Reason};
 use fsops::Kind;
-use wire::{LeftOut, Spared, Summary};
+use wire::{KeptReason, LeftOut, Summary};
 
 /// The most problems that are kept, and the most bytes of their paths and texts. Problems beyond that are only counted.
 const MAX_PROBLEMS: usize = 10_000;
@@ -44,8 +44,8 @@ pub struct Outcome {
     /// Extraneous names that were not deleted.
     pub kept: u64,
     /// Why they were not deleted.
-    pub kept_why: Spared,
-    /// Entries that would have been deleted, if `kept_why` says that they are too many.
+    pub kept_reason: KeptReason,
+    /// Entries that would have been deleted, if `kept_reason` says that they are too many.
     pub kept_entries: u64,
     /// Copies made because no more names could be linked to the copy before.
     pub link_limit_copies: u64,
@@ -185,8 +185,8 @@ impl Outcome {
         let (mut sum, counts) = (self.summary(), other.summary());
         sum.add(&counts);
         sum.source_failed |= counts.source_failed;
-        if counts.spared > 0 {
-            sum.spared_why = counts.spared_why;
+        if counts.kept > 0 {
+            sum.kept_reason = counts.kept_reason;
         }
         self.set_counts(&sum);
         self.has_files |= other.has_files;
@@ -212,9 +212,9 @@ impl Outcome {
             reused_bytes: self.reused_bytes,
             adjusted: self.adjusted,
             removed: self.removed,
-            spared: self.kept,
-            spared_entries: self.kept_entries,
-            split: self.link_limit_copies,
+            kept: self.kept,
+            kept_entries: self.kept_entries,
+            link_limit_copies: self.link_limit_copies,
             vanished: self.vanished,
             left_out: self.left_out,
             failed: self.failed,
@@ -222,7 +222,7 @@ impl Outcome {
             blocked: self.blocked,
             missing: self.missing,
             unread: self.unread_dirs,
-            spared_why: self.kept_why,
+            kept_reason: self.kept_reason,
             source_failed: self.source_failed,
             no_owners: self.no_owners,
             no_modes: self.no_modes,
@@ -246,9 +246,9 @@ impl Outcome {
         self.reused_bytes = counts.reused_bytes;
         self.adjusted = counts.adjusted;
         self.removed = counts.removed;
-        self.kept = counts.spared;
-        self.kept_entries = counts.spared_entries;
-        self.link_limit_copies = counts.split;
+        self.kept = counts.kept;
+        self.kept_entries = counts.kept_entries;
+        self.link_limit_copies = counts.link_limit_copies;
         self.vanished = counts.vanished;
         self.left_out = counts.left_out;
         self.failed = counts.failed;
@@ -256,7 +256,7 @@ impl Outcome {
         self.blocked = counts.blocked;
         self.missing = counts.missing;
         self.unread_dirs = counts.unread;
-        self.kept_why = counts.spared_why;
+        self.kept_reason = counts.kept_reason;
         self.source_failed = counts.source_failed;
         self.no_owners = counts.no_owners;
         self.no_modes = counts.no_modes;

@@ -13,8 +13,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, FileKey, Kind, Mark, Mounts, Place, Stat, Unopened};
-use walk::STORE_PREFIX;
+use fsops::{Dir, DirLocation, DirMark, FileKey, Kind, Mounts, OperandError, Stat};
+use walk::QUARANTINE_PREFIX;
 
 use crate::roots::aliases::Marker;
 use crate::roots::refusal::Refusal;
@@ -96,16 +96,16 @@ impl Source {
         self.check_not_source(dest.stat.key())?;
         let mounts = Mounts::read();
         let [source, dest_path] = [&self.top, dest].map(|top| top.absolute.as_os_str().as_bytes());
-        let is_inside = |source: &Option<Place>, dest: &Option<Place>| {
+        let is_inside = |source: &Option<DirLocation>, dest: &Option<DirLocation>| {
             source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
         // Another mount may show the source inside of the destination.
-        let (mounted, dest_mounted) = (mounts.place(source), mounts.place(dest_path));
+        let (mounted, dest_mounted) = (mounts.location(source), mounts.location(dest_path));
         if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
         }
         // So may FUSE file systems that name the directory they show.
-        let (shown, dest_shown) = (mounts.place_shown(source), mounts.place_shown(dest_path));
+        let (shown, dest_shown) = (mounts.location_shown(source), mounts.location_shown(dest_path));
         let is_seen = is_inside(&shown, &dest_mounted)
             || is_inside(&mounted, &dest_shown)
             || is_inside(&shown, &dest_shown);
@@ -118,7 +118,7 @@ impl Source {
     /// # Errors
     ///
     /// Fails with [`Refusal::Same`] or [`Refusal::SourceInside`].
-    pub fn check_place(&self, place: &wire::Place) -> Result<Option<FileKey>, Refusal> {
+    pub fn check_place(&self, place: &wire::HostDirId) -> Result<Option<FileKey>, Refusal> {
         let key = FileKey { device: place.device, inode: place.inode };
         if place.boot.is_empty() || place.boot != fsops::boot_id() {
             return Ok(None);
@@ -205,16 +205,16 @@ impl Roots {
             return Err(Refusal::Locked);
         }
         // Marks first and checks afterwards, so that of two runs that start at the same time at least one is refused.
-        let _unmarked = top.dir.mark(Mark::Destination);
+        let _unmarked = top.dir.mark(DirMark::Destination);
         for path in top.absolute.ancestors().skip(1) {
             let Ok(dir) = Dir::open(path) else { continue };
-            let _unmarked = dir.mark(Mark::AboveDestination);
-            if dir.is_marked(Mark::Destination) {
+            let _unmarked = dir.mark(DirMark::AboveDestination);
+            if dir.is_marked(DirMark::Destination) {
                 return Err(Refusal::LockedAbove(path.into()));
             }
             self.parent_dirs.push(dir);
         }
-        if top.dir.is_marked(Mark::AboveDestination) {
+        if top.dir.is_marked(DirMark::AboveDestination) {
             return Err(Refusal::LockedBelow);
         }
         Ok(())
@@ -242,9 +242,9 @@ impl Roots {
     }
 
     /// Returns where the destination is, for the side that has the source.
-    pub fn place(&self) -> Option<wire::Place> {
+    pub fn place(&self) -> Option<wire::HostDirId> {
         let FileKey { device, inode } = self.destination.as_ref()?.stat.key();
-        Some(wire::Place { boot: fsops::boot_id(), device, inode })
+        Some(wire::HostDirId { boot: fsops::boot_id(), device, inode })
     }
 }
 
@@ -254,10 +254,10 @@ impl Drop for Roots {
         self.clear_marker();
         if let Some(dest) = &self.destination {
             dest.dir.unlock();
-            dest.dir.unmark(Mark::Destination);
+            dest.dir.unmark(DirMark::Destination);
         }
         for dir in &self.parent_dirs {
-            dir.unmark(Mark::AboveDestination);
+            dir.unmark(DirMark::AboveDestination);
         }
     }
 }
@@ -288,7 +288,7 @@ impl TopDir {
 fn create_destination(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let parent = Dir::open_operand_to_reach(parent_of(destination));
+    let parent = Dir::open_operand_for_search(parent_of(destination));
     let parent = parent.map_err(|e| unopened(e, failed))?;
     let name = CString::new(name.as_bytes()).map_err(|e| failed(e.into()))?;
     if dry_run { Ok(()) } else { parent.make_dir(&name).map_err(failed) }
@@ -313,16 +313,16 @@ fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refu
 }
 
 /// Returns the refusal for an operand that could not be opened.
-fn unopened(error: Unopened, failed: impl FnOnce(io::Error) -> Refusal) -> Refusal {
+fn unopened(error: OperandError, failed: impl FnOnce(io::Error) -> Refusal) -> Refusal {
     match error {
-        Unopened::Failed(source) => failed(source),
-        Unopened::Foreign { link, owner } => Refusal::ForeignLink { link, owner },
+        OperandError::Failed(source) => failed(source),
+        OperandError::Foreign { link, owner } => Refusal::ForeignLink { link, owner },
     }
 }
 
 fn check_not_quarantine(dest: &TopDir) -> Result<(), Refusal> {
     let is_quarantine =
-        |name: &std::ffi::OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
+        |name: &std::ffi::OsStr| name.as_bytes().starts_with(QUARANTINE_PREFIX.as_bytes());
     if dest.absolute.iter().any(is_quarantine) { Err(Refusal::Quarantine) } else { Ok(()) }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use device::{Threads, WorkerPool};
 use fsops::Stat;
 use runtime::{Interrupted, Progress, Stage};
-use wire::{Broken, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
+use wire::{ConnectionError, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
 
 use crate::engine::job::Job;
 use crate::engine::task::{Arrival, Task};
@@ -61,7 +61,7 @@ pub fn receive(
     user: User<'_>,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
-) -> (Outcome, Result<(), Broken>) {
+) -> (Outcome, Result<(), ConnectionError>) {
     let audience = Audience { user, asks_sender: false, running_totals: None };
     receive_for(roots, options, progress, audience, incoming, out)
 }
@@ -84,7 +84,7 @@ pub(crate) fn receive_for(
     Audience { user, asks_sender, running_totals }: Audience<'_>,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
-) -> (Outcome, Result<(), Broken>) {
+) -> (Outcome, Result<(), ConnectionError>) {
     progress.enter(Stage::Mirror);
     let session = Session::new(Arc::clone(out));
     let top = roots.top();
@@ -135,7 +135,7 @@ pub(crate) fn receive_for(
     } else if ended.is_ok() {
         finish_run(&job, &mut outcome, user.consent);
     }
-    (outcome, if progress.poll_stop() { Err(Broken::Stopped) } else { ended })
+    (outcome, if progress.poll_stop() { Err(ConnectionError::Stopped) } else { ended })
 }
 
 /// Asks the user on the sender's side whether the entries may be deleted.
@@ -144,14 +144,14 @@ fn ask_sender(
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Outgoing<File>,
-) -> Result<bool, Broken> {
+) -> Result<bool, ConnectionError> {
     let Removal { entries, names, ref some, source, unchanged } = *removal;
     let some = some.iter().map(Vec::as_slice).collect();
-    out.say(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
+    out.send(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
     out.flush()?;
     match decode::<FromSender<'_>>(incoming.next(&|| progress.poll_stop())?)?.0 {
         FromSender::Consent { given } => Ok(given),
-        _ => Err(Broken::Nonsense("no answer to a question")),
+        _ => Err(ConnectionError::ProtocolViolation("no answer to a question")),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use device::{Disks, Io, Threads};
 use fsops::Dir;
 
-use crate::Deed;
+use crate::Operation;
 use crate::Options;
 use crate::Selection;
 use crate::engine::job::Top;
@@ -15,10 +15,10 @@ use crate::engine::job::Top;
 /// Returns options for counting with one thread.
 pub(crate) fn options(io: Io) -> Options {
     Options {
-        deed: Deed::Count,
+        operation: Operation::Count,
         selection: Selection::default(),
         keep_root: false,
-        opens_up: false,
+        adds_permissions: false,
         cross_mounts: false,
         guarded: HashSet::new(),
         threads: Threads { first: 1, grows: false },

@@ -59,7 +59,7 @@ pub use targets::purge;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The operation on selected entries.
-    pub deed: Deed,
+    pub operation: Operation,
     /// Selects the entries.
     pub selection: Selection,
     /// Whether to keep the top directories, empty.
@@ -67,7 +67,7 @@ pub struct Options {
     /// Whether to add permissions to directories that belong to the process's user but that it may
     /// not change, so that they can be emptied. Those that are kept after all retain the
     /// permissions.
-    pub opens_up: bool,
+    pub adds_permissions: bool,
     /// Whether to empty mounted file systems too.
     pub cross_mounts: bool,
     /// Directories that are not entered as mounts.
@@ -89,7 +89,7 @@ pub type Tell<'a> = &'a (dyn Fn(&[u8], bool) + Sync);
 
 /// The operation on selected entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Operation {
     /// Remove them.
     Remove,
     /// Query their metadata, to compute the space that would be freed.

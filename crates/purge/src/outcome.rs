@@ -25,17 +25,17 @@ pub struct Outcome {
     /// not counted.
     pub unselected: u64,
     /// Bytes that would be freed: those of files without other names. Only for
-    /// [`crate::Deed::Weigh`].
+    /// [`crate::Operation::Weigh`].
     pub freed: u64,
     /// Number of names that free nothing, as their files keep other names. Only for
-    /// [`crate::Deed::Weigh`].
+    /// [`crate::Operation::Weigh`].
     pub linked: u64,
     /// Number of entries that could not be removed.
     pub failed: u64,
     /// The first of these.
     pub problems: Vec<Problem>,
     /// Number of rounds of prefetching in disk order.
-    pub sweeps: u64,
+    pub prefetch_rounds: u64,
     /// Maximum number of threads at a time.
     pub threads: usize,
     /// Total length of the paths in `problems`.
@@ -108,7 +108,7 @@ impl Outcome {
         self.freed += other.freed;
         self.linked += other.linked;
         self.failed += other.failed;
-        self.sweeps += other.sweeps;
+        self.prefetch_rounds += other.prefetch_rounds;
         self.threads = self.threads.max(other.threads);
         for problem in other.problems {
             self.keep(|| problem);

@@ -1,15 +1,15 @@
 //! Detects the quarantine of `lop dedupe`, which a removal must not touch.
 
 use fsops::{Dir, DirBuffer};
-use walk::STORE_PREFIX;
+use walk::QUARANTINE_PREFIX;
 
 /// Returns whether a directory contains quarantined files of `lop dedupe`, which are in a
 /// subvolume's top directory where possible; also true if that is unknown.
 pub(crate) fn holds_store(top: &Dir) -> bool {
     let mut found = false;
-    let listed = top.open_below_within(b".").and_then(|top| {
+    let listed = top.open_below_same_mount(b".").and_then(|top| {
         top.for_each(&mut DirBuffer::default(), |item| {
-            found |= item.name.to_bytes().starts_with(STORE_PREFIX.as_bytes());
+            found |= item.name.to_bytes().starts_with(QUARANTINE_PREFIX.as_bytes());
         })
     });
     found || listed.is_err()

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use fsops::Stat;
-use walk::{Globs, STORE_PREFIX, Top, Use};
+use walk::{Globs, PatternUse, QUARANTINE_PREFIX, TopDir};
 
 use crate::paths::joined;
 
@@ -57,9 +57,9 @@ impl Selection {
         if !has_patterns || !self.above.is_empty() {
             return None;
         }
-        let tops = [Top::new(Path::new(OsStr::from_bytes(given)))];
-        let include = self.include.below(&tops, Use::Include);
-        let exclude = self.exclude.below(&tops, Use::Exclude);
+        let tops = [TopDir::new(Path::new(OsStr::from_bytes(given)))];
+        let include = self.include.below(&tops, PatternUse::Include);
+        let exclude = self.exclude.below(&tops, PatternUse::Exclude);
         Some(Selection { include, exclude, ..self.clone() })
     }
 
@@ -79,7 +79,7 @@ impl Selection {
         is_dir: bool,
         chosen: bool,
     ) -> Choice {
-        if is_dir && name.starts_with(STORE_PREFIX.as_bytes()) {
+        if is_dir && name.starts_with(QUARANTINE_PREFIX.as_bytes()) {
             return Choice::Store;
         }
         // Both sets are matched, so that each pattern's matches are noted.

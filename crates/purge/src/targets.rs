@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{Kind, Op};
 use runtime::{Interrupted, Progress, Stage};
 
-use crate::Deed;
+use crate::Operation;
 use crate::Options;
 use crate::Tell;
 use crate::engine::job::{Job, Tally, Top};
@@ -29,7 +29,11 @@ pub fn purge(
     progress: &Progress,
     tell: Option<Tell<'_>>,
 ) -> (Outcome, Result<(), Interrupted>) {
-    progress.enter(if options.deed == Deed::Remove { Stage::Purge } else { Stage::Count });
+    progress.enter(if options.operation == Operation::Remove {
+        Stage::Purge
+    } else {
+        Stage::Count
+    });
     let mut tally = Tally::default();
     for target in targets {
         if progress.poll_stop() {
@@ -71,7 +75,7 @@ impl Removal<'_> {
     fn dir(&mut self) -> Result<(), Reason> {
         let Removal { target, options, progress, tell, .. } = *self;
         for _ in 0..MAX_ATTEMPTS {
-            let open = || target.parent.open_child_within(&target.name);
+            let open = || target.parent.open_child_same_mount(&target.name);
             let opened = match open() {
                 Err(e) if opens_up_child(options, &target.parent, &target.name, &e) => open(),
                 opened => opened,
@@ -98,7 +102,7 @@ impl Removal<'_> {
             if !goes || progress.poll_stop() {
                 return Ok(());
             }
-            if options.deed != Deed::Remove {
+            if options.operation != Operation::Remove {
                 self.took(true);
                 return Ok(());
             }
@@ -122,7 +126,7 @@ impl Removal<'_> {
     fn unopened(&mut self, source: Error) -> Result<(), Reason> {
         let Removal { target, options, .. } = *self;
         let is_all = !options.keep_root && options.selection.is_all();
-        let may_go = options.deed == Deed::Remove && is_all;
+        let may_go = options.operation == Operation::Remove && is_all;
         if may_go && target.parent.remove_empty_dir(&target.name).is_ok() {
             self.took(true);
             return Ok(());
@@ -140,7 +144,7 @@ impl Removal<'_> {
             self.tally.outcome.unselected += 1;
             return Ok(());
         }
-        if options.deed != Deed::Remove {
+        if options.operation != Operation::Remove {
             self.took(false);
             self.tally.linked.note(&stat, &mut self.tally.outcome);
             return Ok(());

@@ -32,18 +32,18 @@ mod tree;
 pub use engine::list::from_list;
 pub use engine::listing::Visitor;
 pub use engine::options::Options;
-pub use engine::roots::silent;
+pub use engine::roots::unresponsive;
 pub use engine::walker::walk;
 pub use filter::globs::Globs;
-pub use filter::own::Own;
-pub use filter::pattern::{FilterError, Twofold, Use};
-pub use filter::system::{in_system_dir, is_system_name, kept_by_programs};
-pub use filter::top::Top;
-pub use filter::{Filter, STORE_PREFIX};
+pub use filter::own::OwnFiles;
+pub use filter::pattern::{AmbiguousPattern, FilterError, PatternUse};
+pub use filter::system::{in_system_dir, is_system_name, managed_by_programs};
+pub use filter::top::TopDir;
+pub use filter::{Filter, QUARANTINE_PREFIX};
 pub use names::Names;
 pub use open::dir_cache::DirCache;
 pub use open::opener::Opener;
-pub use open::path_opener::{Reach, split};
+pub use open::path_opener::{PathOpener, split_path};
 pub use tree::Tree;
 pub use tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,

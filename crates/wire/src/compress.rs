@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use zstd::stream::raw::{CParameter, DParameter, Decoder, Encoder, InBuffer, Operation, OutBuffer};
 
-use crate::{Broken, MOST};
+use crate::{ConnectionError, MAX_MESSAGE_BYTES};
 
 /// Zstandard's default level. One processor compresses 200 to 300 MB/s at this level.
 const LEVEL: i32 = 3;
@@ -25,8 +25,8 @@ const WINDOW_LOG: u32 = 19;
 /// Shorter messages do not shrink.
 const MIN_BYTES: usize = 128;
 
-/// Longer messages are sent plain: incompressible data grows slightly and might exceed [`MOST`].
-const MAX_BYTES: usize = MOST / 2;
+/// Longer messages are sent plain: incompressible data grows slightly and might exceed [`MAX_MESSAGE_BYTES`].
+const MAX_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 
 /// Initial allowance for the growth of a message by block headers.
 const GROWTH_BYTES: usize = 1 << 10;
@@ -70,7 +70,11 @@ impl Compressor {
     /// # Errors
     ///
     /// Fails if Zstandard does. The stream is unusable after that.
-    pub(crate) fn compress(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<bool, Broken> {
+    pub(crate) fn compress(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        start: usize,
+    ) -> Result<bool, ConnectionError> {
         let length = buffer.len() - start;
         self.choose(length as u64);
         if !self.is_compressing || !(MIN_BYTES..=MAX_BYTES).contains(&length) {
@@ -85,7 +89,7 @@ impl Compressor {
     }
 
     /// Compresses a message into `room`.
-    fn compress_now(&mut self, message: &[u8]) -> Result<(), Broken> {
+    fn compress_now(&mut self, message: &[u8]) -> Result<(), ConnectionError> {
         let encoder = match &mut self.encoder {
             Some(encoder) => encoder,
             none => {
@@ -159,10 +163,10 @@ impl Decompressor {
     ///
     /// # Errors
     ///
-    /// Fails if the data is invalid, decompresses to more than [`MOST`] bytes, or needs a larger
+    /// Fails if the data is invalid, decompresses to more than [`MAX_MESSAGE_BYTES`] bytes, or needs a larger
     /// window.
-    pub(crate) fn decompress(&mut self, compressed: &[u8]) -> Result<&[u8], Broken> {
-        let broken = |_| Broken::Nonsense("the compressed data is not valid");
+    pub(crate) fn decompress(&mut self, compressed: &[u8]) -> Result<&[u8], ConnectionError> {
+        let broken = |_| ConnectionError::ProtocolViolation("the compressed data is not valid");
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             none => {
@@ -181,11 +185,13 @@ impl Decompressor {
             if done < self.room.len() && input.pos() == compressed.len() {
                 break;
             }
-            if done > MOST {
-                return Err(Broken::Nonsense("the decompressed message is too long"));
+            if done > MAX_MESSAGE_BYTES {
+                return Err(ConnectionError::ProtocolViolation(
+                    "the decompressed message is too long",
+                ));
             }
             if done == self.room.len() {
-                self.room.resize((2 * done).min(MOST + 1), 0);
+                self.room.resize((2 * done).min(MAX_MESSAGE_BYTES + 1), 0);
             }
         }
         Ok(&self.room[..done])
@@ -202,7 +208,7 @@ impl fmt::Debug for Decompressor {
 mod tests {
     use std::time::Duration;
 
-    use crate::MOST;
+    use crate::MAX_MESSAGE_BYTES;
 
     use super::{Compressor, Decompressor, PROBE_BYTES, ROUND_BYTES};
 
@@ -250,7 +256,11 @@ mod tests {
             let bomb = zstd::bulk::compress(&vec![0; 64 << 20], level).expect("compressed");
             let mut decompressor = Decompressor::default();
             assert!(decompressor.decompress(&bomb).is_err(), "{level} {}", bomb.len());
-            assert!(decompressor.room.capacity() <= 2 * MOST, "{}", decompressor.room.capacity());
+            assert!(
+                decompressor.room.capacity() <= 2 * MAX_MESSAGE_BYTES,
+                "{}",
+                decompressor.room.capacity()
+            );
         }
     }
 

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
-use crate::CREDIT;
+use crate::LISTING_CREDIT_BYTES;
 use crate::compress::{Compressor, Decompressor};
 
-/// Maximum length of a message: one listing batch of [`CREDIT`], and the same again for the
+/// Maximum length of a message: one listing batch of [`LISTING_CREDIT_BYTES`], and the same again for the
 /// extended attributes of the last file in it.
-pub const MOST: usize = 2 * CREDIT;
+pub const MAX_MESSAGE_BYTES: usize = 2 * LISTING_CREDIT_BYTES;
 
 /// The bit of the length field that marks a compressed message.
 const COMPRESSED_BIT: u32 = 1 << 31;
@@ -27,7 +27,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Why the connection ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Broken {
+pub enum ConnectionError {
     /// The other side closed the connection.
     #[error("the connection was lost")]
     Lost,
@@ -36,13 +36,13 @@ pub enum Broken {
     Failed(#[from] io::Error),
     /// The other side violated the protocol.
     #[error("the other side violated the protocol: {0}")]
-    Nonsense(&'static str),
+    ProtocolViolation(&'static str),
     /// The user interrupted the run on this side.
     #[error("interrupted")]
     Stopped,
     /// The user interrupted the run on the other side, which reported it.
     #[error("the other side was stopped")]
-    StoppedThere,
+    StoppedRemotely,
 }
 
 /// The sending half of a connection. Any number of threads may send.
@@ -73,9 +73,9 @@ impl<W: Write> Outgoing<W> {
     ///
     /// # Errors
     ///
-    /// Fails if the connection is lost or the message exceeds [`MOST`]. After a lost connection
+    /// Fails if the connection is lost or the message exceeds [`MAX_MESSAGE_BYTES`]. After a lost connection
     /// every further call fails.
-    pub fn say(&self, message: &impl Serialize, bytes: &[u8]) -> Result<(), Broken> {
+    pub fn send(&self, message: &impl Serialize, bytes: &[u8]) -> Result<(), ConnectionError> {
         self.add(|buffer| {
             let added = postcard::to_extend(message, std::mem::take(buffer));
             *buffer = added.map_err(|_| NOT_ENCODABLE)?;
@@ -88,18 +88,21 @@ impl<W: Write> Outgoing<W> {
     ///
     /// # Errors
     ///
-    /// As for [`Outgoing::say`].
-    pub fn say_encoded(&self, message: &[u8]) -> Result<(), Broken> {
+    /// As for [`Outgoing::send`].
+    pub fn send_encoded(&self, message: &[u8]) -> Result<(), ConnectionError> {
         self.add(|buffer| {
             buffer.extend_from_slice(message);
             Ok(())
         })
     }
 
-    fn add(&self, put: impl FnOnce(&mut Vec<u8>) -> Result<(), Broken>) -> Result<(), Broken> {
+    fn add(
+        &self,
+        put: impl FnOnce(&mut Vec<u8>) -> Result<(), ConnectionError>,
+    ) -> Result<(), ConnectionError> {
         let mut inner = self.lock();
         if inner.is_broken {
-            return Err(Broken::Lost);
+            return Err(ConnectionError::Lost);
         }
         let said = inner.add(put);
         if said.is_ok() && inner.buffer.len() < BUFFER_BYTES {
@@ -109,7 +112,7 @@ impl<W: Write> Outgoing<W> {
     }
 
     /// Sends a line of text.
-    pub(crate) fn say_line(&self, line: &str) -> Result<(), Broken> {
+    pub(crate) fn say_line(&self, line: &str) -> Result<(), ConnectionError> {
         let mut inner = self.lock();
         inner.buffer.extend_from_slice(line.as_bytes());
         inner.write()
@@ -125,7 +128,7 @@ impl<W: Write> Outgoing<W> {
     /// # Errors
     ///
     /// Fails if the connection is lost or a write failed before.
-    pub fn flush(&self) -> Result<(), Broken> {
+    pub fn flush(&self) -> Result<(), ConnectionError> {
         self.lock().write()
     }
 
@@ -135,13 +138,16 @@ impl<W: Write> Outgoing<W> {
 }
 
 impl<W: Write> Inner<W> {
-    fn add(&mut self, put: impl FnOnce(&mut Vec<u8>) -> Result<(), Broken>) -> Result<(), Broken> {
+    fn add(
+        &mut self,
+        put: impl FnOnce(&mut Vec<u8>) -> Result<(), ConnectionError>,
+    ) -> Result<(), ConnectionError> {
         let start = self.buffer.len();
         self.buffer.extend_from_slice(&[0; 4]);
         put(&mut self.buffer)?;
-        if self.buffer.len() - start - 4 > MOST {
+        if self.buffer.len() - start - 4 > MAX_MESSAGE_BYTES {
             self.buffer.truncate(start);
-            return Err(Broken::Nonsense("the message is too long"));
+            return Err(ConnectionError::ProtocolViolation("the message is too long"));
         }
         let compressed = self.compressor.compress(&mut self.buffer, start + 4);
         self.is_broken |= compressed.is_err();
@@ -153,21 +159,21 @@ impl<W: Write> Inner<W> {
         Ok(())
     }
 
-    fn write(&mut self) -> Result<(), Broken> {
+    fn write(&mut self) -> Result<(), ConnectionError> {
         if self.is_broken {
-            return Err(Broken::Lost);
+            return Err(ConnectionError::Lost);
         }
         if self.buffer.is_empty() {
             return Ok(());
         }
         let begin = Instant::now();
-        let Some(to) = &mut self.to else { return Err(Broken::Lost) };
+        let Some(to) = &mut self.to else { return Err(ConnectionError::Lost) };
         let written = to.write_all(&self.buffer).and_then(|()| to.flush());
         self.compressor.wrote(begin.elapsed());
         self.buffer.clear();
         self.is_broken = written.is_err();
         match written {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(Broken::Lost),
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(ConnectionError::Lost),
             written => Ok(written?),
         }
     }
@@ -196,19 +202,19 @@ impl<R: Read + AsFd> Incoming<R> {
     }
 
     /// Waits for the next message and returns it for [`decode`]. Calls `stopped` periodically; once
-    /// that returns true, the wait ends with [`Broken::Stopped`].
+    /// that returns true, the wait ends with [`ConnectionError::Stopped`].
     ///
     /// # Errors
     ///
-    /// [`Broken::Lost`] at the end of the stream, [`Broken::Nonsense`] for a length above [`MOST`]
-    /// or a message that cannot be decompressed, [`Broken::Failed`] if a read fails.
-    pub fn next(&mut self, stopped: &dyn Fn() -> bool) -> Result<&[u8], Broken> {
+    /// [`ConnectionError::Lost`] at the end of the stream, [`ConnectionError::ProtocolViolation`] for a length above [`MAX_MESSAGE_BYTES`]
+    /// or a message that cannot be decompressed, [`ConnectionError::Failed`] if a read fails.
+    pub fn next(&mut self, stopped: &dyn Fn() -> bool) -> Result<&[u8], ConnectionError> {
         let mut head = [0; 4];
         self.fill(&mut head, stopped)?;
         let head = u32::from_le_bytes(head);
         let length = (head & !COMPRESSED_BIT) as usize;
-        if length > MOST {
-            return Err(Broken::Nonsense("the message is too long"));
+        if length > MAX_MESSAGE_BYTES {
+            return Err(ConnectionError::ProtocolViolation("the message is too long"));
         }
         let mut message = std::mem::take(&mut self.message);
         message.resize(length, 0);
@@ -221,16 +227,22 @@ impl<R: Read + AsFd> Incoming<R> {
         self.compressed.decompress(&self.message)
     }
 
-    fn fill(&mut self, mut room: &mut [u8], stopped: &dyn Fn() -> bool) -> Result<(), Broken> {
+    fn fill(
+        &mut self,
+        mut room: &mut [u8],
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), ConnectionError> {
         while !room.is_empty() {
             match self.from.read(room) {
-                Ok(0) => return Err(Broken::Lost),
+                Ok(0) => return Err(ConnectionError::Lost),
                 Ok(read) => room = &mut room[read..],
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock && stopped() => {
-                    return Err(Broken::Stopped);
+                    return Err(ConnectionError::Stopped);
                 }
                 Err(e) if is_transient(&e) => {}
-                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Err(Broken::Lost),
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => {
+                    return Err(ConnectionError::Lost);
+                }
                 Err(e) => return Err(e.into()),
             }
         }
@@ -271,16 +283,17 @@ fn is_ready(fd: BorrowedFd<'_>) -> io::Result<bool> {
     }
 }
 
-const NOT_ENCODABLE: Broken = Broken::Nonsense("the message cannot be encoded");
+const NOT_ENCODABLE: ConnectionError =
+    ConnectionError::ProtocolViolation("the message cannot be encoded");
 
-/// Encodes a message for [`Outgoing::say_encoded`].
+/// Encodes a message for [`Outgoing::send_encoded`].
 ///
 /// # Errors
 ///
-/// Fails if the message is longer than [`MOST`].
-pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, Broken> {
+/// Fails if the message is longer than [`MAX_MESSAGE_BYTES`].
+pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, ConnectionError> {
     let encoded = postcard::to_stdvec(message).map_err(|_| NOT_ENCODABLE)?;
-    if encoded.len() > MOST { Err(NOT_ENCODABLE) } else { Ok(encoded) }
+    if encoded.len() > MAX_MESSAGE_BYTES { Err(NOT_ENCODABLE) } else { Ok(encoded) }
 }
 
 /// Decodes a message. Returns it with the bytes that follow it.
@@ -288,16 +301,17 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, Broken> {
 /// # Errors
 ///
 /// Fails if the bytes are not a valid message of type `M`.
-pub fn decode<'m, M: Deserialize<'m>>(message: &'m [u8]) -> Result<(M, &'m [u8]), Broken> {
-    postcard::take_from_bytes(message).map_err(|_| Broken::Nonsense("the message is not valid"))
+pub fn decode<'m, M: Deserialize<'m>>(message: &'m [u8]) -> Result<(M, &'m [u8]), ConnectionError> {
+    postcard::take_from_bytes(message)
+        .map_err(|_| ConnectionError::ProtocolViolation("the message is not valid"))
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Write;
 
-    use super::{Broken, Incoming, MOST, Outgoing, decode};
-    use crate::{FromReceiver, FromSender, Have};
+    use super::{ConnectionError, Incoming, MAX_MESSAGE_BYTES, Outgoing, decode};
+    use crate::{FromReceiver, FromSender, KnownPrefix};
 
     fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
         std::io::pipe().expect("there are pipes")
@@ -306,14 +320,14 @@ mod tests {
     #[test]
     fn messages_arrive_with_their_bytes() {
         let (from, to) = pipe();
-        let have = Some(Have { length: 7, digest: [3; 32], only: false });
+        let have = Some(KnownPrefix { length: 7, digest: [3; 32], only: false });
         let said = FromReceiver::Fetch { request: 1, window: u64::MAX, item: 3, have };
         let bytes: Vec<u8> = (0..200_000u32).map(|i| (i / 7).to_le_bytes()[0]).collect();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let out = Outgoing::new(to);
                 for round in 0..50 {
-                    out.say(&said, &bytes[..round * 4_000]).expect("said");
+                    out.send(&said, &bytes[..round * 4_000]).expect("said");
                 }
                 out.flush().expect("flushed");
                 drop(out);
@@ -325,25 +339,29 @@ mod tests {
                 assert_eq!((heard, with.len()), (said.clone(), round * 4_000));
                 assert!(*with == bytes[..with.len()]);
             }
-            assert!(matches!(incoming.next(&|| false), Err(Broken::Lost)));
+            assert!(matches!(incoming.next(&|| false), Err(ConnectionError::Lost)));
         });
     }
 
     #[test]
     fn oversized_and_truncated_messages_are_refused() {
         let (from, mut to) = pipe();
-        to.write_all(&u32::try_from(MOST + 1).expect("fits").to_le_bytes()).expect("written");
-        assert!(matches!(Incoming::new(from).next(&|| false), Err(Broken::Nonsense(_))));
+        to.write_all(&u32::try_from(MAX_MESSAGE_BYTES + 1).expect("fits").to_le_bytes())
+            .expect("written");
+        assert!(matches!(
+            Incoming::new(from).next(&|| false),
+            Err(ConnectionError::ProtocolViolation(_))
+        ));
         let (from, mut to) = pipe();
         to.write_all(&[9, 0, 0, 0, 1]).expect("written");
         drop(to);
-        assert!(matches!(Incoming::new(from).next(&|| false), Err(Broken::Lost)));
+        assert!(matches!(Incoming::new(from).next(&|| false), Err(ConnectionError::Lost)));
         assert!(decode::<FromSender<'_>>(&[200]).is_err());
     }
 
     #[test]
     fn a_blocked_read_can_be_stopped() {
         let (from, _to) = pipe();
-        assert!(matches!(Incoming::new(from).next(&|| true), Err(Broken::Stopped)));
+        assert!(matches!(Incoming::new(from).next(&|| true), Err(ConnectionError::Stopped)));
     }
 }

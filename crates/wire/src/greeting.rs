@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
 
 use crate::VERSION;
-use crate::frame::{Broken, Incoming, Outgoing, is_transient};
+use crate::frame::{ConnectionError, Incoming, Outgoing, is_transient};
 
 /// The start of the greeting. It is plain text, so that a person who sees it knows what sent it.
 const GREETING: &str = "lop-mirror ";
@@ -19,7 +19,7 @@ impl<W: Write> Outgoing<W> {
     /// # Errors
     ///
     /// Fails if the connection is lost.
-    pub fn greet(&self, version: &str) -> Result<(), Broken> {
+    pub fn greet(&self, version: &str) -> Result<(), ConnectionError> {
         self.say_line(&format!("{GREETING}{VERSION} {version}\n"))
     }
 }
@@ -41,7 +41,7 @@ pub struct Greeting {
 pub fn read_greeting<R: Read + AsFd>(
     from: &mut Incoming<R>,
     stopped: &dyn Fn() -> bool,
-) -> Result<Greeting, Broken> {
+) -> Result<Greeting, ConnectionError> {
     let (mut noise, mut seen) = (None, 0);
     while seen < MAX_NOISE_BYTES {
         let mut line = Vec::new();
@@ -69,12 +69,12 @@ fn read_line(
     from: &mut impl BufRead,
     line: &mut Vec<u8>,
     stopped: &dyn Fn() -> bool,
-) -> Result<bool, Broken> {
+) -> Result<bool, ConnectionError> {
     while line.len() < MAX_NOISE_BYTES {
         let there = match from.fill_buf() {
             Ok(there) => there,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock && stopped() => {
-                return Err(Broken::Stopped);
+                return Err(ConnectionError::Stopped);
             }
             Err(e) if is_transient(&e) => continue,
             Err(e) => return Err(e.into()),

@@ -2,7 +2,7 @@
 //!
 //! The sender lists its tree and sends the files that it is asked for. The receiver compares the
 //! listing with the destination, requests the files that it lacks, and writes them. Listings run
-//! ahead of requests, limited by [`CREDIT`]; many requests are in flight at once.
+//! ahead of requests, limited by [`LISTING_CREDIT_BYTES`]; many requests are in flight at once.
 //! `docs/protocol.md` describes the protocol.
 //!
 //! | module | contents |
@@ -17,7 +17,7 @@
 //!
 //! # Trust
 //!
-//! The other side may be hostile. No allocation exceeds [`MOST`], whatever length a message claims.
+//! The other side may be hostile. No allocation exceeds [`MAX_MESSAGE_BYTES`], whatever length a message claims.
 //! [`is_name`] accepts a name only if it is a single path component. Callers MUST check that a
 //! message was asked for and that its numbers are valid.
 
@@ -27,13 +27,14 @@ mod greeting;
 mod message;
 mod report;
 
-pub use frame::{Broken, Incoming, MOST, Outgoing, decode, encode};
+pub use frame::{ConnectionError, Incoming, MAX_MESSAGE_BYTES, Outgoing, decode, encode};
 pub use greeting::{Greeting, read_greeting};
 pub use message::{
-    Answer, Content, Enter, Error, Facts, FromReceiver, FromSender, Have, Item, Loss, Meta, Names,
-    Op, Open, Pattern, Place, Record, Role, Time, Xattr, is_name,
+    Answer, Content, EnteredDir, Error, FileList, FileListEntry, FromReceiver, FromSender,
+    HostDirId, InodeMetadata, Item, KnownPrefix, Loss, Meta, Op, Open, Pattern, Role, Time, Xattr,
+    is_name,
 };
-pub use report::{Cause, Change, LeftOut, Problem, Removal, Spared, Summary, What};
+pub use report::{Cause, Change, KeptReason, LeftOut, Problem, Removal, Summary, What};
 
 /// Version of the protocol. Both sides must have the same one.
 pub const VERSION: u32 = 3;
@@ -42,13 +43,13 @@ pub const VERSION: u32 = 3;
 ///
 /// This corresponds to about 15,000 names, all of which may be requested at once. It hides a round
 /// trip of 50 ms and bounds the memory of both sides.
-pub const CREDIT: usize = 1 << 20;
+pub const LISTING_CREDIT_BYTES: usize = 1 << 20;
 
 /// Returns the credit that a listing batch of `bytes` bytes and `names` names uses, including the
 /// memory that the receiver needs to keep it.
-pub fn credit_of(bytes: usize, names: usize) -> usize {
+pub fn listing_cost_bytes(bytes: usize, names: usize) -> usize {
     bytes + 16 * names + 256
 }
 
 /// Maximum number of file bytes in one message.
-pub const PIECE: usize = 256 << 10;
+pub const CHUNK_BYTES: usize = 256 << 10;

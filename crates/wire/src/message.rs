@@ -48,7 +48,7 @@ pub struct Open {
     /// Whether to report each change.
     pub lists: bool,
     /// The destination, if the other side is the sender.
-    pub place: Option<Place>,
+    pub place: Option<HostDirId>,
 }
 
 /// A pattern as the user typed it, and the other patterns that it expands to, all relative to the
@@ -57,7 +57,7 @@ pub type Pattern = (String, Vec<String>);
 
 /// The identity of a directory, by which the other side detects that it is on the same host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct HostDirId {
     /// The kernel's boot id.
     pub boot: String,
     /// Device number.
@@ -79,7 +79,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The session starts. Carries the identity of the destination, if that exists.
-    Ready(Option<Place>),
+    Ready(Option<HostDirId>),
     /// The session does not start.
     Refused {
         /// Whether a safety check refused it, as opposed to a failure.
@@ -94,9 +94,9 @@ pub enum Answer {
 pub enum FromSender<'a> {
     /// The sender enters a directory: the top directory, or one that it has listed.
     #[serde(borrow)]
-    Enter(Enter<'a>),
+    Enter(EnteredDir<'a>),
     /// A batch of names of an entered directory.
-    Names(Names<'a>),
+    Names(FileList<'a>),
     /// The listing of a directory has ended.
     Leave {
         /// The directory's number.
@@ -196,7 +196,7 @@ pub enum FromReceiver<'a> {
         /// The index of the file in that batch.
         item: u32,
         /// The part of the file that the receiver may already have.
-        have: Option<Have>,
+        have: Option<KnownPrefix>,
     },
     /// Returns the credit of a listing batch that the receiver has processed.
     Release {
@@ -238,19 +238,19 @@ pub enum FromReceiver<'a> {
 
 /// A directory that the sender enters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Enter<'a> {
+pub struct EnteredDir<'a> {
     /// The number under which it was listed; 0 for the top directory.
     pub dir: u64,
     /// The directory's metadata.
     #[serde(borrow)]
-    pub facts: Facts<'a>,
+    pub facts: InodeMetadata<'a>,
     /// Whether the sender sends its entries.
     pub is_entered: bool,
 }
 
 /// Metadata and extended attributes of an inode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts<'a> {
+pub struct InodeMetadata<'a> {
     /// The metadata.
     pub meta: Meta,
     /// Extended attributes.
@@ -305,19 +305,19 @@ pub struct Meta {
 
 /// A batch of a directory's names. Names of one inode are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Names<'a> {
+pub struct FileList<'a> {
     /// The directory's number.
     pub dir: u64,
     /// The batch's number, one more than that of the batch before it.
     pub window: u64,
     /// The inodes with their names.
     #[serde(borrow)]
-    pub records: Vec<Record<'a>>,
+    pub records: Vec<FileListEntry<'a>>,
 }
 
 /// An inode and its names in one batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record<'a> {
+pub struct FileListEntry<'a> {
     /// The inode.
     #[serde(borrow)]
     pub item: Item<'a>,
@@ -347,12 +347,12 @@ pub enum Item<'a> {
     Dir(u64),
     /// Any other file type: a regular file whose content can be requested, a FIFO, socket or
     /// device, or a symbolic link with its target.
-    Other(#[serde(borrow)] Facts<'a>, &'a [u8]),
+    Other(#[serde(borrow)] InodeMetadata<'a>, &'a [u8]),
 }
 
 /// The leading bytes of a file that the receiver may already have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Have {
+pub struct KnownPrefix {
     /// Their number.
     pub length: u64,
     /// Their BLAKE3.

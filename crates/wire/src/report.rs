@@ -56,7 +56,7 @@ pub struct Removal<'a> {
 
 /// Why extraneous entries were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Spared {
+pub enum KeptReason {
     /// Part of the source could not be read.
     #[default]
     SourceFailed,
@@ -137,11 +137,11 @@ pub struct Summary {
     /// Entries deleted.
     pub removed: u64,
     /// Extraneous names that were kept.
-    pub spared: u64,
+    pub kept: u64,
     /// Entries that would have been deleted, if they were more than `--max-delete`.
-    pub spared_entries: u64,
+    pub kept_entries: u64,
     /// Additional copies of a file that reached the file system's link limit.
-    pub split: u64,
+    pub link_limit_copies: u64,
     /// Names that vanished during the run.
     pub vanished: u64,
     /// Entries skipped although no pattern excludes them.
@@ -157,7 +157,7 @@ pub struct Summary {
     /// Directories of the source that could not be read. The number of names below them is unknown.
     pub unread: u64,
     /// Why extraneous names were kept.
-    pub spared_why: Spared,
+    pub kept_reason: KeptReason,
     /// Whether any part of the source could not be read.
     pub source_failed: bool,
     /// Whether the destination does not store owners.
@@ -209,9 +209,9 @@ impl Summary {
             &mut self.reused_bytes,
             &mut self.adjusted,
             &mut self.removed,
-            &mut self.spared,
-            &mut self.spared_entries,
-            &mut self.split,
+            &mut self.kept,
+            &mut self.kept_entries,
+            &mut self.link_limit_copies,
             &mut self.vanished,
             &mut self.left_out,
             &mut self.failed,

@@ -73,7 +73,7 @@ pub(crate) fn substitute_in_place(
         // several names does not lose its last one here.
         Substitute::Link(_) => {
             let may_be = now.links > 1 && has_size_and_time_of_kept(&logged.intent, now);
-            let is_numbered_anew = dir.volume().is_ok_and(|volume| !volume.keeps_numbers());
+            let is_numbered_anew = dir.volume().is_ok_and(|volume| !volume.keeps_inode_numbers());
             return if may_be && is_numbered_anew {
                 Ok(Substitute::Link(vec![now.key()]))
             } else {

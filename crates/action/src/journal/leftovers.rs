@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 
 use fsops::DirBuffer;
-use walk::Reach;
+use walk::PathOpener;
 
 use crate::journal::ids::number_of_name;
 use crate::journal::replay::{Fate, Replay};
@@ -18,7 +18,7 @@ const MAX_OPEN_DIRS: usize = 4;
 
 /// Counts those files of a run as acted on that are still in its staging directories, so that they get restored.
 pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
-    let mut reach = Reach::new(MAX_OPEN_DIRS);
+    let mut reach = PathOpener::new(MAX_OPEN_DIRS);
     let mut all = Leftovers::default();
     for (&number, (path, _)) in &replay.staging_dirs {
         // A directory that cannot be opened now is reported when a file in it is needed.
@@ -48,7 +48,7 @@ pub(crate) struct Leftovers {
 impl Leftovers {
     /// Adds the entries of a staging directory, as far as it can be listed.
     pub(crate) fn add_from(&mut self, staging: &Staging) {
-        let _incomplete = staging.dir.open_below_within(b".").and_then(|dir| {
+        let _incomplete = staging.dir.open_below_same_mount(b".").and_then(|dir| {
             dir.for_each(&mut DirBuffer::default(), |item| match leftover(staging, item.name) {
                 Some((n, Leftover::File)) => self.files.push(n),
                 Some((n, Leftover::Copy)) => self.copies.push(n),

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
 use fsops::{Context, Dir, Op};
-use walk::{Reach, split};
+use walk::{PathOpener, split_path};
 
 use crate::error::{Error, Reason};
 use crate::journal::record::Intent;
@@ -30,12 +30,12 @@ pub(crate) struct IntentLocation {
 /// Opens the locations of the intents of one journal.
 pub(crate) struct IntentLocator<'a> {
     replay: &'a Replay,
-    pub(crate) reach: Reach,
+    pub(crate) reach: PathOpener,
 }
 
 impl<'a> IntentLocator<'a> {
     pub(crate) fn new(replay: &'a Replay) -> Self {
-        IntentLocator { replay, reach: Reach::new(MAX_OPEN_DIRS) }
+        IntentLocator { replay, reach: PathOpener::new(MAX_OPEN_DIRS) }
     }
 
     /// Opens the location of an intent.
@@ -47,7 +47,7 @@ impl<'a> IntentLocator<'a> {
 
     /// Like [`IntentLocator::locate`], but creates missing parent directories of the file.
     pub(crate) fn locate_or_create(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
-        let dir = split(&intent.path.0).0;
+        let dir = split_path(&intent.path.0).0;
         let mut missing = Vec::new();
         let mut at = dir;
         while let Err(e) = self.reach.dir(at) {
@@ -55,7 +55,7 @@ impl<'a> IntentLocator<'a> {
                 return Err(e);
             }
             missing.push(at);
-            at = split(at).0;
+            at = split_path(at).0;
         }
         if !missing.is_empty() {
             self.check_mount(intent, at)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use content::Digest;
 use fsops::{Context, FileKey, Log, Op};
-use walk::split;
+use walk::split_path;
 
 use crate::error::Error;
 use crate::journal::json_bytes::JsonBytes;
@@ -315,7 +315,7 @@ impl Replay {
         for entry in self.entries.values_mut() {
             entry.fate = Fate::Done;
         }
-        let above = |path: &[u8]| split(split(path).0).0.to_vec();
+        let above = |path: &[u8]| split_path(split_path(path).0).0.to_vec();
         for (store, _) in self.staging_dirs.values_mut() {
             let (from, to) = (above(store), above(path));
             self.moved = (from != to).then_some(MovedDir { from, to });

@@ -4,7 +4,7 @@
 //! [`Inspector`] serves previews. A run does not rely on it and checks every file again.
 
 use fsops::{File, Op, Stat, Volume, Xattr};
-use walk::{Own, Reach};
+use walk::{OwnFiles, PathOpener};
 
 use crate::error::{Reason, Refusal};
 use crate::plan::decide::{KeepReason, Member, Plan};
@@ -16,9 +16,9 @@ use crate::plan::target::{Target, Version};
 /// Opens the files of plans to complete the plans.
 #[derive(Debug)]
 pub struct Inspector {
-    reach: Reach,
+    reach: PathOpener,
     distinct: Vec<Vec<u8>>,
-    own: Own,
+    own: OwnFiles,
 }
 
 /// The properties of an open file.
@@ -32,8 +32,8 @@ struct InspectedFile {
 impl Inspector {
     /// Creates an inspector that keeps at most `open_dirs` directories open. See
     /// [`ApplyOptions`](crate::run::ApplyOptions) for `distinct` and `own`.
-    pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>, own: Own) -> Inspector {
-        Inspector { reach: Reach::new(open_dirs), distinct, own }
+    pub fn new(open_dirs: usize, distinct: Vec<Vec<u8>>, own: OwnFiles) -> Inspector {
+        Inspector { reach: PathOpener::new(open_dirs), distinct, own }
     }
 
     /// Returns the plan for those files of a saved group that have not changed. Adds the others, which a run would
@@ -86,8 +86,7 @@ impl Inspector {
             if kind == Kind::Reflink && has_nothing_to_share(file, &kept.file) {
                 return false;
             }
-            other.frees_nothing =
-                inspected.volume.can_share_extents() && file.has_no_space_of_its_own();
+            other.frees_nothing = inspected.volume.can_share_extents() && file.frees_no_space();
             other.other_xattrs = kind.loses_metadata() && inspected.xattrs != kept.xattrs;
             true
         });

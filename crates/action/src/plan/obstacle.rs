@@ -12,7 +12,7 @@
 use std::io;
 
 use fsops::{Dir, File, Op, Stat, Volume};
-use walk::{Own, STORE_PREFIX, split};
+use walk::{OwnFiles, QUARANTINE_PREFIX, split_path};
 
 use crate::error::Reason;
 use crate::plan::kind::Kind;
@@ -69,7 +69,7 @@ pub(crate) fn unsupported(kind: Kind, volume: &Volume, error: &io::Error) -> Opt
         io::ErrorKind::Unsupported => true,
         // Elsewhere this error means that the kernel protects the files of other users against links.
         io::ErrorKind::PermissionDenied => {
-            volume.is_fat() || !volume.keeps_numbers() && fsops::effective_user() == 0
+            volume.is_fat() || !volume.keeps_inode_numbers() && fsops::effective_user() == 0
         }
         _ => false,
     };
@@ -90,14 +90,14 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
 /// # Errors
 ///
 /// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why `dir` has no metadata. Nothing on disk changes.
-pub fn check_not_own(own: &Own, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
+pub fn check_not_own(own: &OwnFiles, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
     // On a full disk, files pass through names beside them instead of a directory.
     let mut names = path.split(|&byte| byte == b'/');
-    if names.any(|name| name.starts_with(STORE_PREFIX.as_bytes())) {
+    if names.any(|name| name.starts_with(QUARANTINE_PREFIX.as_bytes())) {
         return Err(Reason::InQuarantine);
     }
     let dir = dir.stat().map_err(Reason::failed(Op::Stat))?.key();
-    if own.has(dir, split(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
+    if own.has(dir, split_path(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
 }
 
 /// Returns whether two equal files already share all their extents, or have none because their bytes are inside the
@@ -113,7 +113,7 @@ mod tests {
 
     use fsops::Dir;
     use testkit::TreeBuilder;
-    use walk::Own;
+    use walk::OwnFiles;
 
     use super::{check_not_own, is_below};
     use crate::error::Reason;
@@ -136,7 +136,7 @@ mod tests {
         let check = |dir: &str, name: &str| {
             let path = tree.join(dir);
             let opened = Dir::open(&path).expect("is there");
-            check_not_own(&Own::default(), &opened, path.join(name).as_os_str().as_bytes())
+            check_not_own(&OwnFiles::default(), &opened, path.join(name).as_os_str().as_bytes())
         };
         assert!(matches!(check("d/.lop-quarantine-0/run", "1"), Err(Reason::InQuarantine)));
         assert!(matches!(check("d", ".lop-quarantine-0-run-7"), Err(Reason::InQuarantine)));

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use walk::{FilterError, Globs, Top, Use};
+use walk::{FilterError, Globs, PatternUse, TopDir};
 
 /// A preference for the file to keep.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ impl PathPattern {
             if !prefix.ends_with(b"/") {
                 prefix.push(b'/');
             }
-            (prefix, globs.below(&[Top::new(top)], Use::Exclude))
+            (prefix, globs.below(&[TopDir::new(top)], PatternUse::Exclude))
         };
         let globs = tops.iter().chain([&root]).map(below).collect();
         let (is_asked, is_met) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use walk::split;
+use walk::split_path;
 
 use crate::plan::decide::Plan;
 use crate::plan::relative_path::relative;
@@ -91,7 +91,7 @@ pub fn script_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     for other in &plan.others {
         let path = &other.target.path;
         out.write_all(b"file")?;
-        for word in [kept, path, &relative(split(path).0, kept)] {
+        for word in [kept, path, &relative(split_path(path).0, kept)] {
             out.write_all(b" ")?;
             out.write_all(&quoted(word))?;
         }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use fsops::{Context, DirBuffer, Kind as Entry, Op, check_private};
 use runtime::Progress;
-use walk::{Reach, STORE_PREFIX, split};
+use walk::{PathOpener, QUARANTINE_PREFIX, split_path};
 
 use crate::error::{Error, Refusal};
 use crate::journal::actions::FileActions;
@@ -64,8 +64,9 @@ impl Quarantine {
     ///
     /// If the directory cannot be listed. Nothing on disk changes.
     pub fn open(dir: &[u8], mut unreadable: impl FnMut(Error)) -> Result<Quarantine, Error> {
-        let mut reach = Reach::new(MAX_OPEN_DIRS);
-        let is_staging_dir = |path: &[u8]| split(path).1.starts_with(STORE_PREFIX.as_bytes());
+        let mut reach = PathOpener::new(MAX_OPEN_DIRS);
+        let is_staging_dir =
+            |path: &[u8]| split_path(path).1.starts_with(QUARANTINE_PREFIX.as_bytes());
         let staging_dirs = if is_staging_dir(dir) {
             vec![dir.to_vec()]
         } else {
@@ -177,7 +178,7 @@ impl RestoreOutcome {
 /// Returns the files of a run in its staging directory; `None` if there are none.
 fn quarantined_run(
     path: &[u8],
-    reach: &mut Reach,
+    reach: &mut PathOpener,
     unreadable: &mut impl FnMut(Error),
 ) -> Result<Option<QuarantinedRun>, Error> {
     let staging = open_staging(0, path, reach).context(Op::Open, || display_path(path))?;
@@ -200,10 +201,10 @@ fn quarantined_run(
 }
 
 /// Returns the paths of the subdirectories of a directory.
-fn dirs_in(path: &[u8], reach: &mut Reach) -> Result<Vec<Vec<u8>>, Error> {
+fn dirs_in(path: &[u8], reach: &mut PathOpener) -> Result<Vec<Vec<u8>>, Error> {
     let dir = reach.dir(path).context(Op::Open, || display_path(path))?;
     let mut found: Vec<CString> = Vec::new();
-    let listed = dir.open_below_within(b".").and_then(|list| {
+    let listed = dir.open_below_same_mount(b".").and_then(|list| {
         list.for_each(&mut DirBuffer::default(), |item| {
             if matches!(item.kind, Entry::Dir | Entry::Unknown) {
                 found.push(item.name.into());

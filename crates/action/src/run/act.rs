@@ -6,7 +6,7 @@
 
 use std::io;
 
-use fsops::{File, FileKey, Lease, Op, Shared, Stat, Volume};
+use fsops::{File, FileKey, Lease, Op, ShareOutcome, Stat, Volume};
 
 use crate::error::Reason;
 use crate::journal::lines::Lines;
@@ -34,7 +34,7 @@ impl Worker<'_> {
         ours: &std::collections::HashMap<FileKey, Stat>,
     ) -> Result<(u64, Option<i64>), Reason> {
         let file = &one.opened.file;
-        let lease = if one.staging.is_some() { file.keep_writers_away() } else { Lease::Unknown };
+        let lease = if one.staging.is_some() { file.take_lease() } else { Lease::Unknown };
         if let Lease::Written = lease {
             return Err(Reason::OpenForWriting);
         }
@@ -62,7 +62,7 @@ impl Worker<'_> {
             Substitute::Copy { .. } => staging.dir.open_file(&names.new).ok(),
             _ => None,
         };
-        let copy_lease = copy.as_ref().map(File::keep_writers_away);
+        let copy_lease = copy.as_ref().map(File::take_lease);
         match self.change_name(one, &names, kept, &mut new, &lease) {
             Ok(()) => {
                 if let (Some(copy), Some(lease)) = (&copy, &copy_lease) {
@@ -80,7 +80,7 @@ impl Worker<'_> {
 
     /// Records the status change time of a copy that replaced a file, unless a program may have written to it since.
     fn record_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
-        let copy = copy.stat_now().ok().filter(|copy| same_bytes(copy, was));
+        let copy = copy.stat_uncached().ok().filter(|copy| same_bytes(copy, was));
         if let Some(copy) = copy.filter(|_| is_exclusive(lease)) {
             self.outcome.statuses.record_made(&copy);
         }
@@ -95,7 +95,7 @@ impl Worker<'_> {
         }
         // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
         // may have written since the name changed.
-        let now = one.opened.file.stat_now().ok().filter(|_| is_exclusive(lease));
+        let now = one.opened.file.stat_uncached().ok().filter(|_| is_exclusive(lease));
         statuses.record(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
     }
@@ -227,8 +227,8 @@ impl Worker<'_> {
             return Err(Reason::IsKeptFile);
         }
         match file.share_extents_of(kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
-            Ok(Shared::Whole) => Ok(()),
-            Ok(Shared::Differs) => Err(Reason::Differs),
+            Ok(ShareOutcome::Whole) => Ok(()),
+            Ok(ShareOutcome::Differs) => Err(Reason::Differs),
             Err(source) if source.kind() == io::ErrorKind::Unsupported => {
                 Err(Reason::Unsupported { file_system: kept.volume.name(), kind: Kind::Reflink })
             }
@@ -242,7 +242,7 @@ impl Worker<'_> {
         let kind = self.shared.options.kind;
         let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
         let goes = kind == Kind::Reflink || now.links == 1 && !moves;
-        if !goes || one.opened.file.has_no_space_of_its_own() { 0 } else { now.allocated }
+        if !goes || one.opened.file.frees_no_space() { 0 } else { now.allocated }
     }
 
     /// Remembers the times of a file's directory if they must be restored.
@@ -283,7 +283,7 @@ fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
 fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> {
     let key = taken.stat.key();
     let is_held = key == opened.stat.key()
-        || opened.file.stat_now().map_err(Reason::failed(Op::Stat))?.key() == key;
+        || opened.file.stat_uncached().map_err(Reason::failed(Op::Stat))?.key() == key;
     match is_held {
         true if same_bytes(&taken.stat, &opened.stat) => Ok(()),
         true => Err(Reason::Changed),
@@ -302,8 +302,8 @@ fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> 
 fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
     let now = match new {
         Substitute::Link(_) | Substitute::Copy { .. } => kept.file.stat(),
-        _ if kept.is_local() => kept.dir.stat_child_now(kept.name),
-        _ => kept.dir.open_file(kept.name).and_then(|file| file.stat_now()),
+        _ if kept.is_local() => kept.dir.stat_child_uncached(kept.name),
+        _ => kept.dir.open_file(kept.name).and_then(|file| file.stat_uncached()),
     };
     let is_link = matches!(new, Substitute::Link(_) | Substitute::Copy { .. });
     match now {
@@ -325,10 +325,10 @@ fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(
     if !lease.holds() {
         return Err(Reason::OpenForWriting);
     }
-    if let Lease::Granted(_) = lease {
+    if let Lease::LeaseGuard(_) = lease {
         return Ok(());
     }
-    let now = file.stat_now().map_err(Reason::failed(Op::Stat))?;
+    let now = file.stat_uncached().map_err(Reason::failed(Op::Stat))?;
     if now.same_version(&taken.stat) { Ok(()) } else { Err(Reason::Changed) }
 }
 

@@ -12,7 +12,7 @@ use content::Scratch;
 use device::{Disk, Threads, WaitMeter, WorkerPool};
 use fsops::{Dir, File, FileKey, Volume};
 use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
-use walk::{Own, Reach};
+use walk::{OwnFiles, PathOpener};
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::lines::Lines;
@@ -43,7 +43,7 @@ pub struct ApplyOptions {
     /// although their file systems cannot show that.
     pub distinct: Vec<Vec<u8>>,
     /// Files of lop itself. No action touches them.
-    pub own: Own,
+    pub own: OwnFiles,
 }
 
 /// Groups whose kept files are on one disk.
@@ -70,7 +70,7 @@ pub(crate) struct RunContext<'a> {
 pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a RunContext<'a>,
     pub(crate) disk: &'a Disk,
-    pub(crate) reach: Reach,
+    pub(crate) reach: PathOpener,
     pub(crate) stagings: WorkerStagings,
     pub(crate) scratch: Scratch,
     /// Lines to append to the journal with the next write.
@@ -104,7 +104,7 @@ pub(crate) fn apply_groups(
         outcome.add(part);
         answer = answer.and(ended);
     }
-    let finished = shared.staging_dirs.finish(outcome.done > 0, &mut Reach::new(1));
+    let finished = shared.staging_dirs.finish(outcome.done > 0, &mut PathOpener::new(1));
     answer = answer.and(finished.map_err(Into::into));
     outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
     (outcome, answer)
@@ -145,7 +145,7 @@ fn on_disk(
         let mut worker = Worker {
             shared,
             disk: &disk,
-            reach: Reach::new(shared.options.open_dirs),
+            reach: PathOpener::new(shared.options.open_dirs),
             stagings: WorkerStagings::default(),
             scratch: Scratch::default(),
             lines: Lines::default(),

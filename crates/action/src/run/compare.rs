@@ -2,7 +2,7 @@
 //!
 //! A batch of many files is compared in [`super::verify`]; this is for two.
 
-use content::{Digest, Manner, Part, Scratch, partition};
+use content::{CompareOptions, Digest, EqualFiles, Scratch, partition};
 use fsops::{File, Lease};
 use runtime::{Interrupted, Progress};
 
@@ -30,11 +30,11 @@ pub(crate) fn compare(
     digest: bool,
     scratch: &mut Scratch,
     progress: &Progress,
-) -> Result<Option<Part>, Interrupted> {
+) -> Result<Option<EqualFiles>, Interrupted> {
     let same = if size == 0 {
-        Some(Part { members: vec![0, 1], digest: Some(Digest::of(b"")) })
+        Some(EqualFiles { members: vec![0, 1], digest: Some(Digest::of(b"")) })
     } else {
-        let manner = Manner { sparse: true, digest, quantum: 1 << 20 };
+        let manner = CompareOptions { sparse: true, digest, quantum: 1 << 20 };
         let (mut parts, failures) = partition(&[one, other], size, manner, scratch, progress)?;
         parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2)
     };
@@ -59,7 +59,7 @@ pub(crate) fn equal_under_leases<'f>(
     scratch: &mut Scratch,
     progress: &Progress,
 ) -> Result<Option<Leases<'f>>, Interrupted> {
-    let leases = Leases([one.keep_writers_away(), other.keep_writers_away()]);
+    let leases = Leases([one.take_lease(), other.take_lease()]);
     Ok(equal(one, other, size, scratch, progress)?.then_some(leases))
 }
 

@@ -47,7 +47,11 @@ impl CopyJob<'_> {
         meter: &Meter<'_>,
     ) -> Result<CopiedFile, Reason> {
         let size = self.like.size;
-        let new = names.staging.dir.create_file(&names.temp).map_err(Reason::failed(Op::Create))?;
+        let new = names
+            .staging
+            .dir
+            .create_private_file(&names.temp)
+            .map_err(Reason::failed(Op::Create))?;
         let copied = new.copy_from(self.source, size, |bytes| meter.step(bytes));
         copied.map_err(Reason::failed(Op::Write))?;
         let reader = new.reader().map_err(Reason::failed(Op::Open))?;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use content::Digest;
 use fsops::{Dir, File, FileKey, Kind as Entry, Op, Stat, Volume};
-use walk::split;
+use walk::split_path;
 
 use crate::error::{Error, Reason};
 use crate::journal::json_bytes::JsonBytes;
@@ -128,8 +128,8 @@ impl Worker<'_> {
         let staging = if kind.changes_names() { Some(self.staging(&opened)?) } else { None };
         let synced = self.sync(kept).and_then(|()| self.sync(&opened));
         synced.map_err(|e| here(Reason::Failed { op: Op::Sync, source: e }))?;
-        let link =
-            (kind == Kind::Symlink).then(|| relative(split(&target.path).0, &kept.target.path));
+        let link = (kind == Kind::Symlink)
+            .then(|| relative(split_path(&target.path).0, &kept.target.path));
         let xattrs = opened.file.xattrs().map_err(Reason::failed(Op::Stat)).map_err(here)?;
         let known = if opened.stat.size == 0 { Some(Digest::of(b"")) } else { digest };
         let n = self.shared.journal.number();
@@ -157,7 +157,7 @@ impl Worker<'_> {
 
     fn staging(&mut self, opened: &OpenedFile<'_>) -> Result<Staging, StagingFailure> {
         let Worker { shared, reach, stagings, .. } = self;
-        let dir_path = split(&opened.target.path).0;
+        let dir_path = split_path(&opened.target.path).0;
         stagings.staging(shared.staging_dirs, &opened.stat, dir_path, reach, shared.journal)
     }
 

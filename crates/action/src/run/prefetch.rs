@@ -22,7 +22,8 @@ impl Worker<'_> {
             return;
         }
         let is_seek_bound = self.disk.is_seek_bound();
-        let place = |file: &File| if is_seek_bound { file.place(0).ok().flatten() } else { None };
+        let place =
+            |file: &File| if is_seek_bound { file.device_offset(0).ok().flatten() } else { None };
         let mut files: Vec<(Option<u64>, &File, u64)> =
             files.map(|(file, size)| (place(file), file, size)).collect();
         files.sort_by_key(|&(place, ..)| place);

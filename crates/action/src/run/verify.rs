@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use content::{Digest, Manner, partition};
+use content::{CompareOptions, Digest, partition};
 use fsops::{File, Lease, Op, Stat};
 use runtime::Interrupted;
 
@@ -179,7 +179,7 @@ impl Worker<'_> {
         let mut found = None;
         if size > 0 {
             let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
-            let manner = Manner { sparse, digest, quantum: self.disk.quantum() };
+            let manner = CompareOptions { sparse, digest, quantum: self.disk.quantum() };
             let progress = self.shared.progress;
             let (parts, failures) = partition(&files, size, manner, &mut self.scratch, progress)?;
             self.meter.add_counted(size.saturating_mul(files.len() as u64));
@@ -210,8 +210,8 @@ impl Worker<'_> {
     ) {
         // For reflinks no lease is needed: the kernel blocks writes while it makes files share extents.
         let names = self.shared.options.kind.changes_names();
-        let lease = names.then(|| kept.file.keep_writers_away());
-        let is_leased = matches!(lease, Some(Lease::Granted(_)));
+        let lease = names.then(|| kept.file.take_lease());
+        let is_leased = matches!(lease, Some(Lease::LeaseGuard(_)));
         let ready = match (&lease, kept.file.stat()) {
             (Some(Lease::Written), _) => Err(Reason::KeptOpenForWriting),
             (_, Err(source)) => Err(Reason::KeptFailed { op: Op::Stat, source }),
@@ -236,7 +236,7 @@ impl Worker<'_> {
                 }
                 Err(Reason::IsKeptFile) => {
                     // The file was renamed, there and back.
-                    let back = kept.file.stat_now().ok();
+                    let back = kept.file.stat_uncached().ok();
                     now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);
                     self.outcome.already += 1;
                     self.lines.push(&Record::Same { n: one.n });
@@ -269,7 +269,7 @@ impl Worker<'_> {
     /// status.
     fn is_unchanged_since(&self, kept: &OpenedFile<'_>, now: &Stat) -> bool {
         !changes_kept(self.shared.options.kind)
-            || kept.file.stat_now().is_ok_and(|still| still.same_version(now))
+            || kept.file.stat_uncached().is_ok_and(|still| still.same_version(now))
     }
 
     /// Records what the files have become by an action.
@@ -292,7 +292,7 @@ impl Worker<'_> {
         }
         // To get another name, the file may have been copied (overlayfs) and be another inode now.
         if changes_kept(kind) {
-            let stat = kept.file.stat_now().ok();
+            let stat = kept.file.stat_uncached().ok();
             self.outcome.statuses.record(now, stat);
             if let Some(stat) = stat.filter(|stat| same_bytes(stat, now)) {
                 ours.insert(stat.key(), stat);

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use fsops::{Dir, Stat};
-use walk::{Reach, STORE_PREFIX, split};
+use walk::{PathOpener, QUARANTINE_PREFIX, split_path};
 
 use crate::error::Reason;
 
@@ -42,13 +42,13 @@ pub(crate) struct Staging {
 
 /// Returns whether the path of a staging directory is instead the prefix of names beside the files.
 fn is_beside(path: &[u8]) -> bool {
-    split(path).1.starts_with(STORE_PREFIX.as_bytes())
+    split_path(path).1.starts_with(QUARANTINE_PREFIX.as_bytes())
 }
 
 /// Returns the directory that contains the `.lop-quarantine-UID` directory of a staging directory.
 pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
-    let dir = split(path).0;
-    if is_beside(path) { dir } else { split(dir).0 }
+    let dir = split_path(path).0;
+    if is_beside(path) { dir } else { split_path(dir).0 }
 }
 
 /// Opens a staging directory.
@@ -56,9 +56,13 @@ pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
 /// # Errors
 ///
 /// If the directory cannot be opened, or other users may reach into it.
-pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::Result<Staging> {
+pub(crate) fn open_staging(
+    number: u32,
+    path: &[u8],
+    reach: &mut PathOpener,
+) -> io::Result<Staging> {
     if is_beside(path) {
-        let (path, prefix) = split(path);
+        let (path, prefix) = split_path(path);
         let dir = reach.dir(path)?;
         if !is_writable_only_by_user(&dir.stat()?) {
             let text = "others may write to it by now";
@@ -76,7 +80,7 @@ pub(crate) fn open_staging(number: u32, path: &[u8], reach: &mut Reach) -> io::R
 }
 
 /// Returns the path of the directory in which to create `.lop-quarantine-UID` for files in `dir_path`.
-pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut Reach) -> Result<Vec<u8>, Reason> {
+pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut PathOpener) -> Result<Vec<u8>, Reason> {
     let failed = |source| Reason::Directory { at: dir_path.to_vec(), source };
     let own = reach.dir(dir_path).map_err(failed)?;
     let here = own.stat().map_err(failed)?;
@@ -84,7 +88,7 @@ pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut Reach) -> Result<Vec<u8
     let (mut best, mut best_rank) = (dir_path, rank(dir_path, &here));
     let mut path = dir_path;
     while !path.is_empty() {
-        path = split(path).0;
+        path = split_path(path).0;
         let Ok(above) = reach.dir(path) else { break };
         let stat = above.stat().map_err(failed)?;
         if (stat.mount, stat.device) != (here.mount, here.device) {
@@ -113,7 +117,7 @@ pub(crate) fn outer_path(above: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn outer_name() -> String {
-    format!("{STORE_PREFIX}{}", user())
+    format!("{QUARANTINE_PREFIX}{}", user())
 }
 
 fn user() -> u32 {
@@ -125,13 +129,13 @@ fn user() -> u32 {
 /// # Errors
 ///
 /// If the directory cannot be created, or its parent is accessible to other users.
-pub(crate) fn restore_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> {
+pub(crate) fn restore_staging(path: &[u8], reach: &mut PathOpener) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
     }
-    let (store, id) = split(path);
+    let (store, id) = split_path(path);
     let id = String::from_utf8_lossy(id);
-    make_staging(split(store).0, &id, reach, true).map_err(|reason| match reason {
+    make_staging(split_path(store).0, &id, reach, true).map_err(|reason| match reason {
         Reason::Staging { source, .. } => source,
         reason => io::Error::new(io::ErrorKind::PermissionDenied, reason.to_string()),
     })
@@ -147,7 +151,7 @@ pub(crate) fn restore_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> 
 pub(crate) fn make_staging(
     above: &[u8],
     id: &str,
-    reach: &mut Reach,
+    reach: &mut PathOpener,
     again: bool,
 ) -> Result<(), Reason> {
     let at = outer_path(above);
@@ -221,17 +225,17 @@ impl Staging {
 
 /// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that is empty. Returns false if an
 /// empty directory could not be removed.
-pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut Reach) -> bool {
+pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> bool {
     try_remove_staging(path, reach).is_ok()
 }
 
 /// Like [`remove_staging_if_empty`], but returns the error.
-pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<()> {
+pub(crate) fn try_remove_staging(path: &[u8], reach: &mut PathOpener) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
     }
     remove_manifest_if_alone(path, reach);
-    for path in [path, split(path).0] {
+    for path in [path, split_path(path).0] {
         reach.forget();
         let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
         match removed.as_ref().map_err(io::Error::kind) {
@@ -248,11 +252,11 @@ pub(crate) fn try_remove_staging(path: &[u8], reach: &mut Reach) -> io::Result<(
 ///
 /// libfuse renames a file that is removed while it is open to `.fuse_hidden…`, and removes it some time after it was
 /// closed.
-fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
+fn remove_manifest_if_alone(path: &[u8], reach: &mut PathOpener) {
     let Ok(staging) = open_staging(0, path, reach) else { return };
     for _ in 0..MAX_HIDDEN_FILE_WAITS {
         let (mut others, mut hidden) = (0, 0);
-        let listed = staging.dir.open_below_within(b".").and_then(|dir| {
+        let listed = staging.dir.open_below_same_mount(b".").and_then(|dir| {
             dir.for_each(&mut DirBuffer::default(), |item| match item.name.to_bytes() {
                 name if name == MANIFEST.to_bytes() => {}
                 name if name.starts_with(b".fuse_hidden") => hidden += 1,
@@ -273,7 +277,7 @@ fn remove_manifest_if_alone(path: &[u8], reach: &mut Reach) {
 
 #[cfg(test)]
 mod tests {
-    use walk::Reach;
+    use walk::PathOpener;
 
     use super::{make_staging, outer_path, remove_staging_if_empty, restore_staging};
     use crate::error::Reason;
@@ -283,7 +287,7 @@ mod tests {
         let home = testkit::TempTree::new();
         let above = home.path().canonicalize().expect("a home").into_os_string();
         let above = above.into_encoded_bytes();
-        let mut reach = Reach::new(4);
+        let mut reach = PathOpener::new(4);
         make_staging(&above, "1-a", &mut reach, false).expect("is made");
         let again = make_staging(&above, "1-a", &mut reach, false).expect_err("is there");
         let is_there = |reason: &Reason| {

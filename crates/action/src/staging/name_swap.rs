@@ -134,7 +134,7 @@ impl<'a> NameSwap<'a> {
     }
 
     fn taken(&self, name: &CStr) -> Result<TakenOut, Reason> {
-        let stat = self.staging.dir.stat_child_now(name).map_err(Reason::failed(Op::Stat))?;
+        let stat = self.staging.dir.stat_child_uncached(name).map_err(Reason::failed(Op::Stat))?;
         Ok(TakenOut { name: name.into(), stat })
     }
 

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsops::{Context, Dir, Op, Stat};
-use walk::Reach;
+use walk::PathOpener;
 
 use crate::error::{Error, Reason};
 use crate::journal::json_bytes::JsonBytes;
@@ -119,7 +119,7 @@ impl StagingDirs {
         &self,
         file: &Stat,
         dir_path: &[u8],
-        reach: &mut Reach,
+        reach: &mut PathOpener,
         journal: &Journal,
     ) -> Result<PlacedStaging, StagingFailure> {
         let mut placements = self.placements();
@@ -158,7 +158,7 @@ impl StagingDirs {
     }
 
     /// Returns whether files may use names beside them when the disk has no room for a directory.
-    fn may_be_beside(&self, dir_path: &[u8], reach: &mut Reach) -> bool {
+    fn may_be_beside(&self, dir_path: &[u8], reach: &mut PathOpener) -> bool {
         // The other kinds need disk space themselves.
         let frees = matches!(self.kind, Some(Kind::Delete | Kind::Hardlink | Kind::Symlink));
         frees
@@ -195,7 +195,7 @@ impl StagingDirs {
     /// # Errors
     ///
     /// If an empty directory cannot be removed, or a file system cannot be synced.
-    pub(crate) fn finish(&self, done: bool, reach: &mut Reach) -> Result<(), fsops::Error> {
+    pub(crate) fn finish(&self, done: bool, reach: &mut PathOpener) -> Result<(), fsops::Error> {
         for PlacedStaging { scope, path, .. } in &self.placements().staging_dirs {
             let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();
             try_remove_staging(path, reach).context(Op::Remove, || shown(path))?;
@@ -221,7 +221,7 @@ impl WorkerStagings {
         staging_dirs: &StagingDirs,
         file: &Stat,
         dir_path: &[u8],
-        reach: &mut Reach,
+        reach: &mut PathOpener,
         journal: &Journal,
     ) -> Result<Staging, StagingFailure> {
         let serves =

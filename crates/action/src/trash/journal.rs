@@ -10,7 +10,7 @@ use std::path::Path;
 
 use fsops::{Lock, Stat};
 use serde::{Deserialize, Serialize};
-use walk::{STORE_PREFIX, split};
+use walk::{QUARANTINE_PREFIX, split_path};
 
 use crate::error::Error;
 use crate::journal::ids::{TREES_SUFFIX, journal_path, run_numbers};
@@ -217,7 +217,9 @@ impl TrashReplay {
 /// Returns whether a path can be that of the run's staging directory. Nothing outside of such a directory is
 /// removed, whatever a journal says.
 fn is_staging_dir(path: &[u8], id: &str) -> bool {
-    let (outer, own) = split(path);
-    let above = split(outer);
-    path.starts_with(b"/") && own == id.as_bytes() && above.1.starts_with(STORE_PREFIX.as_bytes())
+    let (outer, own) = split_path(path);
+    let above = split_path(outer);
+    path.starts_with(b"/")
+        && own == id.as_bytes()
+        && above.1.starts_with(QUARANTINE_PREFIX.as_bytes())
 }

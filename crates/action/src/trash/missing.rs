@@ -10,7 +10,7 @@
 use std::io::{self, ErrorKind};
 
 use fsops::Stat;
-use walk::Reach;
+use walk::PathOpener;
 
 use crate::error::Error;
 use crate::staging::dir::{open_staging, parent_of_outer};
@@ -36,7 +36,7 @@ impl TrashRun {
     ///
     /// If the journal cannot be read or written. Nothing but the journal has changed.
     pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
-        let (replay, mut reach) = (self.replay()?, Reach::new(MAX_OPEN_DIRS));
+        let (replay, mut reach) = (self.replay()?, PathOpener::new(MAX_OPEN_DIRS));
         let mut missing = Vec::new();
         for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
             let Some(staging_dir) = replay.staging_of(tree) else { continue };
@@ -58,7 +58,11 @@ impl TrashRun {
 }
 
 /// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
-fn locate_tree(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut Reach) -> Option<bool> {
+fn locate_tree(
+    tree: &TreeRecord,
+    staging_dir: &StagingRecord,
+    reach: &mut PathOpener,
+) -> Option<bool> {
     let has_staging_dir = match open_staging(staging_dir.number, &staging_dir.path, reach) {
         Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
             Err(e) if e.kind() == ErrorKind::NotFound => true,
@@ -81,7 +85,7 @@ fn is_nothing_there(error: &io::Error) -> bool {
 }
 
 /// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
-fn is_mounted(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut Reach) -> bool {
+fn is_mounted(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut PathOpener) -> bool {
     let stat: io::Result<Stat> =
         reach.dir(parent_of_outer(&staging_dir.path)).and_then(|dir| dir.stat());
     tree.store_in.zip(stat.ok()).is_some_and(|(mark, stat)| mark.is_of(&stat))

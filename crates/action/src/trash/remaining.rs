@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fsops::{Context, Dir, DirBuffer, File, Op};
-use walk::Reach;
+use walk::PathOpener;
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::ids::{TREES_SUFFIX, journal_path, number_of_name, staged_name};
@@ -40,7 +40,7 @@ impl TrashRun {
 
     pub(crate) fn remaining_of(&self, replay: &TrashReplay) -> (Vec<TrashedTree>, Vec<Refusal>) {
         let (mut left, mut unknown) = (Vec::new(), Vec::new());
-        let mut reach = Reach::new(MAX_OPEN_DIRS);
+        let mut reach = PathOpener::new(MAX_OPEN_DIRS);
         for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
             let found = self
                 .staging(replay, tree, &mut reach)
@@ -62,7 +62,7 @@ impl TrashRun {
         &self,
         replay: &TrashReplay,
         tree: &TreeRecord,
-        reach: &mut Reach,
+        reach: &mut PathOpener,
     ) -> Result<Staging, Reason> {
         let staging_dir = replay.staging_of(tree).ok_or(Reason::StagingUnknown)?;
         open_staging(staging_dir.number, &staging_dir.path, reach).map_err(|source| {
@@ -85,7 +85,7 @@ impl TrashRun {
         &self,
         tree: &TreeRecord,
         staging: &Staging,
-        reach: &mut Reach,
+        reach: &mut PathOpener,
         held: Option<&File>,
     ) -> Result<Option<TrashedTree>, Reason> {
         let name = staging.name_of(tree.n);
@@ -108,7 +108,7 @@ impl TrashRun {
     }
 
     /// Moves back an entry that was renamed by mistake, and returns why it is not removed.
-    fn move_back_swapped(&self, left: &TrashedTree, reach: &mut Reach) -> Reason {
+    fn move_back_swapped(&self, left: &TrashedTree, reach: &mut PathOpener) -> Reason {
         match move_to_former_name(left, reach) {
             Ok(()) => {
                 // If this cannot be recorded, the entry is found missing later.
@@ -127,14 +127,15 @@ impl TrashRun {
     /// back.
     pub fn move_back(&self, left: &TrashedTree) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));
-        move_to_former_name(left, &mut Reach::new(MAX_OPEN_DIRS)).context(Op::Rename, context)?;
+        move_to_former_name(left, &mut PathOpener::new(MAX_OPEN_DIRS))
+            .context(Op::Rename, context)?;
         self.journal.append_record(&TrashRecord::Back { n: left.record.n })
     }
 }
 
 /// Moves an entry of the staging directory back to its name, if the name is free and its directory is the same as
 /// before. Another directory might give other users access.
-fn move_to_former_name(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> {
+fn move_to_former_name(left: &TrashedTree, reach: &mut PathOpener) -> io::Result<()> {
     let (dir, name) = reach.site(&left.path)?;
     if TreeIdentity::from(&dir.stat()?) != left.record.was_in {
         return Err(ErrorKind::NotFound.into());
@@ -146,13 +147,13 @@ fn move_to_former_name(left: &TrashedTree, reach: &mut Reach) -> io::Result<()> 
 fn unknown_entries(
     replay: &TrashReplay,
     staging_dir: &StagingRecord,
-    reach: &mut Reach,
+    reach: &mut PathOpener,
 ) -> Vec<Refusal> {
     let Ok(staging) = open_staging(staging_dir.number, &staging_dir.path, reach) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let listed = staging.dir.open_below_within(b".").and_then(|dir| {
+    let listed = staging.dir.open_below_same_mount(b".").and_then(|dir| {
         dir.for_each(&mut DirBuffer::default(), |item| {
             let known = number_of_name(item.name).is_some_and(|n| replay.trees.contains_key(&n));
             let reason = Reason::NotInJournal;

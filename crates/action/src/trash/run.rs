@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use fsops::{Lock, Op, Stat, create_dir_private, remove_file};
-use walk::{Reach, split};
+use walk::{PathOpener, split_path};
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::ids::{
@@ -96,8 +96,11 @@ impl TrashRun {
         let discard = TrashRun::new(folder, run, journal, lock);
         let (moved, refused, ended) = (0, Vec::new(), Ok(()));
         let mut begun = Started { run: discard, moved, refused, ended };
-        let (staging_dirs, mut stagings, mut reach) =
-            (StagingDirs::new(&id, None), WorkerStagings::default(), Reach::new(MAX_OPEN_DIRS));
+        let (staging_dirs, mut stagings, mut reach) = (
+            StagingDirs::new(&id, None),
+            WorkerStagings::default(),
+            PathOpener::new(MAX_OPEN_DIRS),
+        );
         for tree in trees {
             match begun.run.move_aside(tree, &staging_dirs, &mut stagings, &mut reach) {
                 Ok(moved) => begun.moved += u64::from(moved),
@@ -119,10 +122,10 @@ impl TrashRun {
         tree: &Tree,
         staging_dirs: &StagingDirs,
         stagings: &mut WorkerStagings,
-        reach: &mut Reach,
+        reach: &mut PathOpener,
     ) -> Result<bool, StagingFailure> {
         let failed = |op| move |source| StagingFailure::File(Reason::Failed { op, source });
-        let dir_path = split(&tree.path).0;
+        let dir_path = split_path(&tree.path).0;
         let found = reach.site(&tree.path).and_then(|(dir, name)| {
             let held = dir.hold(&name)?;
             Ok((dir, name, held))
@@ -282,7 +285,7 @@ fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
 
 /// Removes the run's empty staging directories. Returns whether all empty ones were removed.
 fn remove_staging_dirs(replay: &TrashReplay) -> bool {
-    let mut reach = Reach::new(MAX_OPEN_DIRS);
+    let mut reach = PathOpener::new(MAX_OPEN_DIRS);
     let mut all_gone = true;
     for staging_dir in &replay.staging_dirs {
         all_gone &= remove_staging_if_empty(&staging_dir.path, &mut reach);

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use action::plan::Kind;
 use action::run::Runs;
 use action::trash::TrashRun;
-use fsops::faults::{Blow, Fault, before_change, changes, strike};
+use fsops::faults::{ChangeFault, Fault, before_change, changes, fault_at_change};
 
 use crate::world::World;
 use crate::{discard, world};
@@ -62,7 +62,7 @@ impl Orders {
     }
 
     /// Runs a process to its end, which may be a kill.
-    pub(crate) fn carry_out(&self, number: u64, blow: Blow) -> Ended {
+    pub(crate) fn carry_out(&self, number: u64, blow: ChangeFault) -> Ended {
         let mut command = command(&self.folder, self.what, number, blow);
         command.env(RUNS, &self.runs);
         command.envs(self.is_full.then_some((FULL, "yes")));
@@ -71,7 +71,7 @@ impl Orders {
     }
 }
 
-fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
+fn command(folder: &Path, what: What, number: u64, blow: ChangeFault) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args([
         "--exact",
@@ -86,15 +86,15 @@ fn command(folder: &Path, what: What, number: u64, blow: Blow) -> Command {
         What::Discard => "discard",
     };
     let blow = match blow {
-        Blow::Kill => 0,
-        Blow::Fail(errno) => errno,
+        ChangeFault::Kill => 0,
+        ChangeFault::Fail(errno) => errno,
     };
     command.env(WHAT, what).env(BLOW, format!("{number} {blow}"));
     command
 }
 
 /// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may be a kill.
-pub(crate) fn run(folder: &Path, what: What, number: u64, blow: Blow) -> Ended {
+pub(crate) fn run(folder: &Path, what: What, number: u64, blow: ChangeFault) -> Ended {
     ended(&mut command(folder, what, number, blow))
 }
 
@@ -122,7 +122,7 @@ fn child_process_follows_its_orders() {
     let blow = std::env::var(BLOW).expect("told the blow");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
-    let blow = if errno == 0 { Blow::Kill } else { Blow::Fail(errno) };
+    let blow = if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) };
     let runs = std::env::var_os(RUNS).map_or_else(|| folder.join("runs"), PathBuf::from);
     if let Some(number) = std::env::var(SYNCED_AT).ok().and_then(|text| text.parse().ok()) {
         let dir = fsops::Dir::open(&folder).expect("a folder");
@@ -136,7 +136,7 @@ fn child_process_follows_its_orders() {
     let kinds = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Separate];
     if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {
         let plans = world::plans(&folder.join("tree"), kind);
-        strike(number, blow);
+        fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
             // One thread, so that the number of a change is reproducible.
             let (outcome, ended) = world::apply(&runs, kind, plans, 1);
@@ -144,12 +144,12 @@ fn child_process_follows_its_orders() {
         }
     } else if what == "discard" {
         let trees = discard::trees(&folder.join("tree"));
-        strike(number, blow);
+        fault_at_change(number, blow);
         if let Ok(begun) = TrashRun::begin(&runs, &trees) {
             println!("run {} {:?} {:?}", begun.run.run(), begun.refused, begun.ended);
         }
     } else {
-        strike(number, blow);
+        fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
             let undone =
                 runs.undo(None, &[], &runtime::Progress::default(), |error| println!("{error}"));

@@ -3,7 +3,7 @@
 
 use action::plan::Kind;
 use action::run::Runs;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::{
     FileSystem, Mount, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same, skipped,
 };
@@ -17,7 +17,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
     for number in 0.. {
         let world = World::new(&odd_tree());
         let before = world.snapshot();
-        let ended = run(&world.folder(), What::Apply(kind), number, Blow::Kill);
+        let ended = run(&world.folder(), What::Apply(kind), number, ChangeFault::Kill);
         contents_are_there(&world, &before, &ended.account);
         while world.undo().is_some_and(|undone| undone.done > 0) {}
         assert_same(&before, &world.snapshot(), WHOLE - testkit::Compare::DIR_MTIMES);
@@ -42,7 +42,7 @@ fn killed_and_run_again(kind: Kind) -> u64 {
     for number in 0.. {
         let world = World::new(&odd_tree());
         let before = world.snapshot();
-        let ended = run(&world.folder(), What::Apply(kind), number, Blow::Kill);
+        let ended = run(&world.folder(), What::Apply(kind), number, ChangeFault::Kill);
         let again = world.apply(kind);
         assert!(again.refused.is_empty(), "{:?}", again.refused);
         assert!(again.done <= planned);
@@ -67,7 +67,7 @@ fn undo_killed_everywhere(kind: Kind) -> u64 {
         let world = World::new(&odd_tree());
         let before = world.snapshot();
         world.apply(kind);
-        let ended = run(&world.folder(), What::Undo, number, Blow::Kill);
+        let ended = run(&world.folder(), What::Undo, number, ChangeFault::Kill);
         contents_are_there(&world, &before, &ended.account);
         while let Some(undone) = world.undo() {
             assert!(undone.refused.is_empty(), "at {number}: {:?}", undone.refused);
@@ -155,7 +155,7 @@ fn no_staging_directory_is_left_by_a_killed_run() {
         for number in 0.. {
             let tree = TreeBuilder::new().file("a", "equal").file("e", "equal").symlink("f", "a");
             let world = World::in_home(&tree, TempTree::new_in(&mount));
-            let ended = run(&world.folder(), what, number, Blow::Kill);
+            let ended = run(&world.folder(), what, number, ChangeFault::Kill);
             drop(Runs::open(&world.runs, |_| {}));
             if what == What::Discard {
                 crate::discard::finish(&world);

@@ -12,7 +12,7 @@ use action::run::Runs;
 use action::trash::{Claim, Started, TrashRun, TrashSummary, Tree};
 use action::{Error, Reason};
 use fsops::Dir;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::{FileSystem, Mount, PathBytes, TempTree, TreeBuilder};
 
 use crate::child::{What, run};
@@ -76,7 +76,7 @@ pub(crate) fn finish(world: &World) -> usize {
 }
 
 /// Kills a process or fails a call at each change. Returns how many changes there were.
-fn at_each_change(blow: Blow) -> u64 {
+fn at_each_change(blow: ChangeFault) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
         let before = world.snapshot();
@@ -103,13 +103,13 @@ fn trees_there(tree: &Path) -> usize {
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
     // A journal, a quarantine directory with its staging directory, and a line and a move for each tree.
-    assert!(at_each_change(Blow::Kill) >= 10);
+    assert!(at_each_change(ChangeFault::Kill) >= 10);
 }
 
 #[test]
 fn a_failure_of_any_change_leaves_each_tree_whole_in_one_known_place() {
     for errno in [ENOSPC, EXDEV] {
-        assert!(at_each_change(Blow::Fail(errno)) >= 10);
+        assert!(at_each_change(ChangeFault::Fail(errno)) >= 10);
     }
 }
 

@@ -2,7 +2,7 @@
 //! and can be undone.
 
 use action::plan::Kind;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::assert_same;
 
 use crate::child::{What, run};
@@ -23,7 +23,7 @@ fn fails_everywhere(kind: Kind, what: What, rounds: usize) {
             if what == What::Undo {
                 world.apply(kind);
             }
-            let ended = run(&world.folder(), what, number, Blow::Fail(errno));
+            let ended = run(&world.folder(), what, number, ChangeFault::Fail(errno));
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
             let after = world.snapshot();

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use action::Reason;
 use action::plan::Kind;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::{Compare, FileSystem, Mount, TreeBuilder, assert_same, skipped};
 
 use crate::child::{Orders, What};
@@ -97,7 +97,7 @@ fn a_run_without_room_may_be_killed_anywhere() {
             let before = world.snapshot();
             let mut orders = Orders::of(&world, What::Apply(kind));
             orders.is_full = true;
-            let ended = orders.carry_out(number, Blow::Kill);
+            let ended = orders.carry_out(number, ChangeFault::Kill);
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
             // There are no names beside files either.

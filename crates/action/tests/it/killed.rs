@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use action::plan::{Group, Kind, Target, Version};
 use action::run::Runs;
-use fsops::faults::{Blow, before_change, was_called};
+use fsops::faults::{ChangeFault, before_change, was_called};
 use testkit::{TreeBuilder, skipped};
 
 use crate::child::{What, run};
@@ -29,7 +29,7 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
     for kind in [Kind::Delete, Kind::Symlink, Kind::Hardlink] {
         for number in 0.. {
             let world = World::new(&TreeBuilder::new().file("a", SAME).file("b", SAME));
-            let ended = run(&world.folder(), What::Apply(kind), number, Blow::Kill);
+            let ended = run(&world.folder(), What::Apply(kind), number, ChangeFault::Kill);
             overwrite(&world.tree.join("a"), EDITED.as_bytes()).expect("edited");
             let was = text(&world, "b");
             let undone = world.undo();

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use action::plan::Kind;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, Snapshot, assert_same};
 
@@ -49,7 +49,7 @@ fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
         if what == What::Undo {
             world.apply(kind);
         }
-        let ended = run(&world.folder(), what, number, Blow::Kill);
+        let ended = run(&world.folder(), what, number, ChangeFault::Kill);
         edit_all(&world, edit);
         let edited = world.snapshot();
         drop(world.undo());
@@ -93,15 +93,16 @@ fn an_undo_may_be_killed_twice() {
     for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink] {
         let (whole, _mount) = World::in_memory(&odd_tree());
         whole.apply(kind);
-        let all = run(&whole.folder(), What::Undo, u64::MAX, Blow::Kill).changes.expect("ends");
+        let all =
+            run(&whole.folder(), What::Undo, u64::MAX, ChangeFault::Kill).changes.expect("ends");
         for first in (0..all).step_by(11) {
             for second in (0..all).step_by(8) {
                 let (world, _mount) = World::in_memory(&odd_tree());
                 let before = world.snapshot();
                 world.apply(kind);
-                let ended = run(&world.folder(), What::Undo, first, Blow::Kill);
+                let ended = run(&world.folder(), What::Undo, first, ChangeFault::Kill);
                 contents_are_there(&world, &before, &ended.account);
-                let ended = run(&world.folder(), What::Undo, second, Blow::Kill);
+                let ended = run(&world.folder(), What::Undo, second, ChangeFault::Kill);
                 contents_are_there(&world, &before, &ended.account);
                 while world.undo().is_some_and(|undone| undone.done > 0) {}
                 let after = world.snapshot();
@@ -141,7 +142,7 @@ fn an_unfinished_copy_never_replaces_a_file() {
         }
         drop(world.undo());
         drop(dirs);
-        let ended = run(&world.folder(), What::Undo, number, Blow::Kill);
+        let ended = run(&world.folder(), What::Undo, number, ChangeFault::Kill);
         drop(action::run::Runs::open(&world.runs, |_| {}));
         let now = world.snapshot();
         assert!(now.contents().is_subset(&before.contents()), "at {number}");

@@ -3,7 +3,7 @@
 
 use action::plan::Kind;
 use action::run::Runs;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
 
@@ -110,7 +110,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
             // The journal has all of the run, the disk only what was done until then.
             let mut orders = Orders::of(&world, What::Apply(kind));
             orders.synced_at = Some(synced_at);
-            let ended = orders.carry_out(synced_at + 12, Blow::Kill);
+            let ended = orders.carry_out(synced_at + 12, ChangeFault::Kill);
             mount.fail_power().expect("it is mounted again");
             // Even without an undo, no file is left in a staging directory.
             drop(Runs::open(&world.runs, |_| {}).expect("opens"));

@@ -45,7 +45,7 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, ApplyOutcome) 
         open_dirs: 8,
         open_files: 64,
         distinct: Vec::new(),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
     };
     let device = plans[0].keep.stat.device;
     let groups = Box::new(plans.into_iter().map(Into::into));

@@ -12,7 +12,7 @@ use action::run::{ApplyOutcome, Runs};
 use action::trash::{Claim, Started, TrashRun, Tree};
 use action::{Reason, Refusal};
 use fsops::Stat;
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::{
     Compare, FileSystem, Mount, PathBytes, TempTree, TreeBuilder, View, assert_same, skipped,
 };
@@ -212,7 +212,7 @@ fn killed_anywhere(folder: &Path, kinds: &[Kind]) {
         for number in 0.. {
             let (world, _journals) = world_in(folder, &tree());
             let before = world.snapshot();
-            let ended = Orders::of(&world, What::Apply(kind)).carry_out(number, Blow::Kill);
+            let ended = Orders::of(&world, What::Apply(kind)).carry_out(number, ChangeFault::Kill);
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
             let account = format!("{kind:?} {number} {}", ended.account);
@@ -281,7 +281,7 @@ fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
         let tree = TreeBuilder::new().file("a/b", "one").file("e", "two").symlink("f", "a");
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
-        let ended = Orders::of(&world, What::Discard).carry_out(number, Blow::Kill);
+        let ended = Orders::of(&world, What::Discard).carry_out(number, ChangeFault::Kill);
         for run in TrashRun::unfinished(&world.runs).expect("a list") {
             let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read")
             else {

@@ -102,7 +102,7 @@ fn wait_for_writers(dir: &Path) {
         let name = CString::new(entry.file_name().into_vec()).expect("a name");
         let Some(file) = opened.open_file(&name).ok().filter(|_| kind.is_file()) else { continue };
         let patience = Instant::now() + PATIENCE;
-        while let Lease::Written = file.keep_writers_away() {
+        while let Lease::Written = file.take_lease() {
             assert!(Instant::now() < patience, "{} is open for writing", entry.path().display());
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -183,7 +183,7 @@ pub(crate) fn apply_groups(
         open_dirs: 8,
         open_files: 6,
         distinct: Vec::new(),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
     };
     let disks = Disks::new(Io::Cached);
     let device = groups.first().map_or(0, |group| group.keep.version.device);

@@ -118,6 +118,6 @@ fn silent_volumes(dirs: &Dirs, wanted: &[NamedRow]) -> HashSet<i64> {
         dir_of.entry(found.row.volume).or_insert(found.dir);
     }
     let paths: Vec<PathBuf> = dir_of.values().map(|&dir| dirs.path(dir)).collect();
-    let silent = walk::silent(&paths, SPIN_UP_TIMEOUT);
+    let silent = walk::unresponsive(&paths, SPIN_UP_TIMEOUT);
     (0..).zip(dir_of.into_keys()).filter(|(at, _)| silent.contains(at)).map(|(_, v)| v).collect()
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use content::{ContentId, Digest, Facts, Head};
+use content::{ContentId, Digest, Fingerprints, Head};
 use walk::Tree;
 
 use super::stored::NamedRow;
@@ -45,7 +45,7 @@ impl UnreachableRows {
         &self,
         contents: &Contents,
         tree: &Tree,
-        fingerprints: &Facts,
+        fingerprints: &Fingerprints,
         new: &[ContentId],
     ) -> Vec<(i64, &[u8], i64)> {
         if self.rows.is_empty() || new.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use content::{ContentId, Digest, Facts, Head};
+use content::{ContentId, Digest, Fingerprints, Head};
 use walk::{DirId, FileId, Tree};
 
 use crate::error::{At, Error};
@@ -33,7 +33,7 @@ pub struct Loaded {
     /// The files; all of them are remembered files.
     pub tree: Tree,
     /// What is known of their contents.
-    pub fingerprints: Facts,
+    pub fingerprints: Fingerprints,
     contents: Contents,
     dir_rows: HashMap<DirId, i64>,
     unreliable: HashMap<FileId, UnreliableFile>,
@@ -110,7 +110,7 @@ impl Catalog {
     fn load_now(&self, which: Rows<'_>) -> Result<Loaded, Error> {
         let (mut tree, mut contents) = (Tree::default(), Contents::load(self)?);
         let (dirs, volumes) = (Dirs::load(self)?, Volumes::load(self)?);
-        let (mut fingerprints, mut unreliable) = (Facts::new(0), HashMap::new());
+        let (mut fingerprints, mut unreliable) = (Fingerprints::new(0), HashMap::new());
         let mut placer = Placer::new(&mut tree, &dirs, &volumes);
         let mut statement = self.files_in_statement()?;
         let mut seen = 0;
@@ -198,7 +198,7 @@ fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> 
             });
         }
         // The last component of a path may have been a file's name at the last scan.
-        let (above, name) = walk::split(path);
+        let (above, name) = walk::split_path(path);
         if let Some(dir) = dirs.at_path(above) {
             named.entry(dir).or_default().insert(name.to_vec());
         }

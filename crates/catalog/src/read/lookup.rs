@@ -198,7 +198,7 @@ impl Catalog {
         let exists = |sql: &str, params: &[&dyn ToSql]| -> Result<bool, Error> {
             self.db.query_row(sql, params, |row| row.get(0)).at(&self.path)
         };
-        let (dir, name) = walk::split(path);
+        let (dir, name) = walk::split_path(path);
         if let Some(dir) = self.dir_row(dir)?
             && exists(
                 "SELECT EXISTS (SELECT 1 FROM file WHERE dir = ?1 AND name = ?2)",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
-use content::{ContentId, Digest, Facts, Head};
+use content::{ContentId, Digest, Fingerprints, Head};
 use rusqlite::{CachedStatement, Row};
 
 use crate::error::{At, Error};
@@ -157,7 +157,7 @@ pub(crate) struct ContentRow {
     pub(crate) reclaimable: u64,
 }
 
-/// The contents of the catalog, and their numbers in [`Facts`].
+/// The contents of the catalog, and their numbers in [`Fingerprints`].
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     rows: HashMap<i64, ContentRow>,
@@ -199,7 +199,7 @@ impl Contents {
     ///
     /// Adds nothing if the row has no head, because the file's times were then too recent to reveal
     /// another change; nor if the file was found bad.
-    pub(crate) fn attach(&mut self, fingerprints: &Facts, file: u32, row: &FileRow) {
+    pub(crate) fn attach(&mut self, fingerprints: &Fingerprints, file: u32, row: &FileRow) {
         let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
         fingerprints.set_head(file, head);
         if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
@@ -208,7 +208,7 @@ impl Contents {
     }
 
     /// Returns the number of a content in `fingerprints`. Assigns one if needed.
-    pub(crate) fn id(&mut self, fingerprints: &Facts, row: i64) -> ContentId {
+    pub(crate) fn id(&mut self, fingerprints: &Fingerprints, row: i64) -> ContentId {
         let digest = self.rows.get(&row).and_then(|content| content.digest);
         let row_of = &mut self.row_of;
         *self.ids.entry(row).or_insert_with(|| {

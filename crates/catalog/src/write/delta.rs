@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
 
-use content::{ContentId, Digest, Facts};
+use content::{ContentId, Digest, Fingerprints};
 use walk::{DirId, FileId, FileRecord, Tree};
 
 use super::counts::CopiesByRow;
@@ -26,7 +26,7 @@ const ROWS_PER_BATCH: usize = 1024;
 /// committed ([`RowMap::record_committed`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
-    pub(crate) fingerprints: &'a Facts,
+    pub(crate) fingerprints: &'a Fingerprints,
     pub(crate) rows: &'a RowMap,
     /// For each file, whether it still has to be compared; `None` if the scan is finished.
     pending: Option<&'a [bool]>,
@@ -219,7 +219,7 @@ impl<'a> Delta<'a> {
     }
 }
 
-fn dropped_state(fingerprints: &Facts, file: FileId) -> FileState {
+fn dropped_state(fingerprints: &Fingerprints, file: FileId) -> FileState {
     if fingerprints.unreadable(file.0) { FileState::Unreadable } else { FileState::Pending }
 }
 

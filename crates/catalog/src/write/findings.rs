@@ -1,6 +1,6 @@
 //! The findings of a scan, which a commit writes.
 
-use content::{ContentId, Facts};
+use content::{ContentId, Fingerprints};
 use walk::{Problem, Tree};
 
 /// What is remembered of a scan itself.
@@ -35,7 +35,7 @@ pub struct Findings<'a> {
     /// The files.
     pub tree: &'a Tree,
     /// What is known of their contents. Engines may be adding to it.
-    pub fingerprints: &'a Facts,
+    pub fingerprints: &'a Fingerprints,
     /// Entries that could not be examined.
     pub problems: &'a [&'a Problem],
     /// The scan itself.

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use content::Digest;
 use rusqlite::{OptionalExtension, Row, params};
-use walk::split;
+use walk::split_path;
 
 use super::operation::{CtimeCause, FileOperation, LiveFile, Version};
 use crate::error::{At, Error};
@@ -187,7 +187,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
     }
 
     fn forget(&mut self, operation: &FileOperation, row: NameRow) -> Result<(), Error> {
-        let (dir, name) = split(&operation.path);
+        let (dir, name) = split_path(&operation.path);
         let dir = self.dir(dir, false)?;
         self.catalog.delete_files(std::iter::once((dir, name)))?;
         self.emptied.insert(dir);
@@ -215,7 +215,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
 
     /// Returns the row of a path.
     fn row(&mut self, path: &[u8]) -> Result<Option<NameRow>, Error> {
-        let (dir, name) = split(path);
+        let (dir, name) = split_path(path);
         let dir = self.dir(dir, false)?;
         let sql = "SELECT volume, inode, size, mtime_ns, ctime_ns, head, content FROM file \
                    WHERE dir = ?1 AND name = ?2";
@@ -224,7 +224,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
     }
 
     fn write(&mut self, path: &[u8], file: &NameRow) -> Result<(), Error> {
-        let (dir, name) = split(path);
+        let (dir, name) = split_path(path);
         let dir = self.dir(dir, true)?;
         let Version { inode, size, mtime_ns, ctime_ns } = file.version;
         let head = file.head.filter(|_| !is_recent(mtime_ns, ctime_ns, self.inspected_ns));

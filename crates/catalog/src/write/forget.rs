@@ -27,7 +27,7 @@ impl Writer {
 
 impl Catalog {
     fn forget_file(&self, path: &[u8]) -> Result<u64, Error> {
-        let (dir, name) = walk::split(path);
+        let (dir, name) = walk::split_path(path);
         let Some(row) = self.dir_row(dir)? else { return Ok(0) };
         let sql = "DELETE FROM file WHERE dir = ?1 AND name = ?2 RETURNING content";
         let mut delete = self.db.prepare(sql).at(&self.path)?;

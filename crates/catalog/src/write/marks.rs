@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::{OptionalExtension, params};
-use walk::{FileId, Tree, split};
+use walk::{FileId, Tree, split_path};
 
 use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
@@ -112,7 +112,7 @@ impl Catalog {
             .at(&self.path)?;
         let (mut rows, mut touched) = (0, HashSet::new());
         for mark in marks {
-            let (dir, name) = split(&mark.path);
+            let (dir, name) = split_path(&mark.path);
             let Some(dir) = self.dir_row(dir)? else { continue };
             let (inode, size) = (mark.inode.cast_signed(), mark.size.cast_signed());
             let version = params![dir, name, inode, size, mark.mtime_ns, mark.ctime_ns];

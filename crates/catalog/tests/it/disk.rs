@@ -17,7 +17,7 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
         disks: std::sync::Arc::default(),
         open_dirs: 8,
         patience: std::time::Duration::from_secs(60),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
     };
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
     walk::walk(&roots, &options, None, &Progress::default()).expect("not stopped")

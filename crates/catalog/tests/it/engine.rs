@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use catalog::CopyCount;
-use content::{Digest, Facts, head_length, head_of};
+use content::{Digest, Fingerprints, head_length, head_of};
 use fsops::{FileKey, Stat};
 use walk::{FileId, Tree};
 
@@ -18,7 +18,7 @@ use crate::disk::ids;
 ///
 /// Keeping one of `n` copies frees 1000 bytes for each other copy: a number that cannot be derived
 /// from sizes.
-pub(crate) fn compare(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
+pub(crate) fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     let mut inodes: HashMap<u64, Vec<FileKey>> = HashMap::new();
     for id in ids(tree) {
         add(inodes.entry(tree.file(id).size).or_default(), tree.key(id));
@@ -44,7 +44,12 @@ fn read(tree: &Tree, id: FileId) -> Option<Vec<u8>> {
 }
 
 /// Gives equal files one content number, an existing one if any of them has it.
-fn number(tree: &Tree, fingerprints: &Facts, digest: Digest, members: &[FileId]) -> CopyCount {
+fn number(
+    tree: &Tree,
+    fingerprints: &Fingerprints,
+    digest: Digest,
+    members: &[FileId],
+) -> CopyCount {
     let mut known = members.iter().filter_map(|id| fingerprints.content(id.0));
     let content = known.next().unwrap_or_else(|| fingerprints.new_content(Some(digest)));
     assert!(known.all(|other| other == content), "one content has two numbers");
@@ -59,7 +64,7 @@ fn number(tree: &Tree, fingerprints: &Facts, digest: Digest, members: &[FileId])
 }
 
 /// Records a head for every file, and no contents.
-pub(crate) fn heads(tree: &Tree, fingerprints: &Facts) -> Vec<CopyCount> {
+pub(crate) fn heads(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     for id in ids(tree) {
         fingerprints.set_head(id.0, head_of(tree.name(id).to_bytes()));
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use catalog::{Catalog, CopyCount, Entry, Error, ScanRecord, TreeMatch, Writer};
-use content::Facts;
+use content::Fingerprints;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use testkit::TempTree;
@@ -71,7 +71,7 @@ impl Sandbox {
         &self,
         mut tree: Tree,
         started: SystemTime,
-        engine: impl FnOnce(&Tree, &Facts) -> Vec<CopyCount>,
+        engine: impl FnOnce(&Tree, &Fingerprints) -> Vec<CopyCount>,
     ) -> Scan {
         let (writer, walked) = (self.writer(), tree.files().len());
         let match_tree = match_tree(&writer, &mut tree);

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Digest, Scratch, Stretch, head_length, head_of, read_head, read_on, round_length};
+use content::{
+    Digest, HashRange, Scratch, extend_prefix, head_length, head_of, read_head, round_length,
+};
 use runtime::Progress;
 use testkit::{Content, skipped};
 
@@ -37,8 +39,9 @@ fn a_digest_of_the_whole_is_the_one_b3sum_prints() {
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let mut printed = b3sum(opened.tree.path());
     for (i, size) in SIZES.into_iter().enumerate() {
-        let whole = Stretch { size, before: None, to: size };
-        let grown = read_on(opened.file(i), whole, &mut scratch, &progress).expect("readable");
+        let whole = HashRange { size, before: None, to: size };
+        let grown =
+            extend_prefix(opened.file(i), whole, &mut scratch, &progress).expect("readable");
         let digest = Digest::from(grown.beginning);
         assert_eq!(digest, Digest::of(&seeded(size).bytes()), "{size} bytes");
         let line = printed.as_mut().map(|lines| lines.remove(0));
@@ -75,8 +78,8 @@ fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
             let progress = Progress::default();
             let (mut before, mut to) = (None, first.min(size));
             loop {
-                let stretch = Stretch { size, before, to };
-                let grown = read_on(opened.file(i), stretch, &mut scratch, &progress);
+                let stretch = HashRange { size, before, to };
+                let grown = extend_prefix(opened.file(i), stretch, &mut scratch, &progress);
                 let grown = grown.expect("readable");
                 let counted =
                     [&progress.bytes_read, &progress.bytes_done].map(|bytes| bytes.load(Relaxed));
@@ -103,8 +106,8 @@ fn beginnings_tell_files_apart_as_soon_as_they_differ() {
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let mut beginnings = |before: [_; 2], to| {
         [0, 1].map(|i| {
-            let stretch = Stretch { size: 300_000, before: before[i], to };
-            let grown = read_on(opened.file(i), stretch, &mut scratch, &progress);
+            let stretch = HashRange { size: 300_000, before: before[i], to };
+            let grown = extend_prefix(opened.file(i), stretch, &mut scratch, &progress);
             grown.expect("readable").beginning
         })
     };

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use content::{Digest, Facts, head_of};
+use content::{Digest, Fingerprints, head_of};
 
 #[test]
 fn nothing_is_known_of_new_files_and_growing_keeps_what_is_known() {
-    let mut facts = Facts::new(1);
+    let mut facts = Fingerprints::new(1);
     let content = facts.new_content(None);
     facts.set_head(0, head_of(b"a"));
     facts.set_content(0, content);
@@ -18,7 +18,7 @@ fn nothing_is_known_of_new_files_and_growing_keeps_what_is_known() {
 
 #[test]
 fn a_dropped_file_has_neither_head_nor_content_until_it_is_read_again() {
-    let facts = Facts::new(2);
+    let facts = Fingerprints::new(2);
     let content = facts.new_content(Some(Digest::of(b"a")));
     facts.set_head(0, head_of(b"a"));
     facts.set_content(0, content);
@@ -31,7 +31,7 @@ fn a_dropped_file_has_neither_head_nor_content_until_it_is_read_again() {
 
 #[test]
 fn a_file_that_changed_is_dropped_and_not_unreadable() {
-    let facts = Facts::new(3);
+    let facts = Fingerprints::new(3);
     facts.drop_file(0);
     facts.drop_changed(1);
     assert_eq!((facts.dropped(0), facts.unreadable(0)), (true, true));
@@ -42,7 +42,7 @@ fn a_file_that_changed_is_dropped_and_not_unreadable() {
 
 #[test]
 fn contents_made_by_many_threads_are_all_unlike() {
-    let facts = Facts::new(0);
+    let facts = Fingerprints::new(0);
     let numbers: BTreeSet<_> = thread::scope(|scope| {
         let make = || (0..500).map(|_| facts.new_content(None)).collect::<Vec<_>>();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::open::manner;
-use content::{Failure, Part, ReadError, Scratch, Stretch, partition, read_head, read_on};
+use content::{
+    EqualFiles, HashRange, ReadError, ReadFailure, Scratch, extend_prefix, partition, read_head,
+};
 use fsops::faults::{Fault, inject};
 use fsops::{File, Op};
 use runtime::{Interrupted, Progress};
@@ -32,7 +34,7 @@ fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
     .expect("not stopped");
     let members: Vec<_> = parts.iter().map(|p| p.members.clone()).collect();
     assert_eq!(members, [vec![0, 2, 3]]);
-    assert!(matches!(failures[..], [Failure { member: 1, error: ReadError::Short }]));
+    assert!(matches!(failures[..], [ReadFailure { member: 1, error: ReadError::Short }]));
 }
 
 #[test]
@@ -55,13 +57,13 @@ fn heads_and_digests_of_files_that_are_too_short_are_refused() {
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let head = read_head(opened.file(0), 1001, &mut scratch, &progress);
     assert!(matches!(head, Err(ReadError::Short)));
-    let digest = read_on(opened.file(0), whole(1001), &mut scratch, &progress);
+    let digest = extend_prefix(opened.file(0), whole(1001), &mut scratch, &progress);
     assert!(matches!(digest, Err(ReadError::Short)));
     assert_eq!(progress.bytes_done.load(Relaxed), 1001, "what failed counts as done");
 }
 
-fn whole(size: u64) -> Stretch {
-    Stretch { size, before: None, to: size }
+fn whole(size: u64) -> HashRange {
+    HashRange { size, before: None, to: size }
 }
 
 /// The rules for failing calls belong to the process.
@@ -82,8 +84,8 @@ fn a_bad_block_drops_one_file_of_a_set() {
     drop(alone);
     let (parts, failures) = answer.expect("not stopped");
     let whole: Vec<usize> = (0..14).collect();
-    assert!(matches!(&parts[..], [Part { members, digest: Some(_) }] if *members == whole));
-    let [Failure { member: 14, error: ReadError::Io(error) }] = &failures[..] else {
+    assert!(matches!(&parts[..], [EqualFiles { members, digest: Some(_) }] if *members == whole));
+    let [ReadFailure { member: 14, error: ReadError::Io(error) }] = &failures[..] else {
         panic!("{failures:?}");
     };
     assert_eq!(error.raw_os_error(), Some(libc::EIO));
@@ -96,6 +98,6 @@ fn a_stop_ends_the_comparison_and_the_digest() {
     progress.stop();
     let parts = partition(&opened.files(), 300_000, manner(true), &mut scratch, &progress);
     assert!(matches!(parts, Err(Interrupted)));
-    let digest = read_on(opened.file(0), whole(300_000), &mut scratch, &progress);
+    let digest = extend_prefix(opened.file(0), whole(300_000), &mut scratch, &progress);
     assert!(matches!(digest, Err(ReadError::Interrupted(_))));
 }

@@ -33,6 +33,6 @@ impl Opened {
 }
 
 /// Returns how to compare, with digests, and with as many probes as in a warm cache.
-pub(crate) fn manner(sparse: bool) -> content::Manner {
-    content::Manner { sparse, digest: true, quantum: 16 << 10 }
+pub(crate) fn manner(sparse: bool) -> content::CompareOptions {
+    content::CompareOptions { sparse, digest: true, quantum: 16 << 10 }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::open::manner;
-use content::{Digest, Head, Part, Scratch, head_of, partition, partition_bytes};
+use content::{Digest, EqualFiles, Head, Scratch, head_of, partition, partition_bytes};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
 use proptest::sample::select;
@@ -17,24 +17,24 @@ use crate::open::Opened;
 const SIZES: [u64; 9] = [1, 4096, 65_535, 65_536, 65_537, 131_073, 1_048_575, 1_048_577, 2_200_000];
 
 /// Returns the parts by comparing everything in memory, ascending by their first member.
-fn naive(contents: &[Vec<u8>]) -> Vec<Part> {
+fn naive(contents: &[Vec<u8>]) -> Vec<EqualFiles> {
     let mut classes: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
     for (i, bytes) in contents.iter().enumerate() {
         classes.entry(bytes).or_default().push(i);
     }
     let part = |(bytes, members): (&[u8], Vec<usize>)| {
         let digest = (members.len() > 1).then(|| Digest::of(bytes));
-        Part { members, digest }
+        EqualFiles { members, digest }
     };
     sorted(classes.into_iter().map(part).collect())
 }
 
-fn sorted(mut parts: Vec<Part>) -> Vec<Part> {
+fn sorted(mut parts: Vec<EqualFiles>) -> Vec<EqualFiles> {
     parts.sort_by_key(|part| part.members[0]);
     parts
 }
 
-fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<Part>, Progress) {
+fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<EqualFiles>, Progress) {
     let opened = Opened::new(contents);
     let progress = Progress::default();
     let (parts, failures) =
@@ -114,12 +114,12 @@ fn files_that_differ_early_are_not_read_to_their_end() {
 fn no_file_and_a_lone_file_are_not_read() {
     assert_eq!(split(&[], 1000, true).0, []);
     let (parts, progress) = split(&[Content::Seeded { seed: 1, len: 1000 }], 1000, true);
-    assert_eq!(parts, [Part { members: vec![0], digest: None }]);
+    assert_eq!(parts, [EqualFiles { members: vec![0], digest: None }]);
     assert_eq!(progress.bytes_read.load(Relaxed), 0);
 }
 
 #[test]
 fn files_of_no_bytes_are_equal_and_have_the_digest_of_nothing() {
     let (parts, _) = split(&[Content::Bytes(Vec::new()), Content::Bytes(Vec::new())], 0, false);
-    assert_eq!(parts, [Part { members: vec![0, 1], digest: Some(Digest::of(b"")) }]);
+    assert_eq!(parts, [EqualFiles { members: vec![0, 1], digest: Some(Digest::of(b"")) }]);
 }

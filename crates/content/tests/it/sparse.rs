@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::open::manner;
-use content::{Digest, Part, Scratch, partition};
+use content::{Digest, EqualFiles, Scratch, partition};
 use runtime::Progress;
 use testkit::Content;
 
@@ -17,7 +17,7 @@ fn sparse(len: u64, islands: &[(u64, &[u8])]) -> Content {
 }
 
 /// Splits sparse files; returns the parts, by first member, and the bytes read.
-fn split(contents: &[Content], size: u64) -> (Vec<Part>, u64) {
+fn split(contents: &[Content], size: u64) -> (Vec<EqualFiles>, u64) {
     let opened = Opened::new(contents);
     let progress = Progress::default();
     let (mut parts, failures) =
@@ -29,14 +29,14 @@ fn split(contents: &[Content], size: u64) -> (Vec<Part>, u64) {
     (parts, progress.bytes_read.load(Relaxed))
 }
 
-fn members(parts: &[Part]) -> Vec<Vec<usize>> {
+fn members(parts: &[EqualFiles]) -> Vec<Vec<usize>> {
     parts.iter().map(|part| part.members.clone()).collect()
 }
 
 #[test]
 fn equal_holes_of_a_terabyte_are_equal_without_a_read() {
     let (parts, read) = split(&[sparse(TERABYTE, &[]), sparse(TERABYTE, &[])], TERABYTE);
-    assert_eq!(parts, [Part { members: vec![0, 1], digest: None }]);
+    assert_eq!(parts, [EqualFiles { members: vec![0, 1], digest: None }]);
     assert_eq!(read, 0);
 }
 
@@ -67,7 +67,7 @@ fn a_hole_and_written_zeros_are_equal_and_have_one_digest() {
     let (parts, _) = split(&[sparse(len, &[]), zeros, half], len);
     assert_eq!(
         parts,
-        [Part { members: vec![0, 1, 2], digest: Some(Digest::of(&vec![0; 3_000_000])) }]
+        [EqualFiles { members: vec![0, 1, 2], digest: Some(Digest::of(&vec![0; 3_000_000])) }]
     );
 }
 
@@ -77,7 +77,7 @@ fn a_digest_goes_on_across_holes() {
     let content = sparse(len, &[(10 << 20, b"one"), ((30 << 20) + 7, b"other")]);
     let digest = Digest::of(&content.bytes());
     let (parts, read) = split(&[content.clone(), content], len);
-    assert_eq!(parts, [Part { members: vec![0, 1], digest: Some(digest) }]);
+    assert_eq!(parts, [EqualFiles { members: vec![0, 1], digest: Some(digest) }]);
     assert!(read < 16 << 20, "{read} bytes read");
 }
 
@@ -95,6 +95,6 @@ fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
     .expect("not stopped");
     // A short file may fail or, being checked by its metadata later, look like a hole; it must
     // not drag a file along that has data.
-    let together = |part: &Part| part.members.contains(&1) && part.members.contains(&2);
+    let together = |part: &EqualFiles| part.members.contains(&1) && part.members.contains(&2);
     assert!(!parts.iter().any(together), "{parts:?} {failures:?}");
 }

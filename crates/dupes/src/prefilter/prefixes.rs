@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Beginning, Scratch, read_head, read_on};
+use content::{PrefixDigest, Scratch, extend_prefix, read_head};
 use fsops::File;
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem};
@@ -94,7 +94,7 @@ fn read_one(
         return Ok(());
     };
     let read = |open: &File, scratch: &mut Scratch, progress: &Progress| {
-        read_on(open, stretch, scratch, progress)
+        extend_prefix(open, stretch, scratch, progress)
     };
     let Some(grown) = worker.read_from(file, &open, read)? else {
         work.expect_again(&[file], stretch.to);
@@ -108,10 +108,10 @@ fn read_one(
 }
 
 /// Files and their prefixes, sorted by file.
-pub(crate) type Prefixes = Vec<(FileId, Beginning)>;
+pub(crate) type Prefixes = Vec<(FileId, PrefixDigest)>;
 
 /// Returns the prefix of a file, if it was read.
-pub(crate) fn prefix_of(prefixes: &Prefixes, file: FileId) -> Option<Beginning> {
+pub(crate) fn prefix_of(prefixes: &Prefixes, file: FileId) -> Option<PrefixDigest> {
     let at = prefixes.binary_search_by_key(&file, |&(file, _)| file).ok()?;
     Some(prefixes[at].1)
 }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use content::{Beginning, Stretch, head_length};
+use content::{HashRange, PrefixDigest, head_length};
 use fsops::SharedLayout;
 use runtime::Interrupted;
 use walk::{FileId, Tree};
@@ -25,7 +25,7 @@ pub(crate) const SEEK_BOUND_PREFIX_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTarget {
     /// Up to where the files have been read, and the prefix up to there.
-    pub(crate) before: Option<(u64, Beginning)>,
+    pub(crate) before: Option<(u64, PrefixDigest)>,
     /// Up to where to read them; 0 for the head only.
     pub(crate) to: u64,
 }
@@ -52,8 +52,8 @@ impl ReadTarget {
     }
 
     /// Returns the stretch to read of a file of `size`.
-    pub(crate) fn stretch(&self, size: u64) -> Stretch {
-        Stretch { size, before: self.before, to: self.to.min(size) }
+    pub(crate) fn stretch(&self, size: u64) -> HashRange {
+        HashRange { size, before: self.before, to: self.to.min(size) }
     }
 }
 
@@ -130,9 +130,10 @@ impl LocatedRequest {
         let range = target.range(record.size);
         if open.is_cached(range.start, range.end - range.start) == Some(true) {
             located.offset = 0;
-        } else if let Ok(Some(offset)) = open.place(range.start) {
+        } else if let Ok(Some(offset)) = open.device_offset(range.start) {
             located.offset = offset;
-            if target.to > 0 && tree.device_of(record.dir).volume.same_place_is_same_content() {
+            if target.to > 0 && tree.device_of(record.dir).volume.equal_offsets_mean_equal_content()
+            {
                 let unchanged = || open.stat().is_ok_and(|now| tree.unchanged(file, &now));
                 located.layout = open.shared_layout().filter(|_| unchanged()).map(Box::new);
             }

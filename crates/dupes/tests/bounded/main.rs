@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use content::Facts;
+use content::Fingerprints;
 use device::Threads;
 use dupes::InlineHeadReader;
 use runtime::{Progress, memory};
@@ -46,7 +46,7 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         disks: Arc::default(),
         open_dirs: 16,
         patience: std::time::Duration::from_secs(60),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
     };
     let compare = dupes::Options {
         threads,
@@ -61,7 +61,7 @@ fn a_scan_beyond_its_memory_finds_the_same() {
     let roots = [tree.path().to_path_buf()];
     let mut found =
         walk::walk(&roots, &options, Some(&inline_heads), &progress).expect("not stopped");
-    let fingerprints = Facts::new(found.files().len());
+    let fingerprints = Fingerprints::new(found.files().len());
     InlineHeadReader::collect(&mut found, &fingerprints);
     let groups =
         dupes::find(&found, &fingerprints, &compare, &progress).expect("not stopped").groups;

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use content::Facts;
+use content::Fingerprints;
 use dupes::{
     Folders, MAX_ALL_PAIRS_FILES, MAX_CONTAINER_CANDIDATES, Related, Relation, RememberedTree,
     State,
@@ -292,7 +292,7 @@ fn snapshots_overlap_with_the_next() {
 fn a_directory_is_no_duplicate_of_itself() {
     let mut tree = Tree::default();
     let root = tree.remember_root();
-    let fingerprints = Facts::new(3);
+    let fingerprints = Fingerprints::new(3);
     let content = fingerprints.new_content(None);
     for (name, inode) in [(c"a", 5), (c"mounted", 5), (c"z", 6)] {
         let dir = tree.remember_dir(root, name);
@@ -322,7 +322,7 @@ fn a_directory_is_no_duplicate_of_itself() {
 fn a_content_of_many_files_costs_no_more_than_its_files() {
     let mut tree = Tree::default();
     let root = tree.remember_root();
-    let fingerprints = Facts::new(300_000);
+    let fingerprints = Fingerprints::new(300_000);
     let (common, mut states) = (fingerprints.new_content(None), Vec::new());
     for n in 0..100_000u64 {
         let name = CString::new(n.to_string()).expect("digits");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use content::Facts;
+use content::Fingerprints;
 use runtime::Progress;
 use testkit::{TempTree, TreeBuilder, assert_groups, groups_of, relative_to};
 use walk::{Filter, from_list};
@@ -14,7 +14,7 @@ use crate::scan::{Scan, Setup, Walked, setup};
 fn scan(paths: impl IntoIterator<Item = PathBuf>, setup: &Setup) -> Scan {
     let tree = from_list(paths.into_iter(), &Filter::default(), &Progress::default());
     let tree = tree.expect("not stopped");
-    let fingerprints = Facts::new(tree.files().len());
+    let fingerprints = Fingerprints::new(tree.files().len());
     Walked { tree, fingerprints }.try_find(setup, Arc::default()).ok().expect("not stopped")
 }
 

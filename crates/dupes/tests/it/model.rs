@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 
-use content::{ContentId, Facts};
+use content::{ContentId, Fingerprints};
 use dupes::{Folders, Related, Relation, RememberedTree, State};
 use fsops::{FileKey, Volume};
 use runtime::Progress;
@@ -42,7 +42,7 @@ pub(crate) fn size(content: Option<u8>) -> u64 {
 pub(crate) struct World {
     pub(crate) files: Vec<ModelFile>,
     pub(crate) tree: Tree,
-    pub(crate) fingerprints: Facts,
+    pub(crate) fingerprints: Fingerprints,
     /// The paths of directories with untracked entries.
     pub(crate) untracked: BTreeSet<String>,
 }
@@ -57,7 +57,7 @@ impl World {
                 file.inode = 100 + u8::try_from(at).expect("a small tree");
             }
         }
-        let (mut tree, mut fingerprints) = (Tree::default(), Facts::new(0));
+        let (mut tree, mut fingerprints) = (Tree::default(), Fingerprints::new(0));
         let mut dirs = BTreeMap::from([(String::new(), tree.remember_root())]);
         let contents: Vec<ContentId> =
             (0..=u8::MAX).map(|_| fingerprints.new_content(None)).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use content::Facts;
+use content::Fingerprints;
 use proptest::prelude::{ProptestConfig, Strategy, TestCaseError, any, prop_assert_eq, proptest};
 use proptest::sample::select;
 use runtime::Progress;
@@ -190,8 +190,8 @@ proptest! {
 }
 
 /// Returns what a scan found out about the files that `take` selects.
-fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Facts {
-    let fingerprints = Facts::new(scan.tree.files().len());
+fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Fingerprints {
+    let fingerprints = Fingerprints::new(scan.tree.files().len());
     // The same contents get the same numbers, in the same order.
     let contents: Vec<_> =
         (0..scan.fingerprints.contents()).map(|_| fingerprints.new_content(None)).collect();

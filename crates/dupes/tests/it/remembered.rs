@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use content::Facts;
+use content::Fingerprints;
 use fsops::Dir;
 use testkit::{TempTree, TreeBuilder, assert_groups, groups_of, relative_to};
 use walk::{FileId, Remembered};
@@ -112,7 +112,7 @@ fn directories_that_are_gone_hold_no_file() {
     for name in [c"a", c"b"] {
         tree.remember_file(dir, name, file);
     }
-    walked.fingerprints = Facts::new(walked.tree.files().len());
+    walked.fingerprints = Fingerprints::new(walked.tree.files().len());
     let scan = walked.find(&setup());
     assert_eq!((scan.found.groups.len(), scan.problems().len()), (1, 0));
     drop(there);

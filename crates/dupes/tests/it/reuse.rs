@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use content::{ContentId, Facts, head_length};
+use content::{ContentId, Fingerprints, head_length};
 use testkit::{TreeBuilder, assert_groups, naive_groups};
 use walk::Tree;
 
@@ -25,7 +25,13 @@ pub(crate) fn remember(before: &Scan, now: &Walked) {
 }
 
 /// Copies what is known of one file. `contents` maps the old content numbers to new ones.
-pub(crate) fn copy(from: &Facts, id: u32, to: &Facts, new_id: u32, contents: &[ContentId]) {
+pub(crate) fn copy(
+    from: &Fingerprints,
+    id: u32,
+    to: &Fingerprints,
+    new_id: u32,
+    contents: &[ContentId],
+) {
     if let Some(head) = from.head(id) {
         to.set_head(new_id, head);
     }

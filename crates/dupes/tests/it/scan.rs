@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use content::{Digest, Facts};
+use content::{Digest, Fingerprints};
 use device::{Disks, Io, Threads};
 use dupes::{Found, Group, InlineHeadReader, Set, find};
 use runtime::{Interrupted, Progress};
@@ -34,7 +34,7 @@ pub(crate) fn setup() -> Setup {
             disks: Arc::default(),
             open_dirs: 16,
             patience: std::time::Duration::from_secs(60),
-            own: walk::Own::default(),
+            own: walk::OwnFiles::default(),
         },
         find: dupes::Options {
             threads: Threads { first: 2, grows: true },
@@ -86,7 +86,7 @@ impl Setup {
         let inline_heads = self.inline_heads.then(|| InlineHeadReader::new(&progress));
         let visitor = inline_heads.as_ref().map(|heads| heads as &dyn walk::Visitor);
         let mut tree = walk(&roots, &self.walk, visitor, &progress).expect("not stopped");
-        let fingerprints = Facts::new(tree.files().len());
+        let fingerprints = Fingerprints::new(tree.files().len());
         InlineHeadReader::collect(&mut tree, &fingerprints);
         Walked { tree, fingerprints }
     }
@@ -118,7 +118,7 @@ impl Setup {
 /// A tree that was walked, and what is known of its files.
 pub(crate) struct Walked {
     pub(crate) tree: Tree,
-    pub(crate) fingerprints: Facts,
+    pub(crate) fingerprints: Fingerprints,
 }
 
 impl Walked {
@@ -170,7 +170,7 @@ pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
 /// The result of a scan.
 pub(crate) struct Scan {
     pub(crate) tree: Tree,
-    pub(crate) fingerprints: Facts,
+    pub(crate) fingerprints: Fingerprints,
     pub(crate) found: Found,
     pub(crate) progress: Arc<Progress>,
 }

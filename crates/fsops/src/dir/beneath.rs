@@ -20,7 +20,7 @@ use crate::stat::{FileKey, Stat, kind_of_type};
 /// Identity of a directory over time. Inode numbers are reused, but not together with the birth
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Origin {
+pub struct DirIdentity {
     key: FileKey,
     mount: u64,
     born_ns: i128,
@@ -33,13 +33,13 @@ impl Dir {
     /// # Errors
     ///
     /// The error of `statx(2)`.
-    pub fn origin(&self) -> io::Result<Option<Origin>> {
+    pub fn identity(&self) -> io::Result<Option<DirIdentity>> {
         let mask = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
         let born_ns = born_ns(&raw);
         let answered = raw.stx_mask & mask.bits() == mask.bits();
         let stat = Stat::from_raw(&raw);
-        let origin = |born_ns| Origin { key: stat.key(), mount: stat.mount, born_ns };
+        let origin = |born_ns| DirIdentity { key: stat.key(), mount: stat.mount, born_ns };
         Ok(born_ns.filter(|_| answered).map(origin))
     }
 
@@ -49,7 +49,7 @@ impl Dir {
     /// # Errors
     ///
     /// The error of `open(2)`.
-    pub fn open_to_reach(path: &Path) -> io::Result<Dir> {
+    pub fn open_for_search(path: &Path) -> io::Result<Dir> {
         match Dir::open(path) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -65,7 +65,7 @@ impl Dir {
     ///
     /// `EXDEV` for a mount point, including bind mounts; `ENOTDIR` or `ELOOP` if it is no
     /// directory.
-    pub fn open_child_within(&self, name: &CStr) -> io::Result<Dir> {
+    pub fn open_child_same_mount(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
         let flags = DIR_FLAGS | OFlags::NOFOLLOW;
@@ -82,8 +82,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_child_within`].
-    pub fn open_below_within(&self, path: &[u8]) -> io::Result<Dir> {
+    /// As for [`Dir::open_child_same_mount`].
+    pub fn open_below_same_mount(&self, path: &[u8]) -> io::Result<Dir> {
         let mut here: Option<Dir> = None;
         for names in steps(path) {
             let from = here.as_ref().unwrap_or(self);
@@ -157,7 +157,7 @@ impl Dir {
     /// # Errors
     ///
     /// The error of `getdents64` or `lseek(2)`.
-    pub fn fetch_beginning(&self) -> io::Result<()> {
+    pub fn prefetch_first_block(&self) -> io::Result<()> {
         // Room for a single name of any length. A larger buffer would read more blocks.
         let mut space = [MaybeUninit::uninit(); 512];
         if let Some(first) = RawDir::new(self, &mut space).next() {

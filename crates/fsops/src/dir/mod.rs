@@ -13,7 +13,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags};
 
-pub use beneath::Origin;
+pub use beneath::DirIdentity;
 
 use crate::file::File;
 use crate::stat::{Kind, Stat, kind_of_type};
@@ -189,7 +189,7 @@ impl Dir {
     /// # Platform behavior
     ///
     /// On NFS and FUSE, [`Dir::stat_child`] may return values that are some seconds old.
-    pub fn stat_child_now(&self, name: &CStr) -> io::Result<Stat> {
+    pub fn stat_child_uncached(&self, name: &CStr) -> io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
         Stat::of(&self.fd, name, flags)
     }

@@ -69,7 +69,7 @@ impl Dir {
     }
 
     fn rename_if_free(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
-        match to.stat_child_now(to_name) {
+        match to.stat_child_uncached(to_name) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 Ok(rustix::fs::renameat(self, name, to, to_name)?)
             }
@@ -178,7 +178,7 @@ impl Dir {
     /// # Errors
     ///
     /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
-    pub fn create_file(&self, name: &CStr) -> io::Result<NewFile> {
+    pub fn create_private_file(&self, name: &CStr) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
@@ -220,7 +220,7 @@ impl Dir {
     /// # Errors
     ///
     /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
-    pub fn create_file_with(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
+    pub fn create_file(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & 0o777);
@@ -346,7 +346,7 @@ mod tests {
     fn a_file_ends_where_nothing_can_be_read() {
         let temp = tempfile::tempdir().expect("a directory");
         let dir = Dir::open(temp.path()).expect("it is there");
-        let new = dir.create_file_with(c"file", 0o600).expect("made");
+        let new = dir.create_file(c"file", 0o600).expect("made");
         new.write_at(b"four", 0).expect("written");
         let file = dir.open_file(c"file").expect("it is opened");
         for (size, ends) in [(0, false), (3, false), (4, true), (5, true)] {
@@ -363,7 +363,7 @@ mod tests {
     fn only_a_regular_file_is_opened() {
         let temp = tempfile::tempdir().expect("a directory");
         let dir = Dir::open(temp.path()).expect("it is there");
-        let new = dir.create_file_with(c"file", 0o600).expect("made");
+        let new = dir.create_file(c"file", 0o600).expect("made");
         new.write_at(b"f", 0).expect("written");
         dir.make_dir(c"dir").expect("made");
         dir.make_symlink(b"file", c"link").expect("made");

@@ -23,7 +23,7 @@ const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_ENCODED: u32 = 0x8;
 /// Preallocated: reads as zeros, whatever the device has there.
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Shared with other files.
+/// ShareOutcome with other files.
 const EXTENT_SHARED: u32 = 0x2000;
 /// `FIEMAP_FLAG_SYNC`: allocate dirty data first.
 const FLAG_SYNC: u32 = 0x1;
@@ -55,7 +55,7 @@ struct Request<const N: usize> {
 }
 
 /// Returns the device offset of the first bytes at or after `offset`: see [`File::place`].
-pub(crate) fn place(file: &File, offset: u64) -> io::Result<Option<u64>> {
+pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>> {
     let mut request = Request::<1>::new(offset);
     request.ask(file)?;
     let extent = request.extents.first().filter(|_| request.mapped > 0);
@@ -87,8 +87,8 @@ pub(crate) fn shared_layout(file: &File) -> Option<SharedLayout> {
     layout(file, &first)
 }
 
-/// Returns whether removing a file would free no space: see [`File::has_no_space_of_its_own`].
-pub(crate) fn has_no_space_of_its_own(file: &File) -> bool {
+/// Returns whether removing a file would free no space: see [`File::frees_no_space`].
+pub(crate) fn frees_no_space(file: &File) -> bool {
     let Some(first) = first_extent(file) else { return false };
     first.flags & EXTENT_INLINE != 0 || layout(file, &first).is_some()
 }
@@ -138,7 +138,7 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
 
 /// The storage that a set of files on one device occupies together.
 #[derive(Debug, Default)]
-pub struct Storage {
+pub struct ExtentSet {
     /// Address space, start, end. Plain extents share one address space, by device offset. Each
     /// encoded extent has an address space of its own, named by its device offset and addressed by
     /// file offset.
@@ -146,7 +146,7 @@ pub struct Storage {
     unplaced_bytes: u64,
 }
 
-impl Storage {
+impl ExtentSet {
     /// Adds a file's storage. Returns the bytes that the file occupies on its own. Holes and data
     /// inside the inode occupy none.
     ///
@@ -233,11 +233,11 @@ impl<const N: usize> Request<N> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PLAIN, Storage};
+    use super::{ExtentSet, PLAIN};
 
     #[test]
     fn shared_ranges_count_once_however_they_are_split() {
-        let storage = Storage {
+        let storage = ExtentSet {
             placed: vec![(PLAIN, 0, 10), (PLAIN, 4, 6), (PLAIN, 10, 20), (PLAIN, 5, 15)],
             unplaced_bytes: 3,
         };
@@ -248,6 +248,6 @@ mod tests {
     fn encoded_extents_are_shared_only_with_themselves() {
         // Two extents 4 KiB apart, each with 128 KiB of content; one of them occurs twice.
         let placed = vec![(4096, 0, 131_072), (8192, 131_072, 262_144), (4096, 0, 131_072)];
-        assert_eq!(Storage { placed, unplaced_bytes: 0 }.total_bytes(), 262_144);
+        assert_eq!(ExtentSet { placed, unplaced_bytes: 0 }.total_bytes(), 262_144);
     }
 }

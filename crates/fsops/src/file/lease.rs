@@ -13,7 +13,7 @@ pub enum Lease<'a> {
     /// No process has the file open for writing. A process that opens it for writing or truncates
     /// it blocks until this value is dropped, or for at most `/proc/sys/fs/lease-break-time` (45
     /// s).
-    Granted(Granted<'a>),
+    LeaseGuard(LeaseGuard<'a>),
     /// A process has the file open for writing, or has a writable mapping of it.
     Written,
     /// Unknown: another user owns the file, or the file system has no leases.
@@ -22,7 +22,7 @@ pub enum Lease<'a> {
 
 /// A lease, released on drop.
 #[derive(Debug)]
-pub struct Granted<'a>(BorrowedFd<'a>);
+pub struct LeaseGuard<'a>(BorrowedFd<'a>);
 
 /// `F_SETSIG` (asm-generic/fcntl.h).
 const F_SETSIG: libc::c_int = 10;
@@ -30,7 +30,7 @@ const F_SETSIG: libc::c_int = 10;
 impl File {
     /// Takes a lease on the file (`F_SETLEASE`, fcntl(2)).
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
-    pub fn keep_writers_away(&self) -> Lease<'_> {
+    pub fn take_lease(&self) -> Lease<'_> {
         let fd = self.fd().as_raw_fd();
         // The kernel signals a process that has to wait; the default signal would end this process.
         // The one chosen here is ignored by default. SAFETY: both commands take an integer and
@@ -40,7 +40,7 @@ impl File {
             libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK)
         };
         if answer == 0 {
-            return Lease::Granted(Granted(self.fd()));
+            return Lease::LeaseGuard(LeaseGuard(self.fd()));
         }
         match io::Error::last_os_error().raw_os_error() {
             Some(error) if error == Errno::AGAIN.raw_os_error() => Lease::Written,
@@ -56,14 +56,14 @@ impl Lease<'_> {
     /// and will write to this file whatever happens to its name.
     pub fn holds(&self) -> bool {
         match self {
-            Lease::Granted(granted) => granted.holds(),
+            Lease::LeaseGuard(granted) => granted.holds(),
             Lease::Written => false,
             Lease::Unknown => true,
         }
     }
 }
 
-impl Granted<'_> {
+impl LeaseGuard<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn holds(&self) -> bool {
         // The kernel answers what the lease is about to become: `F_UNLCK` once a process waits.
@@ -73,7 +73,7 @@ impl Granted<'_> {
     }
 }
 
-impl Drop for Granted<'_> {
+impl Drop for LeaseGuard<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn drop(&mut self) {
         // SAFETY: the command takes an integer and accesses no memory of this process.

@@ -144,7 +144,7 @@ impl File {
     /// # Platform behavior
     ///
     /// On NFS and FUSE, [`File::stat`] may return values that are some seconds old.
-    pub fn stat_now(&self) -> io::Result<Stat> {
+    pub fn stat_uncached(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
     }
 
@@ -198,20 +198,20 @@ impl File {
     /// # Errors
     ///
     /// Fails if the file system does not report extents.
-    pub fn place(&self, offset: u64) -> io::Result<Option<u64>> {
-        extents::place(self, offset)
+    pub fn device_offset(&self, offset: u64) -> io::Result<Option<u64>> {
+        extents::device_offset(self, offset)
     }
 
     /// Returns the file's layout if it shares all of its bytes with other files. Only meaningful on
-    /// a volume with [`crate::Volume::same_place_is_same_content`].
+    /// a volume with [`crate::Volume::equal_offsets_mean_equal_content`].
     pub fn shared_layout(&self) -> Option<SharedLayout> {
         extents::shared_layout(self)
     }
 
     /// Returns whether removing the file would free no space, because other files share all its
     /// extents or its bytes are inside its inode. Costs one system call for most files.
-    pub fn has_no_space_of_its_own(&self) -> bool {
-        extents::has_no_space_of_its_own(self)
+    pub fn frees_no_space(&self) -> bool {
+        extents::frees_no_space(self)
     }
 
     /// Returns whether the file's bytes are inside its inode, where they occupy no space that could

@@ -12,7 +12,7 @@ const STEP: u64 = 16 << 20;
 
 /// The result of an attempt to share extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shared {
+pub enum ShareOutcome {
     /// The files share all their extents.
     Whole,
     /// The files differ. Equal extents before the difference may be shared now.
@@ -36,7 +36,7 @@ impl File {
         source: &File,
         size: u64,
         mut step: impl FnMut(u64) -> io::Result<()>,
-    ) -> io::Result<Shared> {
+    ) -> io::Result<ShareOutcome> {
         let (mut at, mut done) = (0, 0);
         while at < size {
             step(done)?;
@@ -44,11 +44,11 @@ impl File {
             done = match share(source, self, at, (size - at).min(STEP))? {
                 Some(0) => return Err(rustix::io::Errno::INVAL.into()),
                 Some(done) => done,
-                None => return Ok(Shared::Differs),
+                None => return Ok(ShareOutcome::Differs),
             };
             at += done;
         }
-        Ok(Shared::Whole)
+        Ok(ShareOutcome::Whole)
     }
 }
 

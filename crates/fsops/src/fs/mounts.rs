@@ -22,14 +22,14 @@ struct Mount {
 
 /// A directory, as its file system and its path from the file system's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DirLocation {
     device: Vec<u8>,
     path: Vec<u8>,
 }
 
-impl Place {
+impl DirLocation {
     /// Returns whether this is `other` or a directory below it.
-    pub fn is_below(&self, other: &Place) -> bool {
+    pub fn is_below(&self, other: &DirLocation) -> bool {
         self.device == other.device && below(&other.path, &self.path).is_some()
     }
 }
@@ -64,16 +64,16 @@ impl Mounts {
     }
 
     /// Returns the location of an absolute path without links.
-    pub fn place(&self, path: &[u8]) -> Option<Place> {
+    pub fn location(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
-        Some(Place { device: mount.device.clone(), path: joined(&mount.root, rest) })
+        Some(DirLocation { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
     /// Returns the location that a FUSE file system shows at an absolute path without links, if its
     /// mount source names a directory (as that of bindfs does).
-    pub fn place_shown(&self, path: &[u8]) -> Option<Place> {
+    pub fn location_shown(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
-        self.place(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
+        self.location(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
     }
 
     /// Returns the mount that a path is on, and the rest of the path below the mount point.
@@ -111,11 +111,11 @@ impl Mounts {
 
     /// Returns the locations below an absolute path without links: its own, and those mounted
     /// there.
-    pub fn places_below(&self, path: &[u8]) -> Vec<Place> {
+    pub fn locations_below(&self, path: &[u8]) -> Vec<DirLocation> {
         let inside = self.0.iter().filter(|mount| below(path, &mount.point).is_some());
-        let inside =
-            inside.map(|mount| Place { device: mount.device.clone(), path: mount.root.clone() });
-        inside.chain(self.place(path)).collect()
+        let inside = inside
+            .map(|mount| DirLocation { device: mount.device.clone(), path: mount.root.clone() });
+        inside.chain(self.location(path)).collect()
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn two_paths_to_one_directory_have_one_place() {
         let mounts = Mounts::parse(TABLE);
-        let place = |path: &str| mounts.place(path.as_bytes()).expect("a place");
+        let place = |path: &str| mounts.location(path.as_bytes()).expect("a place");
         assert_eq!(place("/mnt/a b"), place("/data/photos"));
         assert_eq!(place("/mnt/a b/x"), place("/data/photos/x"));
         assert!(place("/mnt/a b/x").is_below(&place("/data")));
@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn what_is_mounted_below_counts() {
         let mounts = Mounts::parse(TABLE);
-        let disk = mounts.place(b"/data/disk/sub/x").expect("a place");
-        assert!(mounts.places_below(b"/data").iter().any(|place| disk.is_below(place)));
-        assert!(!mounts.places_below(b"/mnt").iter().any(|place| disk.is_below(place)));
+        let disk = mounts.location(b"/data/disk/sub/x").expect("a place");
+        assert!(mounts.locations_below(b"/data").iter().any(|place| disk.is_below(place)));
+        assert!(!mounts.locations_below(b"/mnt").iter().any(|place| disk.is_below(place)));
     }
 
     #[test]
@@ -191,10 +191,10 @@ mod tests {
             3 1 0:41 / /pool rw - fuse.mergerfs 1:2 rw\n\
             4 1 0:42 / /ntfs rw - fuseblk /dev/b rw\n";
         let mounts = Mounts::parse(table);
-        assert_eq!(mounts.place_shown(b"/v/x"), mounts.place(b"/data/a b/x"));
-        assert_eq!(mounts.place_shown(b"/v"), mounts.place(b"/data/a b"));
+        assert_eq!(mounts.location_shown(b"/v/x"), mounts.location(b"/data/a b/x"));
+        assert_eq!(mounts.location_shown(b"/v"), mounts.location(b"/data/a b"));
         for path in [&b"/pool/x"[..], b"/ntfs", b"/data"] {
-            assert_eq!(mounts.place_shown(path), None);
+            assert_eq!(mounts.location_shown(path), None);
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn the_table_of_this_process_is_read() {
         if std::path::Path::new("/proc/self/mountinfo").exists() {
-            assert!(Mounts::read().place(b"/").is_some());
+            assert!(Mounts::read().location(b"/").is_some());
         }
     }
 }

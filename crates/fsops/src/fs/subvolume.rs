@@ -51,7 +51,7 @@ impl Dir {
 
 impl Stat {
     /// Returns whether this is the top directory of a subvolume, provided it is on btrfs.
-    pub fn tops_subvolume(&self) -> bool {
+    pub fn is_subvolume_root(&self) -> bool {
         self.kind == Kind::Dir && self.inode == TOP
     }
 }

@@ -108,7 +108,7 @@ impl Volume {
     /// Returns whether a position in a directory listing stays valid for another descriptor, and
     /// after removals. Where a position is the number of preceding entries (FUSE, overlayfs, tmpfs
     /// before Linux 6.6), a listing continued from it would skip names.
-    pub fn keeps_places(&self) -> bool {
+    pub fn has_stable_listing_offsets(&self) -> bool {
         self.is_ext() || self.is_xfs() || self.is_btrfs()
     }
 
@@ -135,7 +135,7 @@ impl Volume {
     /// Returns whether a listing has the same inode numbers as `stat`, except at mount points. FUSE
     /// and overlayfs may make them up.
     pub fn lists_inodes(&self) -> bool {
-        self.keeps_places() || self.magic == TMPFS_MAGIC
+        self.has_stable_listing_offsets() || self.magic == TMPFS_MAGIC
     }
 
     /// Returns whether this is FAT or exFAT. Their times have a resolution of 10 milliseconds or
@@ -200,7 +200,7 @@ impl Volume {
 
     /// Returns whether inode numbers survive a remount. FUSE file systems may assign them on
     /// access.
-    pub fn keeps_numbers(&self) -> bool {
+    pub fn keeps_inode_numbers(&self) -> bool {
         self.magic != FUSE_MAGIC
     }
 
@@ -223,7 +223,7 @@ impl Volume {
     ///
     /// File systems other than btrfs and XFS count locations from 0 on each of several devices, or
     /// pass on those of other file systems.
-    pub fn same_place_is_same_content(&self) -> bool {
+    pub fn equal_offsets_mean_equal_content(&self) -> bool {
         [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
     }
 

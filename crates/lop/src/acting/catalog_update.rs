@@ -10,7 +10,7 @@ use action::run::Runs;
 use action::statuses::Statuses;
 use catalog::{Catalog, CtimeCause, LiveFile, Version, Writer};
 use fsops::Stat;
-use walk::{Device, Reach};
+use walk::{Device, PathOpener};
 
 use crate::error::CommandError;
 use crate::questions::catalog::waiting;
@@ -38,10 +38,9 @@ pub(crate) fn follow_run(
     statuses: &Statuses,
     settings: &Settings,
 ) -> Result<(), CommandError> {
-    let (_, deeds) = Runs::actions(&Catalog::runs_dir(&settings.catalog()?), run)?;
-    let is_done =
-        |deed: &Result<FileAction, _>| !matches!(deed, Ok(deed) if deed.state != FileState::Done);
-    follow(deeds.filter(is_done), statuses, settings)
+    let (_, file_actions) = Runs::actions(&Catalog::runs_dir(&settings.catalog()?), run)?;
+    let is_done = |file_action: &Result<FileAction, _>| !matches!(file_action, Ok(file_action) if file_action.state != FileState::Done);
+    follow(file_actions.filter(is_done), statuses, settings)
 }
 
 /// Records changes of files in the catalog, if there is one.
@@ -54,7 +53,7 @@ pub(crate) fn follow_run(
 /// Fails if the journal cannot be read or the catalog cannot be written. The files stay as they are, and the next scan
 /// corrects the catalog.
 pub(crate) fn follow<D>(
-    deeds: D,
+    file_actions: D,
     statuses: &Statuses,
     settings: &Settings,
 ) -> Result<(), CommandError>
@@ -67,9 +66,10 @@ where
     }
     let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
     let inspected_ns = settled_now_ns();
-    let mut reach = Reach::new(OPEN_DIRS);
-    let deeds = deeds.map(|deed| Ok::<_, CommandError>(catalog_deed(deed?)));
-    writer.follow(deeds, |path| live(path, statuses, &mut reach), inspected_ns)
+    let mut reach = PathOpener::new(OPEN_DIRS);
+    let file_actions =
+        file_actions.map(|file_action| Ok::<_, CommandError>(catalog_operation(file_action?)));
+    writer.follow(file_actions, |path| live(path, statuses, &mut reach), inspected_ns)
 }
 
 /// Waits until the times of files that were just changed can be trusted. Returns the current time in nanoseconds since
@@ -81,9 +81,9 @@ pub(crate) fn settled_now_ns() -> i64 {
 }
 
 /// Converts an entry of a journal into the form that the catalog takes.
-fn catalog_deed(deed: FileAction) -> catalog::FileOperation {
-    let is_shared = deed.kind == Kind::Reflink && deed.state == FileState::Done;
-    let FileAction { path, was, allocated, kept, kept_was, digest, .. } = deed;
+fn catalog_operation(action: FileAction) -> catalog::FileOperation {
+    let is_shared = action.kind == Kind::Reflink && action.state == FileState::Done;
+    let FileAction { path, was, allocated, kept, kept_was, digest, .. } = action;
     let (was, kept_was) = (version(&was), version(&kept_was));
     let unshared = if is_shared { allocated } else { 0 };
     catalog::FileOperation { path, was, allocated, kept, kept_was, digest, unshared }
@@ -95,7 +95,7 @@ fn version(version: &action::plan::Version) -> Version {
 }
 
 /// Returns the regular file at a path.
-fn live(path: &[u8], statuses: &Statuses, reach: &mut Reach) -> Option<LiveFile> {
+fn live(path: &[u8], statuses: &Statuses, reach: &mut PathOpener) -> Option<LiveFile> {
     let (dir, name) = reach.site(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use action::plan::Rule;
 use action::plan::{Kind, Member, Plan, Protection, Target, Version, plan};
 use dupes::{Attributes, State};
-use fsops::{FileKey, Mounts, Place, Stat};
-use walk::{DirId, FileId, Own, Tree};
+use fsops::{DirLocation, FileKey, Mounts, Stat};
+use walk::{DirId, FileId, OwnFiles, Tree};
 
 use crate::acting::sources::Source;
 use crate::error::CommandError;
@@ -31,7 +31,7 @@ pub(crate) struct PlanOptions {
     /// Whether to act on files that programs keep for themselves.
     pub(crate) system_dirs: bool,
     /// Lop's own files, which are never touched.
-    pub(crate) own: Own,
+    pub(crate) own: OwnFiles,
 }
 
 impl PlanOptions {
@@ -67,7 +67,7 @@ impl PlanOptions {
             protect,
             roots,
             system_dirs: false,
-            own: Own::default(),
+            own: OwnFiles::default(),
         })
     }
 }
@@ -220,7 +220,7 @@ fn leave_to_programs(
     members: &mut Vec<(u32, FileId)>,
 ) -> u64 {
     let Some(loaded) = source.loaded().filter(|_| !options.system_dirs) else { return 0 };
-    let kept = walk::kept_by_programs(&loaded.tree, &options.roots);
+    let kept = walk::managed_by_programs(&loaded.tree, &options.roots);
     let before = members.len();
     members.retain(|&(_, file)| !kept[loaded.tree.file(file).dir.0 as usize]);
     (before - members.len()) as u64
@@ -228,7 +228,7 @@ fn leave_to_programs(
 
 /// Removes lop's own files from the groups of a catalog, which may have them from a scan with another catalog. Other
 /// sources have already refused and reported them.
-fn leave_own(source: &Source, own: &Own, members: &mut Vec<(u32, FileId)>) {
+fn leave_own(source: &Source, own: &OwnFiles, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
     members.retain(|&(_, file)| !is_own(file));
@@ -249,11 +249,12 @@ impl Protected {
             return protected;
         }
         let mounts = Mounts::read();
-        let places: Vec<Place> = protect.iter().flat_map(|dir| mounts.places_below(dir)).collect();
+        let places: Vec<DirLocation> =
+            protect.iter().flat_map(|dir| mounts.locations_below(dir)).collect();
         for (id, dir) in (0u32..).zip(tree.dirs()) {
             let id = DirId(id);
             let path = tree.absolute_dir_path(id);
-            let place = mounts.place(&path);
+            let place = mounts.location(&path);
             let is_protected = protect.iter().any(|dir| is_at_or_below(dir, &path))
                 || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
             if is_protected {

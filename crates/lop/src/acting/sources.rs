@@ -13,11 +13,11 @@ use action::{Reason, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use catalog::Loaded;
-use content::{Digest, Facts};
+use content::{Digest, Fingerprints};
 use dupes::Attributes;
 use runtime::Progress;
 use serde::Deserialize;
-use walk::{FileId, Filter, Problem, Reach, Tree};
+use walk::{FileId, Filter, PathOpener, Problem, Tree};
 
 use crate::error::CommandError;
 use crate::monitor::Monitor;
@@ -87,12 +87,12 @@ impl Source {
         &self,
         settings: &Settings,
     ) -> Result<Vec<Option<Attributes>>, CommandError> {
-        let none = Facts::default();
-        let facts = self.loaded().map_or(&none, |loaded| &loaded.fingerprints);
+        let none = Fingerprints::default();
+        let fingerprints = self.loaded().map_or(&none, |loaded| &loaded.fingerprints);
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
         let options = Resources::automatic().compare();
-        let work = dupes::Work::new(self.tree(), facts, &options, &progress);
+        let work = dupes::Work::new(self.tree(), fingerprints, &options, &progress);
         let stats = dupes::unchanged(&work, &files(self.tree()))?;
         monitor.finish()?;
         Ok(stats)
@@ -125,10 +125,10 @@ impl Source {
         let monitor = Monitor::begin(&progress, settings)?;
         let mut tree = path_list::find_files(list, end, &Filter::default(), &progress)?;
         let directories = tree.skipped.directories;
-        let facts = Facts::new(tree.files().len());
+        let fingerprints = Fingerprints::new(tree.files().len());
         let mut options = Resources::automatic().compare();
         options.digests = false;
-        let found = dupes::find(&tree, &facts, &options, &progress)?;
+        let found = dupes::find(&tree, &fingerprints, &options, &progress)?;
         monitor.finish()?;
         if directories > 0 {
             let directories = counted(directories, "directory", "directories");
@@ -136,7 +136,7 @@ impl Source {
             settings.complain(text.as_bytes());
         }
         tree.problems.extend(found.problems);
-        let group = |file| number(&facts, file).map(|group| (file, group));
+        let group = |file| number(&fingerprints, file).map(|group| (file, group));
         let mut groups = files(&tree).into_iter().filter_map(group).collect();
         let refused = refuse_own(&tree, &mut groups, settings);
         Ok(Source::Named { tree: Box::new(tree), groups, refused })
@@ -234,7 +234,7 @@ pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
 
 /// Removes lop's own files from their groups, and returns them with the reason.
 fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Settings) -> Vec<Refusal> {
-    let (own, mut reach, mut refused) = (settings.own(), Reach::new(OPEN_DIRS), Vec::new());
+    let (own, mut reach, mut refused) = (settings.own(), PathOpener::new(OPEN_DIRS), Vec::new());
     groups.retain(|&file, _| {
         let path = tree.absolute_path(file);
         // The run reports a file that cannot be reached.
@@ -248,6 +248,6 @@ fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Setting
     refused
 }
 
-fn number(facts: &Facts, file: FileId) -> Option<u32> {
-    facts.content(file.0).and_then(|content| u32::try_from(content.index()).ok())
+fn number(fingerprints: &Fingerprints, file: FileId) -> Option<u32> {
+    fingerprints.content(file.0).and_then(|content| u32::try_from(content.index()).ok())
 }

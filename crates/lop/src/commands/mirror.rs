@@ -131,7 +131,7 @@ impl Run<'_> {
     }
 
     /// Returns the request to the other host.
-    fn open(&self, role: wire::Role, host: &Host, place: Option<wire::Place>) -> wire::Open {
+    fn open(&self, role: wire::Role, host: &Host, place: Option<wire::HostDirId>) -> wire::Open {
         use std::os::unix::ffi::OsStrExt;
         let args = self.args;
         wire::Open {

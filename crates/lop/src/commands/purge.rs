@@ -12,10 +12,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use catalog::Catalog;
 use device::Threads;
-use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Selection, Target, Tell};
+use purge::{Guard, Operation, Options, Outcome, Problem, Reason, Selection, Target, Tell};
 use runtime::Throttle;
 use runtime::{Interrupted, Progress};
-use walk::Top;
+use walk::TopDir;
 
 use self::estimate::Estimate;
 use self::listing::listed;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     let (targets, guard, missing) = targets(&paths, settings)?;
     let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
     for path in paths.iter().filter(|_| !patterns.include.is_empty()) {
-        patterns.below(&[Top::new(path)]).refuse_ambiguous("nothing was removed")?;
+        patterns.below(&[TopDir::new(path)]).refuse_ambiguous("nothing was removed")?;
     }
     let options = options(args, &patterns, &guard);
     let progress = Arc::new(Progress::default());
@@ -91,7 +91,7 @@ impl Removal {
         let Removal { targets, missing, mut options, patterns, progress } = self;
         let is_verbose = settings.verbosity == Verbosity::Verbose;
         let lists = args.dry_run && (settings.json || is_verbose);
-        options.deed = if args.dry_run { Deed::Weigh } else { Deed::Remove };
+        options.operation = if args.dry_run { Operation::Weigh } else { Operation::Remove };
         if lists {
             // With one thread, the names of a directory are listed together, before the directory.
             options.threads = Threads { first: 1, grows: false };
@@ -184,10 +184,10 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let resources = Resources::new(args.threads, args.io.into());
     let Threads { first, grows } = resources.threads;
     Options {
-        deed: Deed::Count,
+        operation: Operation::Count,
         selection,
         keep_root: args.keep_root,
-        opens_up: false,
+        adds_permissions: false,
         cross_mounts: args.cross_mounts,
         guarded: guard.keys(),
         threads: Threads { first, grows },

@@ -153,15 +153,15 @@ fn find_groups(
     progress: &Progress,
 ) -> Result<SearchResult, CommandError> {
     let suspects = recall.suspects().to_vec();
-    let TreeMatch { fingerprints: facts, rows } = recall;
-    let facts = &*facts;
-    let search = || search(scan, tree, facts, &suspects, progress);
+    let TreeMatch { fingerprints: fingerprints, rows } = recall;
+    let fingerprints = &*fingerprints;
+    let search = || search(scan, tree, fingerprints, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
     let mut checkpointer =
-        Checkpointer::new(writer, rows, tree, facts, record, scan.save_every, progress);
+        Checkpointer::new(writer, rows, tree, fingerprints, record, scan.save_every, progress);
     checkpointer.rereads = scan.reread;
     checkpointer.search_and_save(settings, search).map_err(|_interrupted| {
-        let problems: Vec<Problem> = damaged(tree, facts, &suspects).collect();
+        let problems: Vec<Problem> = damaged(tree, fingerprints, &suspects).collect();
         problems::print(&problems, settings);
         checkpointer.save_interrupted()
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use action::plan::{KeepReason, Kind, Member, Plan, Target, Version, separate};
-use content::Facts;
+use content::Fingerprints;
 use fsops::FileKey;
 use runtime::Progress;
 use walk::{Problem, Tree};
@@ -63,9 +63,9 @@ fn plans(
     progress: &Progress,
 ) -> Result<Vec<Plan>, CommandError> {
     let files = files(tree);
-    let facts = Facts::default();
+    let fingerprints = Fingerprints::default();
     let options = resources.compare();
-    let work = dupes::Work::new(tree, &facts, &options, progress);
+    let work = dupes::Work::new(tree, &fingerprints, &options, progress);
     let now = dupes::unchanged(&work, &files)?;
     let mut inodes: BTreeMap<FileKey, Vec<Member>> = BTreeMap::new();
     for (file, now) in files.into_iter().zip(now) {

@@ -29,9 +29,9 @@ pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Comm
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
     let options = Resources::automatic().compare();
-    let (tree, facts) = (&loaded.tree, &loaded.fingerprints);
+    let (tree, fingerprints) = (&loaded.tree, &loaded.fingerprints);
     let (validated, marked) = with_marker(settings, |marks| {
-        let work = dupes::Work::new(tree, facts, &options, &progress);
+        let work = dupes::Work::new(tree, fingerprints, &options, &progress);
         let expected = |file| expected(&loaded, file);
         let found = |file, finding| {
             let mark = state_after(loaded.state(file), finding);

@@ -6,20 +6,20 @@ use std::io;
 use catalog::Entry;
 use dupes::{AliasKey, AliasKeyReader, State, aliases_among};
 use fsops::{FileKey, Stat, Volume, is_gone};
-use walk::{Reach, split};
+use walk::{PathOpener, split_path};
 
 use crate::questions::aliases::{Distinct, may_show_others};
 use crate::questions::knowledge::state_of;
 
 /// Examines files, and keeps the last directory open.
 pub(crate) struct Inspector {
-    reach: Reach,
+    reach: PathOpener,
     sights: OnceCell<AliasKeyReader>,
 }
 
 impl Default for Inspector {
     fn default() -> Self {
-        Inspector { reach: Reach::new(1), sights: OnceCell::new() }
+        Inspector { reach: PathOpener::new(1), sights: OnceCell::new() }
     }
 }
 
@@ -39,7 +39,7 @@ impl Inspector {
     ///
     /// Fails if the directory is gone, or cannot be reached without following a link.
     pub(crate) fn dir_key(&mut self, path: &[u8]) -> io::Result<FileKey> {
-        Ok(self.reach.dir(split(path).0)?.stat()?.key())
+        Ok(self.reach.dir(split_path(path).0)?.stat()?.key())
     }
 
     /// Returns the metadata by which an alias of the file at an absolute path is recognised.
@@ -48,7 +48,7 @@ impl Inspector {
     ///
     /// Fails if the file is gone, or cannot be reached without following a link.
     pub(crate) fn sight(&mut self, path: &[u8]) -> io::Result<AliasKey> {
-        let volume = self.reach.dir(split(path).0)?.volume()?;
+        let volume = self.reach.dir(split_path(path).0)?.volume()?;
         let stat = self.stat(path)?;
         Ok(self.sights.get_or_init(AliasKeyReader::read).of_stat(&stat, &volume))
     }
@@ -79,7 +79,9 @@ impl Inspector {
 
     /// Returns whether the directory of a remembered file is now on another file system.
     fn is_offline(&mut self, entry: &Entry) -> bool {
-        entry.file_system.is_some_and(|volume| self.is_offline_at(&volume, split(&entry.path).0))
+        entry
+            .file_system
+            .is_some_and(|volume| self.is_offline_at(&volume, split_path(&entry.path).0))
     }
 
     /// Returns whether another file system is mounted where `disk` had a directory, given by its absolute path.
@@ -87,7 +89,7 @@ impl Inspector {
         loop {
             match self.reach.dir(dir).and_then(|dir| dir.volume()) {
                 Ok(here) => return disk.is_offline_at(&here),
-                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split(dir).0,
+                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split_path(dir).0,
                 Err(_) => return false,
             }
         }

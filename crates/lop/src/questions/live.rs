@@ -75,8 +75,9 @@ impl Live {
         if !may_have_aliases(tree) {
             return;
         }
-        let (facts, sights) = (&self.loaded.fingerprints, AliasKeyReader::read());
-        let content = |file: &FileId| Some((facts.content(file.0)?, tree.path(*file), *file));
+        let (fingerprints, sights) = (&self.loaded.fingerprints, AliasKeyReader::read());
+        let content =
+            |file: &FileId| Some((fingerprints.content(file.0)?, tree.path(*file), *file));
         let mut members: Vec<_> = self.in_state(State::Same).iter().filter_map(content).collect();
         members.sort_unstable();
         for equal in members.chunk_by(|a, b| a.0 == b.0) {
@@ -102,9 +103,9 @@ impl Live {
     ///
     /// Fails on an interrupt.
     pub(crate) fn groups(&self, settings: &Settings) -> Result<Groups, CommandError> {
-        let (facts, loaded) = (&self.loaded.fingerprints, &self.loaded);
+        let (fingerprints, loaded) = (&self.loaded.fingerprints, &self.loaded);
         let before = |file: FileId| loaded.unreliable(file).and_then(|doubt| doubt.content);
-        let content = |file: FileId| facts.content(file.0).or_else(|| before(file));
+        let content = |file: FileId| fingerprints.content(file.0).or_else(|| before(file));
         let mut members: Vec<(ContentId, FileId)> = files(&self.loaded.tree)
             .into_iter()
             .filter_map(|f| content(f).map(|c| (c, f)))

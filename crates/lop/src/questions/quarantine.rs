@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use runtime::Progress;
-use walk::{Filter, Own, Tree};
+use walk::{Filter, OwnFiles, Tree};
 
 use crate::acting::sources::files;
 use crate::error::CommandError;
@@ -30,7 +30,7 @@ pub(crate) fn count_quarantined(tree: &mut Tree, settings: &Settings) -> Result<
     let monitor = Monitor::begin(&progress, settings)?;
     let mut filter = Filter::default();
     filter.empty = true;
-    let options = Resources::automatic().walk(filter, false, Own::default());
+    let options = Resources::automatic().walk(filter, false, OwnFiles::default());
     let mut found = walk::walk(&stores, &options, None, &progress)?;
     monitor.finish()?;
     tree.problems.append(&mut found.problems);

@@ -72,10 +72,10 @@ impl Verified {
         let progress = Arc::new(Progress::default());
         let monitor = Monitor::begin(&progress, settings)?;
         let options = Resources::automatic().compare();
-        let (tree, facts) = (&live.loaded.tree, &live.loaded.fingerprints);
+        let (tree, fingerprints) = (&live.loaded.tree, &live.loaded.fingerprints);
         let bad = Mutex::new(HashSet::new());
         let (confirmed, marked) = with_marker(settings, |marks| {
-            let work = Work::new(tree, facts, &options, &progress);
+            let work = Work::new(tree, fingerprints, &options, &progress);
             dupes::confirm(&work, &claims, &|file, finding| {
                 bad.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
                 let mark = state_after(live.loaded.state(file), finding);
@@ -92,7 +92,7 @@ impl Verified {
         };
         let bad_files = confirmed.verdicts.iter().filter(is_bad).count();
         let mut bad_by_content = HashMap::new();
-        for content in bad.iter().filter_map(|file| facts.content(file.0)) {
+        for content in bad.iter().filter_map(|file| fingerprints.content(file.0)) {
             *bad_by_content.entry(live.loaded.number(content)).or_default() += 1;
         }
         let lost =

@@ -1,6 +1,6 @@
 //! The patterns of `--include` and `--exclude`, and the report of those that matched nothing.
 
-use walk::{FilterError, Globs, Top, Twofold, Use};
+use walk::{AmbiguousPattern, FilterError, Globs, PatternUse, TopDir};
 
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -34,10 +34,10 @@ impl Patterns {
     }
 
     /// Returns the patterns for some directories: a pattern that is a path to one of them is matched below it.
-    pub(crate) fn below(&self, tops: &[Top]) -> Patterns {
+    pub(crate) fn below(&self, tops: &[TopDir]) -> Patterns {
         Patterns {
-            include: self.include.below(tops, Use::Include),
-            exclude: self.exclude.below(tops, Use::Exclude),
+            include: self.include.below(tops, PatternUse::Include),
+            exclude: self.exclude.below(tops, PatternUse::Exclude),
         }
     }
 
@@ -48,7 +48,9 @@ impl Patterns {
     ///
     /// Fails if there is such a pattern.
     pub(crate) fn refuse_ambiguous(&self, so: &str) -> Result<(), CommandError> {
-        let Some(Twofold { typed, inside, path }) = self.include.twofold() else { return Ok(()) };
+        let Some(AmbiguousPattern { typed, inside, path }) = self.include.ambiguous() else {
+            return Ok(());
+        };
         let text = format!("--include {typed} can mean {inside} or {path}; {so}");
         Err(CommandError::new(Exit::Refused, text).hint("write the one that you mean"))
     }

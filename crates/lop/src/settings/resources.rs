@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{Disks, Io, Threads};
-use walk::{Filter, Own};
+use walk::{Filter, OwnFiles};
 
 /// Descriptors taken up by other things than trees: the standard streams, the catalog and its journals, its lock, the
 /// current root.
@@ -64,7 +64,12 @@ impl Resources {
     }
 
     /// Returns the options for a walk.
-    pub(crate) fn walk(&self, filter: Filter, one_file_system: bool, own: Own) -> walk::Options {
+    pub(crate) fn walk(
+        &self,
+        filter: Filter,
+        one_file_system: bool,
+        own: OwnFiles,
+    ) -> walk::Options {
         walk::Options {
             filter,
             one_file_system,

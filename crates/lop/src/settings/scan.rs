@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use device::Io;
-use walk::{Filter, Own};
+use walk::{Filter, OwnFiles};
 
 use crate::args::{self, Format, ScanArgs};
 use crate::error::CommandError;
@@ -59,7 +59,7 @@ impl ScanSettings {
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
         let filter = filter(&args, &patterns)?;
         let resources = Resources::new(args.threads, args.io.into());
-        let own = if args.no_catalog { Own::default() } else { settings.own() };
+        let own = if args.no_catalog { OwnFiles::default() } else { settings.own() };
         let unnamed = if settings.json { Format::Json } else { Format::Text };
         let format = args.format.or(args.no_catalog.then_some(unnamed));
         let digests = catalog.is_some() || format.is_some_and(Format::shows_digests);

@@ -284,7 +284,7 @@ fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
         disks: std::sync::Arc::default(),
         open_dirs: 8,
         patience: Duration::from_millis(500),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
     };
     let tree =
         walk::walk(&roots, &options, None, &runtime::Progress::default()).expect("not stopped");

@@ -34,7 +34,7 @@ fn purged_before_an_arm(io: &str) -> Option<Value> {
 fn a_hard_disk_is_read_in_elevator_order() {
     let Some(figures) = purged_before_an_arm("hdd") else { return };
     assert_eq!(figures["devices"][0]["seek_bound"], true, "{figures}");
-    assert!(figures["sweeps"].as_u64() > Some(0), "{figures}");
+    assert!(figures["prefetch_rounds"].as_u64() > Some(0), "{figures}");
 }
 
 /// Only the duration of reads reveals that a disk is seek-bound, and on a busy machine that is unreliable.
@@ -43,7 +43,9 @@ fn a_seek_bound_disk_is_recognised_by_the_duration_of_reads() {
     let mut tries = Vec::new();
     while tries.len() < 5 {
         let Some(figures) = purged_before_an_arm("auto") else { return };
-        if figures["devices"][0]["seek_bound"] == true && figures["sweeps"].as_u64() > Some(0) {
+        if figures["devices"][0]["seek_bound"] == true
+            && figures["prefetch_rounds"].as_u64() > Some(0)
+        {
             return;
         }
         tries.push(figures);

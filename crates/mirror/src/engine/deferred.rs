@@ -46,7 +46,7 @@ impl Worker<'_> {
         }
         // A file without a disk offset need not wait. Many file systems that report no offsets number their files in
         // about the order in which they lie on the disk.
-        let disk_offset = source.place(0).map_or(stat.inode, Option::unwrap_or_default);
+        let disk_offset = source.device_offset(0).map_or(stat.inode, Option::unwrap_or_default);
         let deferred = DeferredCopy { waiter: entry.waiter(), stat: *stat, replaces, disk_offset };
         let number = self.job.deferred_files.fetch_add(1, Relaxed) + 1;
         self.job.queue.enqueue_sorted(&mut vec![Task::Copy(Arc::new(deferred))]);

@@ -40,7 +40,7 @@ pub(crate) fn plain() -> Options {
         include: walk::Globs::default(),
         exclude: walk::Globs::default(),
         bandwidth: Arc::default(),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
         content_hints: None,
         threads: Threads { first: 1, grows: false },
         disks: Arc::new(Disks::new(Io::Ssd)),

@@ -1,13 +1,13 @@
 //! Selects the names that are mirrored, by patterns. Quarantine directories of lop are never mirrored or deleted.
 
-use walk::STORE_PREFIX;
+use walk::QUARANTINE_PREFIX;
 
 use crate::Options;
 use crate::model::temp_name::is_temp_name;
 
 /// Returns whether this is the name of a quarantine directory.
 pub(crate) fn is_quarantine(name: &[u8]) -> bool {
-    name.starts_with(STORE_PREFIX.as_bytes())
+    name.starts_with(QUARANTINE_PREFIX.as_bytes())
 }
 
 /// Returns whether the options select a name. `path` returns its path below the top, which is only built if a pattern

@@ -3,7 +3,7 @@
 //! Differences that the destination cannot hold do not count: times are compared as the file system keeps them, and
 //! owners and permissions only where they are kept.
 
-use content::{Manner, partition};
+use content::{CompareOptions, partition};
 use fsops::{Dir, Kind, Op, Stat};
 
 use crate::engine::dir_cache::Side;
@@ -94,7 +94,7 @@ impl Worker<'_> {
         other: &fsops::File,
         size: u64,
     ) -> Result<bool, Failure> {
-        let manner = Manner { sparse: true, digest: false, quantum: 1 << 20 };
+        let manner = CompareOptions { sparse: true, digest: false, quantum: 1 << 20 };
         let files = [one, other];
         let (parts, failures) =
             partition(&files, size, manner, &mut self.scratch, self.job.progress)

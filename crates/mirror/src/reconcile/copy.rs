@@ -168,7 +168,7 @@ impl Worker<'_> {
         let (mut stat, mut left) = (*listed, MAX_RETRIES);
         loop {
             let read = self.copy_bytes(dir_state, source, new, &stat);
-            let after = source.stat_now().map_err(|e| self.source_failure(Op::Stat, e))?;
+            let after = source.stat_uncached().map_err(|e| self.source_failure(Op::Stat, e))?;
             let is_stable = after.same_version(&stat);
             if is_stable || left == 0 {
                 read.map_err(copy_failure)?;
@@ -201,7 +201,7 @@ impl Worker<'_> {
             known.is_some_and(|owner| self.job.privileges.owner(support, owner, stat).is_none());
         let permissions =
             if is_own && !dir_state.traits.inherits_acl { stat.mode & 0o777 } else { 0o600 };
-        let new = match to.create_file_with(&made, permissions | 0o200) {
+        let new = match to.create_file(&made, permissions | 0o200) {
             Ok(new) => new,
             Err(e) if has_temp_name => return Err(destination(Op::Create)(e)),
             Err(e) => return Err(self.creation_failure(entry, &to, Op::Create, e)),

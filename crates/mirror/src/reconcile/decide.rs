@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op, Stat};
-use wire::{Broken, LeftOut};
+use wire::{ConnectionError, LeftOut};
 
 use crate::engine::batch::BatchItem;
 use crate::engine::dir_cache::Side;
@@ -35,9 +35,9 @@ impl Worker<'_> {
         if let Some(session) = &self.job.remote
             && !self.is_selected(entry, is_dir)
         {
-            return session
-                .connection
-                .break_off(Broken::Nonsense("a name that the patterns leave out"));
+            return session.connection.break_off(ConnectionError::ProtocolViolation(
+                "a name that the patterns leave out",
+            ));
         }
         if self.is_own(&entry.dir.node, entry.name) {
             return self.skip_own(entry, inode, is_dir);

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op};
-use purge::{Deed, Guard, Refusal, Selection, Target, Why};
+use purge::{Guard, Operation, Refusal, Selection, Target, Why};
 use runtime::{Progress, Stage};
-use wire::Spared;
+use wire::KeptReason;
 
 use crate::engine::extraneous::{Extraneous, split_names};
 use crate::engine::job::Job;
@@ -131,18 +131,18 @@ impl Deleter<'_, '_> {
         &mut self,
         extraneous: &Extraneous,
         ask: Option<Consent<'_>>,
-    ) -> Option<Spared> {
+    ) -> Option<KeptReason> {
         extraneous.all().next()?;
         let Options { max_delete, allow_empty, dry_run, .. } = *self.job.options;
         if self.outcome.source_failed {
-            return Some(Spared::SourceFailed);
+            return Some(KeptReason::SourceFailed);
         }
         if !self.outcome.has_files && !allow_empty {
-            return Some(Spared::SourceEmpty);
+            return Some(KeptReason::SourceEmpty);
         }
         let is_incomplete = self.outcome.failed > self.outcome.unremoved;
         if self.job.roots.may_show_source(is_incomplete) {
-            return Some(Spared::NotCopied);
+            return Some(KeptReason::NotCopied);
         }
         let ask = ask.filter(|_| !dry_run);
         if max_delete.is_none() && ask.is_none() {
@@ -153,7 +153,7 @@ impl Deleter<'_, '_> {
         self.job.progress.enter(self.stage());
         if max_delete.is_some_and(|most| entries > most) {
             self.outcome.kept_entries = entries;
-            return Some(Spared::TooMany);
+            return Some(KeptReason::TooMany);
         }
         let some = extraneous.all().take(MAX_EXAMPLES);
         let removal = crate::Removal {
@@ -164,7 +164,7 @@ impl Deleter<'_, '_> {
             unchanged: self.outcome.unchanged(),
         };
         ask.filter(|_| !self.job.progress.poll_stop())
-            .and_then(|ask| (!ask(&removal)).then_some(Spared::Declined))
+            .and_then(|ask| (!ask(&removal)).then_some(KeptReason::Declined))
     }
 
     /// Returns how many entries would be deleted, at least.
@@ -177,8 +177,13 @@ impl Deleter<'_, '_> {
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
             entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
                 Some(target) => {
-                    let counted =
-                        self.purge(&target, Deed::Count, self.selection(&target), &progress, None);
+                    let counted = self.purge(
+                        &target,
+                        Operation::Count,
+                        self.selection(&target),
+                        &progress,
+                        None,
+                    );
                     counted.files + counted.dirs
                 }
                 None => 1,
@@ -187,9 +192,9 @@ impl Deleter<'_, '_> {
         entries
     }
 
-    fn keep_all(&mut self, extraneous: &Extraneous, why: Spared) {
+    fn keep_all(&mut self, extraneous: &Extraneous, why: KeptReason) {
         self.outcome.kept += extraneous.all().count() as u64;
-        self.outcome.kept_why = why;
+        self.outcome.kept_reason = why;
         for (node, name, _) in &extraneous.obstacles {
             self.outcome.fail(|| node.child_path(name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
@@ -285,14 +290,14 @@ impl Deleter<'_, '_> {
             self.outcome.fail_to_remove(|| node.child_path(&path), Reason::MayBeSource);
             return Some(Reason::Remains);
         }
-        let deed = if self.job.options.dry_run { Deed::Count } else { Deed::Remove };
+        let operation = if self.job.options.dry_run { Operation::Count } else { Operation::Remove };
         let removed = self.check_target(dir, node, name).map(|target| {
             let tell = |path: &[u8], is_dir| {
                 let kind = if is_dir { Kind::Dir } else { Kind::Unknown };
                 self.job.report(|| removal(path, kind));
             };
             let tell: Option<purge::Tell<'_>> = self.job.on_change.map(|_| &tell as _);
-            self.purge(&target, deed, self.selection(&target), self.job.progress, tell)
+            self.purge(&target, operation, self.selection(&target), self.job.progress, tell)
         });
         let stays = match &removed {
             Ok(outcome) if outcome.unselected > 0 => Some(Reason::HoldsExcluded),
@@ -353,23 +358,23 @@ impl Deleter<'_, '_> {
     /// Removes a directory that a killed run left. The progress does not count it.
     fn remove_leftover_dir(&self, target: &Target) -> purge::Outcome {
         let progress = self.job.progress.uncounted();
-        self.purge(target, Deed::Remove, Selection::default(), &progress, None)
+        self.purge(target, Operation::Remove, Selection::default(), &progress, None)
     }
 
     /// Removes a directory tree, or counts its entries. `progress` receives the stage and the counts.
     fn purge(
         &self,
         target: &Target,
-        deed: Deed,
+        operation: Operation,
         selection: Selection,
         progress: &Progress,
         tell: Option<purge::Tell<'_>>,
     ) -> purge::Outcome {
         let options = purge::Options {
-            deed,
+            operation,
             selection,
             keep_root: false,
-            opens_up: true,
+            adds_permissions: true,
             cross_mounts: false,
             guarded: self.guard.keys(),
             threads: self.job.options.threads,

@@ -98,7 +98,7 @@ impl Worker<'_> {
             return Some((MetadataSupport::assumed(&volume), to.stat().ok()?.device));
         }
         let name = self.job.temp_names.of(c"what is kept of metadata");
-        let file = to.create_file_with(&name, 0o600).ok()?;
+        let file = to.create_file(&name, 0o600).ok()?;
         // The time of the directory is set again at the end.
         node.set(CHANGED);
         let support = probe_file(&file);

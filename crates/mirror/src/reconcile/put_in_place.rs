@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use fsops::{Dir, FileKey, Kind, Mark, Op};
+use fsops::{Dir, DirMark, FileKey, Kind, Op};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::DirState;
@@ -151,7 +151,7 @@ impl Worker<'_> {
         let mut next = Some(node);
         while let Some(node) = next.filter(|node| node.parent().is_some()) {
             let dir = self.open(Side::Destination, node);
-            if dir.is_ok_and(|dir| dir.is_marked(Mark::Destination)) {
+            if dir.is_ok_and(|dir| dir.is_marked(DirMark::Destination)) {
                 return true;
             }
             next = node.parent();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fsops::{FileKey, Kind};
 use runtime::{Progress, Stage};
-use wire::{Broken, FromReceiver, Incoming, Outgoing, Summary};
+use wire::{ConnectionError, FromReceiver, Incoming, Outgoing, Summary};
 
 use crate::model::change::{Action, Change, Differences};
 use crate::model::reason::{Problem, Reason};
@@ -35,7 +35,7 @@ pub fn push(
     user: User<'_>,
     incoming: &mut Incoming<File>,
     out: &Outgoing<File>,
-) -> (Outcome, Result<(), Broken>) {
+) -> (Outcome, Result<(), ConnectionError>) {
     let received = RefCell::new((Outcome::default(), false));
     let on_message = |message: &FromReceiver<'_>| {
         let (outcome, stopped) = &mut *received.borrow_mut();
@@ -82,7 +82,11 @@ pub fn push(
     let (mut outcome, stopped) = received.into_inner();
     outcome.is_lower_bound = ended.is_err() && !stopped;
     // A receiver that the user stopped ends the connection.
-    let stopped = if stopped && !progress.poll_stop() { Err(Broken::StoppedThere) } else { Ok(()) };
+    let stopped = if stopped && !progress.poll_stop() {
+        Err(ConnectionError::StoppedRemotely)
+    } else {
+        Ok(())
+    };
     (outcome, stopped.and(ended))
 }
 
@@ -108,11 +112,11 @@ pub fn receive_and_report(
     text: &dyn Fn(&Reason) -> String,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
     let on_change = |change: &Change| {
         // A lost connection is noticed where messages are read.
-        let _unheard = out.say(&FromReceiver::Changed(change.to_wire()), &[]);
+        let _unheard = out.send(&FromReceiver::Changed(change.to_wire()), &[]);
     };
     let (outcome, ended) = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
@@ -124,7 +128,7 @@ pub fn receive_and_report(
                 let running_totals = *running_totals.lock().unwrap_or_else(PoisonError::into_inner);
                 let progress =
                     FromReceiver::Progress { names, bytes, removed, so_far: running_totals };
-                let _unheard = out.say(&progress, &[]);
+                let _unheard = out.send(&progress, &[]);
                 let _unheard = out.flush();
             }
         });
@@ -139,21 +143,21 @@ pub fn receive_and_report(
         let text = text(&problem.reason);
         let (of_source, cause) = (problem.reason.is_of_source(), problem.reason.cause());
         let problem = wire::Problem { path: &problem.path, text: &text, of_source, cause };
-        match out.say(&FromReceiver::Problem(problem), &[]) {
+        match out.send(&FromReceiver::Problem(problem), &[]) {
             // The path is longer than a message. The counts still include the problem.
-            Ok(()) | Err(Broken::Nonsense(_)) => {}
+            Ok(()) | Err(ConnectionError::ProtocolViolation(_)) => {}
             lost => lost?,
         }
     }
     for (why, path) in &outcome.left_out_paths {
-        match out.say(&FromReceiver::LeftOut { why: *why, path }, &[]) {
-            Ok(()) | Err(Broken::Nonsense(_)) => {}
+        match out.send(&FromReceiver::LeftOut { why: *why, path }, &[]) {
+            Ok(()) | Err(ConnectionError::ProtocolViolation(_)) => {}
             lost => lost?,
         }
     }
-    let stopped = matches!(ended, Err(Broken::Stopped));
+    let stopped = matches!(ended, Err(ConnectionError::Stopped));
     let summary = Summary { stopped, matched: options.matched(), ..outcome.summary() };
-    out.say(&FromReceiver::Finished(summary), &[])?;
+    out.send(&FromReceiver::Finished(summary), &[])?;
     out.flush()?;
     ended
 }

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use fsops::{FileKey, Stat, Time};
 use runtime::{Progress, Stage};
-use wire::{Broken, FromReceiver, FromSender, Have, Incoming, Loss, Meta, Outgoing, decode};
+use wire::{
+    ConnectionError, FromReceiver, FromSender, Incoming, KnownPrefix, Loss, Meta, Outgoing, decode,
+};
 
 use crate::model::dir_node::DirNode;
 use crate::outcome::Removal;
@@ -60,7 +62,7 @@ pub(crate) struct SendJob<'a> {
     request_arrived: Condvar,
     is_over: AtomicBool,
     /// Why a thread failed.
-    broken: Mutex<Option<Broken>>,
+    broken: Mutex<Option<ConnectionError>>,
 }
 
 /// The listings that the receiver has not released.
@@ -68,7 +70,7 @@ pub(crate) struct SendJob<'a> {
 struct SentListings {
     sent: HashMap<u64, (Arc<SentListing>, usize)>,
     next: u64,
-    /// How much of [`wire::CREDIT`] they use.
+    /// How much of [`wire::LISTING_CREDIT_BYTES`] they use.
     taken: usize,
 }
 
@@ -88,7 +90,7 @@ pub(crate) struct ContentRequest {
     pub(crate) number: u64,
     pub(crate) listing: Arc<SentListing>,
     pub(crate) item: usize,
-    pub(crate) have: Option<Have>,
+    pub(crate) have: Option<KnownPrefix>,
 }
 
 /// Sends a tree to a receiver until the receiver needs nothing more.
@@ -105,7 +107,7 @@ pub fn send(
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Outgoing<File>,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     send_to(source, not_into, options, progress, incoming, out, None)
 }
 
@@ -118,7 +120,7 @@ pub(crate) fn send_to(
     incoming: &mut Incoming<File>,
     out: &Outgoing<File>,
     user: Option<ReportingUser<'_>>,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     progress.enter(Stage::Mirror);
     let sending = SendJob {
         source,
@@ -146,14 +148,14 @@ pub(crate) fn send_to(
     });
     let why = sending.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
     received.map_err(|received| match received {
-        Broken::Stopped if !progress.poll_stop() => why.unwrap_or(Broken::Lost),
+        ConnectionError::Stopped if !progress.poll_stop() => why.unwrap_or(ConnectionError::Lost),
         received => received,
     })?;
     // Without the farewell the receiver deletes nothing.
     if progress.poll_stop() {
-        return Err(Broken::Stopped);
+        return Err(ConnectionError::Stopped);
     }
-    out.say(&FromSender::Bye { matched: options.matched() }, &[])?;
+    out.send(&FromSender::Bye { matched: options.matched() }, &[])?;
     out.flush()?;
     let Some(ReportingUser { on_message, consent }) = user else { return Ok(()) };
     loop {
@@ -162,7 +164,7 @@ pub(crate) fn send_to(
         on_message(&message);
         match message {
             FromReceiver::Ask(removal) => {
-                out.say(&FromSender::Consent { given: consent(&removal.into()) }, &[])?;
+                out.send(&FromSender::Consent { given: consent(&removal.into()) }, &[])?;
                 out.flush()?;
             }
             FromReceiver::Finished(_) => return Ok(()),
@@ -181,11 +183,11 @@ impl From<wire::Removal<'_>> for Removal {
 
 impl SendJob<'_> {
     /// Runs the work of a thread. If it fails, the other threads end too.
-    fn run(&self, work: impl FnOnce() -> Result<(), Broken>) {
+    fn run(&self, work: impl FnOnce() -> Result<(), ConnectionError>) {
         runtime::own_descriptor_table();
         if let Err(why) = work() {
             let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
-            if !matches!(why, Broken::Stopped) {
+            if !matches!(why, ConnectionError::Stopped) {
                 broken.get_or_insert(why);
             }
             drop(broken);
@@ -198,7 +200,7 @@ impl SendJob<'_> {
         &self,
         incoming: &mut Incoming<File>,
         on_message: OnMessage<'_>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         loop {
             if !incoming.has_more() {
                 self.request_arrived.notify_all();
@@ -221,26 +223,29 @@ impl SendJob<'_> {
         number: u64,
         listing_number: u64,
         item: u32,
-        have: Option<Have>,
-    ) -> Result<(), Broken> {
+        have: Option<KnownPrefix>,
+    ) -> Result<(), ConnectionError> {
         let listing =
             self.listings().sent.get(&listing_number).map(|(listing, _)| Arc::clone(listing));
         let item = item as usize;
         let listing = listing.filter(|listing| item < listing.items.len());
-        let listing =
-            listing.ok_or(Broken::Nonsense("a request for an entry that was not sent"))?;
+        let listing = listing.ok_or(ConnectionError::ProtocolViolation(
+            "a request for an entry that was not sent",
+        ))?;
         let mut requests = self.requests();
         if requests.len() >= MAX_REQUESTS {
-            return Err(Broken::Nonsense("more requests than there are files"));
+            return Err(ConnectionError::ProtocolViolation("more requests than there are files"));
         }
         requests.push_back(ContentRequest { number, listing, item, have });
         Ok(())
     }
 
-    fn release(&self, listing_number: u64) -> Result<(), Broken> {
+    fn release(&self, listing_number: u64) -> Result<(), ConnectionError> {
         let mut listings = self.listings();
         let Some((_, cost)) = listings.sent.remove(&listing_number) else {
-            return Err(Broken::Nonsense("the release of a listing that was not sent"));
+            return Err(ConnectionError::ProtocolViolation(
+                "the release of a listing that was not sent",
+            ));
         };
         listings.taken -= cost;
         self.credit_freed.notify_one();
@@ -273,19 +278,19 @@ impl SendJob<'_> {
     /// # Errors
     ///
     /// Fails if sending has ended.
-    pub(crate) fn reserve_listing(&self) -> Result<u64, Broken> {
+    pub(crate) fn reserve_listing(&self) -> Result<u64, ConnectionError> {
         let mut listings = self.listings();
-        if listings.taken >= wire::CREDIT {
+        if listings.taken >= wire::LISTING_CREDIT_BYTES {
             drop(listings);
             self.out.flush()?;
             listings = self.listings();
         }
-        while listings.taken >= wire::CREDIT && !self.is_over() {
+        while listings.taken >= wire::LISTING_CREDIT_BYTES && !self.is_over() {
             let waited = self.credit_freed.wait_timeout(listings, STOP_POLL);
             listings = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if self.is_over() {
-            return Err(Broken::Stopped);
+            return Err(ConnectionError::Stopped);
         }
         let number = listings.next;
         listings.next += 1;
@@ -294,7 +299,7 @@ impl SendJob<'_> {
 
     /// Registers a listing that is about to be sent.
     pub(crate) fn register(&self, number: u64, listing: SentListing, bytes: usize) {
-        let cost = wire::credit_of(bytes, listing.items.len());
+        let cost = wire::listing_cost_bytes(bytes, listing.items.len());
         let mut listings = self.listings();
         listings.taken += cost;
         listings.sent.insert(number, (Arc::new(listing), cost));

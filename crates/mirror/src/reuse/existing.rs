@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fsops::{Dir, File, Kind, Op, Stat};
-use wire::Have;
+use wire::KnownPrefix;
 
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
@@ -150,7 +150,7 @@ impl Worker<'_> {
             return Ok(None);
         }
         let basis = Basis::Candidate(Box::new(ContentCandidate { holder, stat: found.stat }));
-        let have = Have { length, digest, only: false };
+        let have = KnownPrefix { length, digest, only: false };
         self.request_content(entry, replaces, Some(have), basis).map(Some)
     }
 

@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::io::ErrorKind;
 
 use fsops::{Dir, File, Kind, Op, Stat};
-use wire::Have;
+use wire::KnownPrefix;
 
 use crate::engine::dest_listing::DestEntry;
 use crate::engine::dir_cache::Side;
@@ -49,7 +49,7 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
-    ) -> Result<Option<(CString, Have)>, Failure> {
+    ) -> Result<Option<(CString, KnownPrefix)>, Failure> {
         let is_file = |dest: DestEntry| dest.kind == Kind::File;
         let dir = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
         let basis_name = match self.largest_temp_file(entry, &dir) {
@@ -64,7 +64,7 @@ impl Worker<'_> {
             return Ok(None);
         }
         let digest = self.digest(&file, now.size)?;
-        Ok(Some((basis_name, Have { length: now.size, digest, only: false })))
+        Ok(Some((basis_name, KnownPrefix { length: now.size, digest, only: false })))
     }
 
     /// Returns the temporary name under which a killed run left most of a file.
@@ -82,7 +82,7 @@ impl Worker<'_> {
         entry: Entry<'_>,
         stat: &Stat,
         basis: &Basis,
-        have: &Have,
+        have: &KnownPrefix,
     ) -> Result<NewCopy, Failure> {
         let file = self.open_basis(entry, basis)?;
         let new_copy = self.begin_temp_copy(entry, stat)?;
@@ -116,7 +116,7 @@ impl Worker<'_> {
         &mut self,
         file: &File,
         new_copy: &NewCopy,
-        have: &Have,
+        have: &KnownPrefix,
     ) -> Result<(), Failure> {
         let failed = || destination(Op::Write);
         if !new_copy.file.clone_from(file).map_err(failed())? {
@@ -135,7 +135,7 @@ impl Worker<'_> {
         &mut self,
         file: &File,
         new_copy: &NewCopy,
-        have: &Have,
+        have: &KnownPrefix,
     ) -> Result<(), Failure> {
         let failed = || {
             |e: std::io::Error| match e.kind() {

@@ -98,7 +98,7 @@ impl Roots {
         let Some(dest) = &self.destination else { return false };
         let has_marker = |marker: &Marker| {
             // On one device the inode numbers tell, unless the file system invents them.
-            (stat.device != dest.stat.device || !volume.keeps_numbers())
+            (stat.device != dest.stat.device || !volume.keeps_inode_numbers())
                 && (marker.any_file_system || volume.shows_others(stat.device))
                 && dir.stat_child(&marker.name).is_ok()
         };
@@ -151,7 +151,10 @@ impl TopDir {
         let long_ago = Time::from_ns(1_000_000_000);
         marker.is_some_and(|marker| {
             self.dir.set_child_times(marker, long_ago, long_ago).is_ok()
-                && self.dir.stat_child_now(marker).is_ok_and(|now| now.ctime_ns > long_ago.as_ns())
+                && self
+                    .dir
+                    .stat_child_uncached(marker)
+                    .is_ok_and(|now| now.ctime_ns > long_ago.as_ns())
         })
     }
 }

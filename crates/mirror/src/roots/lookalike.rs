@@ -44,7 +44,7 @@ impl Lookalike<'_> {
                 return None;
             }
             // A directory that cannot be opened cannot be removed either, which is reported.
-            let Ok(dir) = parent.open_below_within(&path) else { continue };
+            let Ok(dir) = parent.open_below_same_mount(&path) else { continue };
             let is_like = dir.stat().is_ok_and(|stat| self.has_time_of(&stat, &dir));
             let mut names = HashSet::new();
             let listed = list(&dir, |item| {
@@ -66,8 +66,9 @@ impl Lookalike<'_> {
     fn has_time_of(&self, stat: &Stat, dir: &Dir) -> bool {
         let top = &self.top.stat;
         let is_near = |time: Time| time.s.abs_diff(stat.mtime.s) <= PRECISION_S.unsigned_abs();
-        let keeps_numbers = || dir.volume().is_ok_and(|volume| volume.keeps_numbers());
-        let is_other = || top.device == stat.device && top.inode != stat.inode && keeps_numbers();
+        let keeps_inode_numbers = || dir.volume().is_ok_and(|volume| volume.keeps_inode_numbers());
+        let is_other =
+            || top.device == stat.device && top.inode != stat.inode && keeps_inode_numbers();
         let now = || self.top.dir.stat().is_ok_and(|now| is_near(now.mtime));
         (is_near(top.mtime) || now()) && !is_other()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mirror::{Options, Reason, Refusal, Roots, Spared};
+use mirror::{KeptReason, Options, Reason, Refusal, Roots};
 use testkit::{
     Compare, FileSystem, Mount, Snapshot, TempTree, TreeBuilder, View, assert_same, skipped,
 };
@@ -205,7 +205,7 @@ fn assert_spared(from: &Path, to: &Path) {
     let before = Snapshot::of(to.join("in"));
     let outcome = try_mirror(from, to, &deleting());
     assert!(outcome.failed > 0 && outcome.removed == 0, "{outcome:?}");
-    assert_eq!((outcome.kept, outcome.kept_why), (1, Spared::NotCopied), "{outcome:?}");
+    assert_eq!((outcome.kept, outcome.kept_reason), (1, KeptReason::NotCopied), "{outcome:?}");
     assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
 }
 

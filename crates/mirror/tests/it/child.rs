@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fsops::faults::{Blow, changes, strike};
+use fsops::faults::{ChangeFault, changes, fault_at_change};
 
 use crate::hints::FakeHints;
 use crate::world::{Variant, deleting, try_mirror, with};
@@ -23,15 +23,15 @@ pub(crate) struct Ended {
 }
 
 /// Runs a process that mirrors `folder/from` to `folder/to`, and strikes its `number`-th change.
-pub(crate) fn run(folder: &Path, number: u64, blow: Blow) -> Ended {
+pub(crate) fn run(folder: &Path, number: u64, blow: ChangeFault) -> Ended {
     run_with(folder, number, blow, &[])
 }
 
 /// Does the same with hints that these files of the destination can be reused.
-pub(crate) fn run_with(folder: &Path, number: u64, blow: Blow, places: &[&str]) -> Ended {
+pub(crate) fn run_with(folder: &Path, number: u64, blow: ChangeFault, places: &[&str]) -> Ended {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args(["--exact", "child::runs_the_mirror_of_the_parent", "--ignored", "--nocapture"]);
-    let errno = if let Blow::Fail(errno) = blow { errno } else { 0 };
+    let errno = if let ChangeFault::Fail(errno) = blow { errno } else { 0 };
     command.arg("--test-threads=1").env(FOLDER, folder).env(BLOW, format!("{number} {errno}"));
     if !places.is_empty() {
         command.env(PLACES, places.join(" "));
@@ -61,7 +61,7 @@ fn runs_the_mirror_of_the_parent() {
     let blow = std::env::var(BLOW).expect("told the blow");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
-    strike(number, if errno == 0 { Blow::Kill } else { Blow::Fail(errno) });
+    fault_at_change(number, if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) });
     let way = std::env::var(VARIANT).expect("told the way");
     let all = [Variant::OneHost, Variant::TwoHosts, Variant::DiskOrder];
     let way = all.into_iter().find(|known| format!("{known:?}") == way).expect("a way");

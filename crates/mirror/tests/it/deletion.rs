@@ -88,7 +88,7 @@ pub(crate) fn a_source_with_nothing_to_mirror_empties_nothing() {
     let options = Options { exclude, allow_empty: false, ..deleting() };
     let outcome = run(place.join("from"), place.join("to"), &options);
     assert_eq!((outcome.removed, outcome.kept), (0, 2));
-    assert_eq!(outcome.kept_why, mirror::Spared::SourceEmpty);
+    assert_eq!(outcome.kept_reason, mirror::KeptReason::SourceEmpty);
     assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
     run(place.join("from"), place.join("to"), &Options { allow_empty: true, ..options });
     assert!(!place.join("to/tree").exists() && place.join("to/a").exists());

@@ -48,7 +48,11 @@ fn contents_are_read_in_the_order_of_the_disk() {
                 let cut = path.iter().position(|&b| b == b'/').expect("in a directory");
                 let name = std::ffi::CString::new(&path[cut + 1..]).expect("a name");
                 let dir = top.open_below(&path[..cut]).expect("opened");
-                dir.open_file(&name).expect("opened").place(0).expect("told").expect("somewhere")
+                dir.open_file(&name)
+                    .expect("opened")
+                    .device_offset(0)
+                    .expect("told")
+                    .expect("somewhere")
             };
             let made = told.iter().filter(|change| change.action == Action::New);
             let paths: Vec<&[u8]> = made.map(|change| &*change.path).collect();

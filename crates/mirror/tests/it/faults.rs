@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use testkit::{Snapshot, TempTree, TreeBuilder};
 
 use crate::child::run as run_child;
@@ -63,14 +63,14 @@ pub(crate) fn no_temporary_names_are_left(root: &Path) {
     assert!(!all.entries.keys().any(left), "{:?}", all.entries.keys());
 }
 
-fn at_every_change(blow: Blow) -> u64 {
+fn at_every_change(blow: ChangeFault) -> u64 {
     for number in 0.. {
         let place = TempTree::new();
         make(&place);
         let before = Snapshot::of(place.join("to"));
         let ended = run_child(place.path(), number, blow);
         all_are_whole(&place, &before, &ended.account);
-        if let (Blow::Fail(_), Some((_, failed))) = (blow, ended.done) {
+        if let (ChangeFault::Fail(_), Some((_, failed))) = (blow, ended.done) {
             assert!(failed > 0 || is_harmless(&place), "{}", ended.account);
         }
         run(place.join("from"), place.join("to"), &deleting());
@@ -93,14 +93,14 @@ fn is_harmless(place: &TempTree) -> bool {
 
 #[test]
 pub(crate) fn killed_at_every_change() {
-    let points = at_every_change(Blow::Kill);
+    let points = at_every_change(ChangeFault::Kill);
     assert!(points > 60, "{points}");
 }
 
 #[test]
 pub(crate) fn every_change_fails_once() {
     for errno in [libc::EIO, libc::ENOSPC] {
-        let points = at_every_change(Blow::Fail(errno));
+        let points = at_every_change(ChangeFault::Fail(errno));
         assert!(points > 60, "{points}");
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn a_new_tree_killed_at_every_change() {
         fs::remove_dir_all(place.join("to")).expect("removed");
         fs::create_dir(place.join("to")).expect("made");
         let before = Snapshot::of(place.join("to"));
-        let ended = run_child(place.path(), number, Blow::Kill);
+        let ended = run_child(place.path(), number, ChangeFault::Kill);
         all_are_whole(&place, &before, &ended.account);
         run(place.join("from"), place.join("to"), &deleting());
         assert_alike(place.join("from"), place.join("to"));

@@ -15,8 +15,8 @@ use mirror::{Options, Roots, Source};
 use runtime::Progress;
 use testkit::{Compare, Dice, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{
-    Broken, Enter, Facts, FromReceiver, FromSender, Have, Incoming, Item, Loss, Meta, Names,
-    Outgoing, Record, Summary, decode,
+    ConnectionError, EnteredDir, FileList, FileListEntry, FromReceiver, FromSender, Incoming,
+    InodeMetadata, Item, KnownPrefix, Loss, Meta, Outgoing, Summary, decode,
 };
 
 use crate::hints::FakeHints;
@@ -161,7 +161,7 @@ fn replay(
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     replay_with(&one(), to, messages, patience)
 }
 
@@ -170,7 +170,7 @@ fn replay_with(
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let roots = Roots::for_remote_source(to, None, false).expect("made");
     let (asks, to_sender) = pipe();
     // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
@@ -259,15 +259,15 @@ fn a_sender_that_sends_too_much_is_cut_off() {
     let value = vec![7; 60_000];
     let xattrs = vec![(&b"user.x"[..], &value[..])];
     let enter = |dir| {
-        let facts = Facts { meta, xattrs: xattrs.clone(), partial: false };
-        wire::encode(&FromSender::Enter(Enter { dir, facts, is_entered: true }))
+        let facts = InodeMetadata { meta, xattrs: xattrs.clone(), partial: false };
+        wire::encode(&FromSender::Enter(EnteredDir { dir, facts, is_entered: true }))
     };
     let failed = |dir| wire::encode(&FromSender::Failed { dir, name: &value, loss: Loss::Changed });
     let left = |dir| wire::encode(&FromSender::Leave { dir, whole: true });
     let closed = |dir| wire::encode(&FromSender::Closed { dir, loss: Loss::Changed });
     let (again, closed_again) = (|_| left(1), |_| closed(1));
     let place = TempTree::new();
-    let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, Broken> + Sync); 6] =
+    let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, ConnectionError> + Sync); 6] =
         [&enter, &failed, &left, &closed, &again, &closed_again];
     for (number, message) in ways.into_iter().enumerate() {
         // Sends directories that were never listed until the receiver refuses more. 100,000 of them would take 6 GB.
@@ -279,20 +279,22 @@ fn a_sender_that_sends_too_much_is_cut_off() {
         let to = place.join(number.to_string());
         // The receiver may not keep all of them in memory either.
         let ended = replay(&to, messages, SHORT);
-        assert!(matches!(ended, Err(Broken::Nonsense(_))), "{ended:?}");
+        assert!(matches!(ended, Err(ConnectionError::ProtocolViolation(_))), "{ended:?}");
     }
 }
 
 /// Returns what a sender with other patterns lists.
 fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
-    let facts = |mode| Facts { meta: meta(mode, 0), xattrs: Vec::new(), partial: false };
+    let facts = |mode| InodeMetadata { meta: meta(mode, 0), xattrs: Vec::new(), partial: false };
     let item = if is_dir { Item::Dir(1) } else { Item::Other(facts(0o100_644), b"") };
-    let records = vec![Record { item, names: vec![name], content: None }];
-    let enter = |dir| Enter { dir, facts: facts(0o040_755), is_entered: true };
+    let records = vec![FileListEntry { item, names: vec![name], content: None }];
+    let enter = |dir| EnteredDir { dir, facts: facts(0o040_755), is_entered: true };
     let left = |dir| FromSender::Leave { dir, whole: true };
-    let mut said =
-        vec![FromSender::Enter(enter(0)), FromSender::Names(Names { dir: 0, window: 0, records })];
+    let mut said = vec![
+        FromSender::Enter(enter(0)),
+        FromSender::Names(FileList { dir: 0, window: 0, records }),
+    ];
     if is_dir {
         said.extend([FromSender::Enter(enter(1)), left(1)]);
     }
@@ -332,7 +334,7 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
         });
         let ended = replay_with(&options, &to, messages, PATIENCE);
         assert_eq!(made.exists(), taken, "{} {ended:?}", name.escape_ascii());
-        let refused = matches!(ended, Err(Broken::Nonsense(_)));
+        let refused = matches!(ended, Err(ConnectionError::ProtocolViolation(_)));
         assert_eq!(refused, !taken, "{} {ended:?}", name.escape_ascii());
     }
 }
@@ -342,13 +344,17 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
 fn a_file_that_changed_after_it_was_found_equal_is_copied_as_it_is() {
     let place = TreeBuilder::new().seeded("to/two/a", 8, 40_000).make_temp();
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
-    let facts = |mode, size| Facts { meta: meta(mode, size), xattrs: Vec::new(), partial: false };
+    let facts =
+        |mode, size| InodeMetadata { meta: meta(mode, size), xattrs: Vec::new(), partial: false };
     let names = vec![&b"new"[..]];
     let item = Item::Other(facts(0o100_644, 40_000), b"");
-    let records = vec![Record { item, names, content: None }];
+    let records = vec![FileListEntry { item, names, content: None }];
     let said: [(FromSender<'_>, &[u8]); 7] = [
-        (FromSender::Enter(Enter { dir: 0, facts: facts(0o040_755, 0), is_entered: true }), b""),
-        (FromSender::Names(Names { dir: 0, window: 0, records }), b""),
+        (
+            FromSender::Enter(EnteredDir { dir: 0, facts: facts(0o040_755, 0), is_entered: true }),
+            b"",
+        ),
+        (FromSender::Names(FileList { dir: 0, window: 0, records }), b""),
         (FromSender::Leave { dir: 0, whole: false }, b""),
         (FromSender::Begin { request: 0, meta: meta(0o100_644, 40_000), from: 40_000 }, b""),
         (FromSender::Again { request: 0, meta: meta(0o100_644, 3) }, b""),
@@ -362,7 +368,7 @@ fn a_file_that_changed_after_it_was_found_equal_is_copied_as_it_is() {
     });
     let messages: Vec<_> = messages.collect();
     let ended = replay(&place.join("to"), messages.into_iter(), PATIENCE);
-    assert!(matches!(ended, Err(Broken::Lost)), "{ended:?}");
+    assert!(matches!(ended, Err(ConnectionError::Lost)), "{ended:?}");
     assert_eq!(std::fs::read(place.join("to/new")).expect("it is there"), b"abc");
 }
 
@@ -404,7 +410,8 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
             1 => 1 << 40,
             _ => dice.below(12),
         };
-        let have = Have { length: number(&mut dice), digest: [0; 32], only: dice.below(2) == 0 };
+        let have =
+            KnownPrefix { length: number(&mut dice), digest: [0; 32], only: dice.below(2) == 0 };
         let message = match dice.below(60) {
             0 => FromReceiver::Release { window: number(&mut dice) },
             1 => FromReceiver::Done,
@@ -421,7 +428,7 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
                 have: Some(have).filter(|_| dice.below(3) == 0),
             },
         };
-        if out.say(&message, &[]).is_err() {
+        if out.send(&message, &[]).is_err() {
             break;
         }
         if dice.below(20) == 0 && out.flush().is_err() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use fsops::{Dir, Mark};
+use fsops::{Dir, DirMark};
 use mirror::{Options, Reason, Refusal, Roots};
 use runtime::Throttle;
 use testkit::{FileSystem, Mount, Snapshot, TempTree, TreeBuilder, skipped};
@@ -96,10 +96,10 @@ pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
     fs::write(place.join("to/5").join(&big), half).expect("written");
     let parts = || temp_names_in(place.join("to/5")).len();
     let other = Dir::open(&place.join("to/5")).expect("there");
-    other.mark(Mark::Destination).expect("marked");
+    other.mark(DirMark::Destination).expect("marked");
     run(place.join("from"), place.join("to"), &usual());
     assert!(parts() == 2 && new.join("in").exists() && !place.join("to/5/new/in").exists());
-    other.unmark(Mark::Destination);
+    other.unmark(DirMark::Destination);
     run(place.join("from"), place.join("to"), &usual());
     assert_eq!(parts(), 0);
     assert_alike(place.join("from"), place.join("to"));

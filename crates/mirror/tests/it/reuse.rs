@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use fsops::faults::Blow;
+use fsops::faults::ChangeFault;
 use mirror::{Action, Options};
 use testkit::{FileSystem, Mount, Snapshot, TempTree, TreeBuilder, skipped};
 
@@ -287,7 +287,7 @@ fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
 /// Wherever the run is killed, each name has its old content or its new one, and the next run completes the rename.
 #[test]
 pub(crate) fn killed_at_every_change_of_a_rename() {
-    for blow in [Blow::Kill, Blow::Fail(libc::EIO), Blow::Fail(libc::EMLINK)] {
+    for blow in [ChangeFault::Kill, ChangeFault::Fail(libc::EIO), ChangeFault::Fail(libc::EMLINK)] {
         let mut points = 0;
         for number in 0.. {
             let place = TempTree::new();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mirror::{Roots, Source};
 use runtime::Progress;
 use testkit::{Compare, Dice, Snapshot, TempTree, TreeBuilder, assert_same};
-use wire::{Broken, Enter, Facts, FromSender, Incoming, Meta, Outgoing};
+use wire::{ConnectionError, EnteredDir, FromSender, Incoming, InodeMetadata, Meta, Outgoing};
 
 use crate::world::{deleting, run, temp_name_of, temp_names_in, with};
 
@@ -94,7 +94,7 @@ fn received(
     place: &TempTree,
     (mut said, to_sender): (Incoming<File>, File),
     meanwhile: impl FnOnce(&Progress) + Send,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let progress = Progress::default();
     thread::scope(|scope| {
@@ -111,13 +111,13 @@ fn a_lost_receiver_does_not_interrupt_the_sender() {
     drop(asked);
     let says = Outgoing::new(to_receiver);
     let meta = Meta { mode: 0o040_755, ..Meta::default() };
-    let facts = Facts { meta, xattrs: Vec::new(), partial: false };
-    let enter = FromSender::Enter(Enter { dir: 0, facts, is_entered: true });
-    says.say(&enter, &[]).expect("said");
+    let facts = InodeMetadata { meta, xattrs: Vec::new(), partial: false };
+    let enter = FromSender::Enter(EnteredDir { dir: 0, facts, is_entered: true });
+    says.send(&enter, &[]).expect("said");
     let left = FromSender::Leave { dir: 0, whole: true };
-    says.say(&left, &[]).and_then(|()| says.flush()).expect("said");
+    says.send(&left, &[]).and_then(|()| says.flush()).expect("said");
     let ended = received(&place, (said, to_sender), |_| ());
-    assert!(matches!(ended, Err(Broken::Lost)), "{ended:?}");
+    assert!(matches!(ended, Err(ConnectionError::Lost)), "{ended:?}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_received_part_of_a_file_stays_after_a_stop() {
             std::fs::remove_file(place.join("to/a")).expect("removed");
             left();
         } else {
-            assert!(matches!(ended, Err(Broken::Stopped)), "{ended:?}");
+            assert!(matches!(ended, Err(ConnectionError::Stopped)), "{ended:?}");
             let sizes = temp_names_in(place.join("to"));
             let sizes = sizes.iter().map(|part| part.metadata().expect("it is there").len());
             let left = sizes.max().unwrap_or_default();

@@ -29,7 +29,7 @@ pub(crate) fn with(threads: usize) -> Options {
         include: Globs::default(),
         exclude: Globs::default(),
         bandwidth: Arc::default(),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
         content_hints: None,
         threads: Threads { first: threads, grows: false },
         disks: Arc::new(Disks::new(if Variant::now() == Variant::DiskOrder {

@@ -20,7 +20,7 @@ use fsops::Op;
 
 use super::inode_blocks::{fetch_inode, one_per_block};
 use super::probe;
-use crate::Deed;
+use crate::Operation;
 use crate::engine::batch::Batch;
 use crate::engine::job::{Job, PurgeTask, Tally};
 use crate::engine::nodes::NodeId;
@@ -61,12 +61,12 @@ pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     }
     if job.disk.is_classified() && job.disk.is_seek_bound() {
         // Counting names needs no inodes.
-        if job.options.deed != Deed::Count {
+        if job.options.operation != Operation::Count {
             for place in one_per_block(&batches) {
                 fetch_inode(&mut worker, &batches, place);
             }
         }
-        worker.tally.outcome.sweeps = 1;
+        worker.tally.outcome.prefetch_rounds = 1;
     }
     remove(&mut worker, &batches);
     tally.add(vec![worker.end()]);

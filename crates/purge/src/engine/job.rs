@@ -11,7 +11,7 @@ use device::{Disk, Queue, Threads, WorkerPool};
 use fsops::{Dir, Stat};
 use runtime::Progress;
 
-use crate::Deed;
+use crate::Operation;
 use crate::Options;
 use crate::Tell;
 use crate::engine::batch::Batch;
@@ -117,8 +117,8 @@ impl<'a> Job<'a> {
         Ok(Job {
             disk: options.disks.of(top.stat.device),
             btrfs: volume.is_btrfs(),
-            can_resume_listing: volume.keeps_places() && !options.cross_mounts,
-            whole_subvolumes: options.deed == Deed::Remove
+            can_resume_listing: volume.has_stable_listing_offsets() && !options.cross_mounts,
+            whole_subvolumes: options.operation == Operation::Remove
                 && options.selection.is_all()
                 && top.tell.is_none()
                 && !top.mounts_below,
@@ -174,7 +174,7 @@ impl<'a> Job<'a> {
 
     /// Returns a directory's identity for [`Nodes::identify`]; 0 if it has none.
     pub(crate) fn identity(&self, dir: &Dir) -> u64 {
-        dir.origin().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
+        dir.identity().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
     }
 
     /// Counts processed entries, and periodically adjusts the number of workers.

@@ -61,7 +61,7 @@ fn take(worker: &mut Worker<'_>, batches: &[Batch], what: Sample) {
         Sample::Name(place) => fetch_inode(worker, batches, place),
         Sample::Dir(id) => {
             // A failure shows when the directory is listed.
-            let _seen = worker.open(id).and_then(|dir| dir.fetch_beginning());
+            let _seen = worker.open(id).and_then(|dir| dir.prefetch_first_block());
         }
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use fsops::{Dir, Kind, Op, Stat};
 
-use crate::Deed;
+use crate::Operation;
 use crate::Options;
 use crate::engine::job::PurgeTask;
 use crate::engine::nodes::{Finished, NodeId, TOP};
@@ -33,7 +33,7 @@ impl Worker<'_> {
     /// Opens a directory to list it from a position on. Returns `None` if it needs no listing.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
         let opened = match self.open(id) {
-            Err(e) if self.opens_up(id, &e) => self.open(id),
+            Err(e) if self.adds_permissions(id, &e) => self.open(id),
             opened => opened,
         };
         let dir = match opened {
@@ -119,7 +119,7 @@ impl Worker<'_> {
     }
 
     fn open_child(&self, parent: &Dir, name: &CStr) -> io::Result<Dir> {
-        match parent.open_child_within(name) {
+        match parent.open_child_same_mount(name) {
             Err(e) if self.job.options.cross_mounts && is_mount(&e) => parent.open_child(name),
             answer => answer,
         }
@@ -130,7 +130,7 @@ impl Worker<'_> {
         let path = job.nodes().path(id);
         // The position of a listing belongs to a descriptor, so each worker opens its own.
         let path = if path.is_empty() { b".".as_slice() } else { &path };
-        match job.top.open_below_within(path) {
+        match job.top.open_below_same_mount(path) {
             Err(e) if job.options.cross_mounts && is_mount(&e) => job.top.open_below(path),
             answer => answer,
         }
@@ -180,7 +180,7 @@ impl Worker<'_> {
             return self.became_other(id);
         }
         let by_age = job.options.selection.before_ns.is_some();
-        if job.options.deed == Deed::Remove && !by_age && !job.nodes().stays(id) {
+        if job.options.operation == Operation::Remove && !by_age && !job.nodes().stays(id) {
             let name = job.nodes().name(id);
             // It may be empty.
             if self.open_above(id).and_then(|above| above.remove_empty_dir(&name)).is_ok() {
@@ -194,13 +194,13 @@ impl Worker<'_> {
 
     /// Adds the owner's permissions to a directory that could not be opened, and to its parent.
     /// Returns whether to try again.
-    fn opens_up(&mut self, id: NodeId, error: &io::Error) -> bool {
-        if !self.job.options.opens_up || error.kind() != io::ErrorKind::PermissionDenied {
+    fn adds_permissions(&mut self, id: NodeId, error: &io::Error) -> bool {
+        if !self.job.options.adds_permissions || error.kind() != io::ErrorKind::PermissionDenied {
             return false;
         }
         let name = self.job.nodes().name(id);
         let Ok(above) = self.open_above(id) else { return false };
-        let opened = opens_up(self.job.options, &above, error);
+        let opened = adds_permissions(self.job.options, &above, error);
         opens_up_child(self.job.options, &above, &name, error) || opened
     }
 
@@ -225,25 +225,25 @@ impl Worker<'_> {
 
     /// Removes a name that is not a directory.
     pub(crate) fn remove(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
-        let Options { deed, ref selection, .. } = *self.job.options;
-        if deed == Deed::Weigh || selection.before_ns.is_some() {
+        let Options { operation, ref selection, .. } = *self.job.options;
+        if operation == Operation::Weigh || selection.before_ns.is_some() {
             match dir.stat_child(name) {
                 Ok(stat) if selection.is_too_new(stat.mtime_ns()) => return self.keep(id),
-                Ok(stat) if deed == Deed::Weigh => {
+                Ok(stat) if operation == Operation::Weigh => {
                     self.tally.linked.note(&stat, &mut self.tally.outcome);
                 }
                 Ok(_) => {}
                 Err(source) => return self.failed(id, name, Op::Stat, source),
             }
         }
-        if deed != Deed::Remove {
+        if operation != Operation::Remove {
             return self.took_file(id, name);
         }
         if !self.job.options.throttle.pass(self.job.progress) {
             return;
         }
         let removed = match dir.remove_name(name) {
-            Err(e) if opens_up(self.job.options, dir, &e) => dir.remove_name(name),
+            Err(e) if adds_permissions(self.job.options, dir, &e) => dir.remove_name(name),
             removed => removed,
         };
         match removed {
@@ -313,7 +313,7 @@ impl Worker<'_> {
             let Some(parent) = parent else { return };
             if stays {
                 // Its parent is kept too.
-            } else if self.job.options.deed != Deed::Remove {
+            } else if self.job.options.operation != Operation::Remove {
                 self.took_dir(id);
             } else {
                 match self.remove_dir(id) {
@@ -355,7 +355,9 @@ impl Worker<'_> {
         }
         let name = self.job.nodes().name(id);
         let removed = self.open_above(id).and_then(|above| match above.remove_empty_dir(&name) {
-            Err(e) if opens_up(self.job.options, &above, &e) => above.remove_empty_dir(&name),
+            Err(e) if adds_permissions(self.job.options, &above, &e) => {
+                above.remove_empty_dir(&name)
+            }
             removed => removed,
         });
         match removed {
@@ -406,7 +408,7 @@ impl Worker<'_> {
 
 /// Adds the owner's permissions to a directory in which an operation was denied, if the options say
 /// so. Returns whether any were missing.
-fn opens_up(options: &Options, dir: &Dir, error: &io::Error) -> bool {
+fn adds_permissions(options: &Options, dir: &Dir, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat());
     mode().is_some_and(|mode| dir.set_mode(mode).is_ok())
 }
@@ -420,7 +422,7 @@ pub(crate) fn opens_up_child(options: &Options, dir: &Dir, name: &CStr, error: &
 /// Returns the mode that lets the owner change a directory, unless it has it already.
 fn lacking(options: &Options, error: &io::Error, stat: io::Result<Stat>) -> Option<u32> {
     let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
-    let stat = if options.opens_up && is_denied && options.deed == Deed::Remove {
+    let stat = if options.adds_permissions && is_denied && options.operation == Operation::Remove {
         stat
     } else {
         return None;

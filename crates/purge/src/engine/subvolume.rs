@@ -10,7 +10,7 @@ use crate::quarantine::holds_store;
 
 /// Returns whether a directory is a subvolume that may be removed as a whole.
 pub(crate) fn is_whole(job: &Job<'_>, dir: &Dir, stat: &Stat) -> bool {
-    job.btrfs && job.whole_subvolumes && stat.tops_subvolume() && !holds_store(dir)
+    job.btrfs && job.whole_subvolumes && stat.is_subvolume_root() && !holds_store(dir)
 }
 
 /// Removes a subvolume. Returns false if it has to be emptied instead, because it contains

@@ -12,8 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fsops::{Dir, FileKey, Kind, Mounts, Place, Stat};
-use walk::{STORE_PREFIX, split};
+use fsops::{Dir, DirLocation, FileKey, Kind, Mounts, Stat};
+use walk::{QUARANTINE_PREFIX, split_path};
 
 use crate::outcome::Reason;
 use crate::quarantine::holds_store;
@@ -58,7 +58,7 @@ impl Target {
         if self.mounts_below {
             return Some(Reason::MountBelow);
         }
-        let dir = self.is_dir().then(|| self.parent.open_child_within(&self.name));
+        let dir = self.is_dir().then(|| self.parent.open_child_same_mount(&self.name));
         dir.and_then(Result::ok).filter(holds_store).map(|_| Reason::Store)
     }
 }
@@ -67,7 +67,7 @@ impl Target {
 #[derive(Debug)]
 pub struct Guard {
     keys: HashMap<FileKey, Why>,
-    places: Vec<(Place, Why)>,
+    places: Vec<(DirLocation, Why)>,
     mounts: Mounts,
     /// The parents of checked paths, by path.
     holders: HashMap<PathBuf, Holder>,
@@ -135,7 +135,7 @@ impl Guard {
 
     /// Protects the location of a path, and the one that a FUSE file system shows there.
     fn keep_place(&mut self, path: &[u8], why: Why) {
-        let places = [self.mounts.place(path), self.mounts.place_shown(path)];
+        let places = [self.mounts.location(path), self.mounts.location_shown(path)];
         self.places.extend(places.into_iter().flatten().map(|place| (place, why)));
     }
 
@@ -181,7 +181,7 @@ impl Guard {
         let above = PathBuf::from(OsStr::from_bytes(above));
         let holder = self.holder(above)?;
         let absolute = holder.absolute.join(OsStr::from_bytes(name));
-        let is_store = |name: &OsStr| name.as_bytes().starts_with(STORE_PREFIX.as_bytes());
+        let is_store = |name: &OsStr| name.as_bytes().starts_with(QUARANTINE_PREFIX.as_bytes());
         if absolute.iter().any(is_store) {
             return Err(Refusal::Store);
         }
@@ -203,7 +203,7 @@ impl Guard {
         if self.holders.len() >= self.room {
             return Err(Refusal::TooMany);
         }
-        let dir = Arc::new(Dir::open_to_reach(&path).map_err(Refusal::Failed)?);
+        let dir = Arc::new(Dir::open_for_search(&path).map_err(Refusal::Failed)?);
         let absolute = path.canonicalize().map_err(Refusal::Failed)?;
         let holder = Holder { dir, absolute };
         self.holders.insert(path, holder.clone());
@@ -217,7 +217,7 @@ impl Guard {
     ///
     /// The refusal.
     pub fn check_in(&self, parent: Arc<Dir>, path: &[u8], given: &[u8]) -> Result<Target, Refusal> {
-        let name = CString::new(split(path).1).map_err(|e| Refusal::Failed(e.into()))?;
+        let name = CString::new(split_path(path).1).map_err(|e| Refusal::Failed(e.into()))?;
         let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
         if let Some(&why) = self.keys.get(&stat.key()) {
             return Err(Refusal::Protected(why));
@@ -248,7 +248,7 @@ impl Guard {
     }
 
     fn look_at_place(&self, absolute: &[u8]) -> Result<(), Refusal> {
-        let Some(place) = self.mounts.place(absolute) else { return Ok(()) };
+        let Some(place) = self.mounts.location(absolute) else { return Ok(()) };
         match self.places.iter().find(|(kept, _)| kept.is_below(&place)) {
             Some(&(_, why)) => Err(Refusal::Protected(why)),
             None => Ok(()),

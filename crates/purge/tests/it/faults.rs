@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use fsops::faults::{Blow, strike};
+use fsops::faults::{ChangeFault, fault_at_change};
 use purge::Reason;
 use testkit::TempTree;
 
@@ -39,9 +39,9 @@ fn every_change_fails_once() {
                     fs::write(tree.join(dir).join(file.to_string()), "x").expect("written");
                 }
             }
-            strike(number, Blow::Fail(5));
+            fault_at_change(number, ChangeFault::Fail(5));
             let outcome = remove(&tree, &way);
-            strike(u64::MAX, Blow::Fail(5));
+            fault_at_change(u64::MAX, ChangeFault::Fail(5));
             let all = 12 + 7;
             if number >= all {
                 assert_gone(&tree, &outcome);

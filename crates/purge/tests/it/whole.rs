@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use purge::{Deed, Guard, Options, Refusal, Why};
+use purge::{Guard, Operation, Options, Refusal, Why};
 use testkit::{Compare, Snapshot, TempTree, TreeBuilder, assert_same, hostile_tree};
 
 use crate::world::{assert_gone, remove, target, usual, ways};
@@ -56,7 +56,7 @@ fn figures_are_those_of_the_tree() {
         }
         let place = tree.dir("empty/inside").make_temp();
         let expected = counted(place.path());
-        let looked_at = remove(&place, &Options { deed: Deed::Count, ..options.clone() });
+        let looked_at = remove(&place, &Options { operation: Operation::Count, ..options.clone() });
         assert_eq!((looked_at.files, looked_at.dirs), expected);
         assert_eq!(counted(place.path()), expected, "counting removes nothing");
         let outcome = remove(&place, &options);
@@ -123,7 +123,7 @@ fn what_would_be_free_is_what_has_no_name_elsewhere() {
         .make_temp();
     let taken = |name: &str| place.join(name).metadata().expect("there").blocks() * 512;
     let expected = taken("tree/alone") + taken("tree/one");
-    let outcome = remove(place.join("tree"), &Options { deed: Deed::Weigh, ..usual() });
+    let outcome = remove(place.join("tree"), &Options { operation: Operation::Weigh, ..usual() });
     assert_eq!((outcome.files, outcome.dirs), (4, 2));
     assert_eq!((outcome.freed, outcome.linked), (expected, 1));
     assert!(place.join("tree/d/other").exists());

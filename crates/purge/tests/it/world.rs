@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use device::{Disks, Io, Threads};
-use purge::{Deed, Guard, Options, Outcome, Selection, Target, purge};
+use purge::{Guard, Operation, Options, Outcome, Selection, Target, purge};
 use runtime::Progress;
 
 /// Returns the ways to remove a tree that may make a difference: threads, and what the disk is said to be.
 pub(crate) fn ways() -> Vec<Options> {
     let way = |first, grows, io| Options {
-        deed: Deed::Remove,
+        operation: Operation::Remove,
         selection: Selection::default(),
         keep_root: false,
-        opens_up: false,
+        adds_permissions: false,
         cross_mounts: false,
         guarded: Guard::new(None, &[]).keys(),
         threads: Threads { first, grows },

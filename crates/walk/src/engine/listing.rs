@@ -7,9 +7,9 @@ use std::io;
 use device::{Disk, WaitMeter};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 
-use crate::filter::own::Own;
+use crate::filter::own::OwnFiles;
 use crate::filter::system::is_system_dir;
-use crate::filter::{Filter, STORE_PREFIX};
+use crate::filter::{Filter, QUARANTINE_PREFIX};
 use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, push_component};
 use crate::tree::store::{Store, record, skip_kind};
 
@@ -23,7 +23,7 @@ pub(crate) struct Automount {
 /// The directory being listed.
 pub(crate) struct Listing<'a> {
     pub(crate) filter: &'a Filter,
-    pub(crate) own: &'a Own,
+    pub(crate) own: &'a OwnFiles,
     pub(crate) automounts: &'a [Automount],
     pub(crate) id: DirId,
     pub(crate) dir: &'a Dir,
@@ -174,7 +174,7 @@ impl Listing<'_> {
         let takes = self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped);
         if !takes {
             store.left_out.add(self.id, name);
-            if name.starts_with(STORE_PREFIX.as_bytes()) {
+            if name.starts_with(QUARANTINE_PREFIX.as_bytes()) {
                 store.stores.push(self.path_of(name));
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use device::{Disks, Threads};
 
 use crate::filter::Filter;
-use crate::filter::own::Own;
+use crate::filter::own::OwnFiles;
 
 /// How to walk.
 #[derive(Clone, Debug)]
@@ -24,5 +24,5 @@ pub struct Options {
     /// How long to wait for unresponsive roots after all others have been walked.
     pub patience: Duration,
     /// Lop's own files, which are skipped silently, as the catalog can change during the walk.
-    pub own: Own,
+    pub own: OwnFiles,
 }

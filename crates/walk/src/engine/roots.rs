@@ -94,8 +94,8 @@ impl PendingRoots {
                 return Ok(Some(answer));
             }
             if Instant::now() >= end {
-                let silent = self.open.pop_first();
-                return Ok(silent.map(|at| (at, Err(io::ErrorKind::TimedOut.into()))));
+                let unresponsive = self.open.pop_first();
+                return Ok(unresponsive.map(|at| (at, Err(io::ErrorKind::TimedOut.into()))));
             }
         }
         Ok(None)
@@ -122,7 +122,7 @@ impl PendingRoots {
 }
 
 /// Returns the indices of the paths that do not answer within `patience`. An error is an answer.
-pub fn silent(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
+pub fn unresponsive(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
     let end = Instant::now() + patience;
     let mut pending = PendingRoots::at(paths);
     // Nobody requests a stop.

@@ -17,7 +17,7 @@ use crate::engine::list::FileList;
 use crate::engine::listing::{Automount, Visitor};
 use crate::engine::options::Options;
 use crate::engine::roots::{Answer, PendingRoots, RootKind};
-use crate::open::path_opener::{Reach, split};
+use crate::open::path_opener::{PathOpener, split_path};
 use crate::tree::Tree;
 use crate::tree::assemble::assemble;
 use crate::tree::records::{Problem, Reason, Root, to_path};
@@ -207,9 +207,9 @@ impl<'a> Walker<'a> {
 
 /// Returns the automount points. Opening one would mount a file system.
 fn automounts() -> Vec<Automount> {
-    let mut reach = Reach::new(1);
+    let mut reach = PathOpener::new(1);
     let mut automount = |point: &[u8]| {
-        let (dir, name) = split(point);
+        let (dir, name) = split_path(point);
         let dir = reach.dir(dir).and_then(|dir| dir.stat()).ok()?.key();
         Some(Automount { dir, name: name.to_vec() })
     };

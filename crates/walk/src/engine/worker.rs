@@ -12,7 +12,7 @@ use runtime::Progress;
 use crate::engine::listing::{Automount, Listing, Visitor};
 use crate::engine::options::Options;
 use crate::filter::Filter;
-use crate::filter::own::Own;
+use crate::filter::own::OwnFiles;
 use crate::tree::records::{DirId, Problem, Reason, count, cstr_at, push_component};
 use crate::tree::store::Store;
 use crate::tree::table::Table;
@@ -29,7 +29,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) options: &'a Options,
     /// The filter below the root.
     pub(crate) filter: &'a Filter,
-    pub(crate) own: &'a Own,
+    pub(crate) own: &'a OwnFiles,
     pub(crate) automounts: &'a [Automount],
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) progress: &'a Progress,

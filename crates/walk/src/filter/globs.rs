@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::filter::pattern::{FilterError, Twofold, Use};
-use crate::filter::top::{Readings, Top};
+use crate::filter::pattern::{AmbiguousPattern, FilterError, PatternUse};
+use crate::filter::top::{Readings, TopDir};
 
 /// Compiled patterns for files and directories.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Globs {
     dirs: Set,
     /// Patterns that are the path of the top directory itself.
     of_top: Vec<usize>,
-    twofold: Option<Twofold>,
+    ambiguous: Option<AmbiguousPattern>,
 }
 
 /// Patterns as typed, and whether each has matched.
@@ -82,7 +82,7 @@ impl Globs {
     /// relative to it, and an entry whose name equals a pattern literally matches it. The record of
     /// matches is shared.
     #[must_use]
-    pub fn below(&self, tops: &[Top], used: Use) -> Globs {
+    pub fn below(&self, tops: &[TopDir], used: PatternUse) -> Globs {
         let mut globs = self.clone();
         let mut is_inside = vec![true; self.typed.texts.len()];
         for (number, text) in self.typed.texts.iter().enumerate() {
@@ -97,8 +97,8 @@ impl Globs {
                     self.typed.meet(number);
                 }
                 is_inside[number] &= !is_path_only;
-                if !text.starts_with('/') && globs.twofold.is_none() {
-                    globs.twofold = top.twofold(text, &paths);
+                if !text.starts_with('/') && globs.ambiguous.is_none() {
+                    globs.ambiguous = top.ambiguous(text, &paths);
                 }
             }
             globs.also[number].sort();
@@ -115,8 +115,8 @@ impl Globs {
     }
 
     /// Returns an include pattern with two meanings, if there is one; see [`Globs::below`].
-    pub fn twofold(&self) -> Option<&Twofold> {
-        self.twofold.as_ref()
+    pub fn ambiguous(&self) -> Option<&AmbiguousPattern> {
+        self.ambiguous.as_ref()
     }
 
     /// Returns the patterns with their further readings, all relative to the top directory.

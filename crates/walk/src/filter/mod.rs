@@ -12,13 +12,13 @@ use std::path::Path;
 use fsops::Volume;
 
 use crate::filter::globs::Globs;
-use crate::filter::pattern::{FilterError, Use};
-use crate::filter::top::Top;
+use crate::filter::pattern::{FilterError, PatternUse};
+use crate::filter::top::TopDir;
 use crate::tree::records::Skipped;
 
 /// Prefix of the names of quarantine directories, and of quarantined files where a full disk has no
 /// room for a directory. A walk skips both.
-pub const STORE_PREFIX: &str = ".lop-quarantine-";
+pub const QUARANTINE_PREFIX: &str = ".lop-quarantine-";
 
 /// Selects the entries of a walk.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ impl Filter {
         if !self.has_patterns() {
             return self.clone();
         }
-        let tops = [Top::new(root)];
-        let include = self.include.below(&tops, Use::Include);
-        let exclude = self.exclude.below(&tops, Use::Exclude);
+        let tops = [TopDir::new(root)];
+        let include = self.include.below(&tops, PatternUse::Include);
+        let exclude = self.exclude.below(&tops, PatternUse::Exclude);
         self.clone().with_globs(include, exclude)
     }
 
@@ -109,7 +109,7 @@ impl Filter {
         is_dir: bool,
         skipped: &mut Skipped,
     ) -> bool {
-        if name.starts_with(STORE_PREFIX.as_bytes()) {
+        if name.starts_with(QUARANTINE_PREFIX.as_bytes()) {
             skipped.quarantine += 1;
             return false;
         }

@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 40;
 
 /// Files that only lop itself may change.
 #[derive(Clone, Debug, Default)]
-pub struct Own {
+pub struct OwnFiles {
     /// Names, by the directory that contains them.
     names: Vec<(FileKey, Vec<Vec<u8>>)>,
     /// Directories that contain only lop's own files.
@@ -23,11 +23,11 @@ pub struct Own {
     paths: Vec<PathBuf>,
 }
 
-impl Own {
+impl OwnFiles {
     /// Returns the set of the files and directories at these paths, and of the symbolic links on
     /// the way to them: removing a link would break the path.
-    pub fn new(paths: &[PathBuf]) -> Own {
-        let mut own = Own::default();
+    pub fn new(paths: &[PathBuf]) -> OwnFiles {
+        let mut own = OwnFiles::default();
         for path in paths {
             for path in way(path) {
                 own.add(&path);
@@ -104,7 +104,7 @@ mod tests {
         let temp = tree.make_temp();
         let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("it is there").key();
         let at = |name: &str| temp.path().join("links/one").join(name);
-        let own = Own::new(&[at("c.db"), at("c.db-journal"), at("c.db.runs")]);
+        let own = OwnFiles::new(&[at("c.db"), at("c.db-journal"), at("c.db.runs")]);
         let deep = key("real/deep");
         assert!(own.has(deep, b"c.db") && own.has(deep, b"c.db-journal"));
         assert!(own.has(deep, b"c.db.runs") && own.has(key("real/deep/c.db.runs"), b"1"));

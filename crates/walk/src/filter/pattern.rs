@@ -12,7 +12,7 @@ pub struct FilterError {
 
 /// The purpose of a set of patterns. It decides between two readings of one pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum PatternUse {
     /// The patterns select entries to act on. A path into the top directory is only read as that
     /// path.
     Include,
@@ -22,7 +22,7 @@ pub enum Use {
 
 /// A pattern that means one thing relative to the top directory, and another thing as a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Twofold {
+pub struct AmbiguousPattern {
     /// The pattern as typed.
     pub typed: String,
     /// The meaning relative to the top directory, as an absolute path.

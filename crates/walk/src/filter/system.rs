@@ -62,7 +62,7 @@ pub fn in_system_dir(path: &[u8]) -> bool {
 /// Returns, for each directory, whether its files belong to a system or program: whether it is, or
 /// is below, a system directory or a repository. Directories in `named`, which are absolute paths,
 /// are exempt because the user asked for them.
-pub fn kept_by_programs(tree: &Tree, named: &[Vec<u8>]) -> Vec<bool> {
+pub fn managed_by_programs(tree: &Tree, named: &[Vec<u8>]) -> Vec<bool> {
     let mut kept: Vec<bool> = Vec::with_capacity(tree.dirs().len());
     for (id, dir) in (0u32..).map(DirId).zip(tree.dirs()) {
         let is_kept = match (dir.parent, tree.dir_name(id)) {
@@ -99,7 +99,7 @@ fn is_home_trash(path: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_system_dir, is_system_dir, is_system_name, kept_by_programs};
+    use super::{in_system_dir, is_system_dir, is_system_name, managed_by_programs};
     use crate::tree::Tree;
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let mine = child(root, c"git");
         let kept = |named: &[&str]| {
             let named: Vec<Vec<u8>> = named.iter().map(|path| path.as_bytes().to_vec()).collect();
-            let kept = kept_by_programs(&tree, &named);
+            let kept = managed_by_programs(&tree, &named);
             [root, git, objects, pack, other, mine].map(|dir| kept[dir.0 as usize])
         };
         assert_eq!(kept(&[]), [false, true, true, true, true, false]);

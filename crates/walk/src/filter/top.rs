@@ -10,11 +10,11 @@ use std::path::{Component, Path, PathBuf};
 
 use fsops::{FileKey, Kind, Stat};
 
-use crate::filter::pattern::{Twofold, Use};
+use crate::filter::pattern::{AmbiguousPattern, PatternUse};
 
 /// A directory to which patterns are relative.
 #[derive(Clone, Debug)]
-pub struct Top {
+pub struct TopDir {
     /// Its paths: as named, and without links.
     spelled: Vec<PathBuf>,
     /// The host it is on, which a pattern may start with.
@@ -41,23 +41,23 @@ pub(crate) struct Readings {
 /// A component of a path, and a pattern that matches it.
 type Part = (Vec<u8>, String);
 
-impl Top {
+impl TopDir {
     /// Returns a directory of this host. It need not exist.
-    pub fn new(path: &Path) -> Top {
+    pub fn new(path: &Path) -> TopDir {
         let named = std::path::absolute(path).map_or_else(|_| path.into(), |path| normal(&path));
         let real = path.canonicalize().ok();
         let key = real.as_deref().and_then(|real| Stat::of_path(real).ok()).map(|stat| stat.key());
         let spelled = std::iter::once(named).chain(real).collect();
-        Top { spelled, host: None, key }
+        TopDir { spelled, host: None, key }
     }
 
     /// Returns a directory of a remote host, known by its path only.
-    pub fn far(host: &str, path: &Path) -> Top {
-        Top { spelled: vec![normal(path)], host: Some(host.into()), key: None }
+    pub fn far(host: &str, path: &Path) -> TopDir {
+        TopDir { spelled: vec![normal(path)], host: Some(host.into()), key: None }
     }
 
     /// Returns the meanings of a pattern in this directory.
-    pub(crate) fn readings(&self, typed: &str, used: Use, ignore_case: bool) -> Readings {
+    pub(crate) fn readings(&self, typed: &str, used: PatternUse, ignore_case: bool) -> Readings {
         let prefix = self.host.as_ref().map(|host| format!("{host}:"));
         let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
         let (bare, slash) = match text.strip_suffix('/') {
@@ -66,7 +66,7 @@ impl Top {
         };
         let mut readings = Readings::default();
         let rests = if bare.contains('/') { self.rests(bare, ignore_case) } else { Vec::new() };
-        readings.is_path_only = used == Use::Include
+        readings.is_path_only = used == PatternUse::Include
             && text.starts_with('/')
             && rests.iter().any(|rest| !rest.is_empty());
         if !readings.is_path_only {
@@ -141,7 +141,7 @@ impl Top {
     }
 
     /// Returns the two meanings of a relative pattern, if entries of both may exist.
-    pub(crate) fn twofold(&self, typed: &str, paths: &[String]) -> Option<Twofold> {
+    pub(crate) fn ambiguous(&self, typed: &str, paths: &[String]) -> Option<AmbiguousPattern> {
         let top = self.real()?;
         let first = parts(typed).into_iter().next()?;
         let is_there = || Stat::of_path(&top.join(OsStr::from_bytes(&first.0))).is_ok();
@@ -150,7 +150,7 @@ impl Top {
         let path = paths.first().filter(|_| is_possible)?;
         let plain = typed.strip_prefix("./").unwrap_or(typed);
         let inside = format!("{named}/{plain}");
-        Some(Twofold { typed: typed.into(), inside, path: format!("{named}{path}") })
+        Some(AmbiguousPattern { typed: typed.into(), inside, path: format!("{named}{path}") })
     }
 
     /// Returns the directory's path, if it exists on this host.

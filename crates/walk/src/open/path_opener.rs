@@ -13,16 +13,16 @@ use fsops::{Dir, Stat};
 
 /// Opens directories by absolute path and keeps some of them open. Each thread has its own.
 #[derive(Debug)]
-pub struct Reach {
+pub struct PathOpener {
     top: Option<Dir>,
     open: HashMap<Vec<u8>, Rc<Dir>>,
     most: usize,
 }
 
-impl Reach {
+impl PathOpener {
     /// Returns an opener that keeps at most `most` directories open, and the root directory.
-    pub fn new(most: usize) -> Reach {
-        Reach { top: None, open: HashMap::new(), most }
+    pub fn new(most: usize) -> PathOpener {
+        PathOpener { top: None, open: HashMap::new(), most }
     }
 
     /// Returns the directory at an absolute path.
@@ -46,9 +46,9 @@ impl Reach {
     ///
     /// # Errors
     ///
-    /// As for [`Reach::dir`].
+    /// As for [`PathOpener::dir`].
     pub fn site(&mut self, path: &[u8]) -> io::Result<(Rc<Dir>, CString)> {
-        let (dir, name) = split(path);
+        let (dir, name) = split_path(path);
         Ok((self.dir(dir)?, CString::new(name)?))
     }
 
@@ -56,7 +56,7 @@ impl Reach {
     ///
     /// # Errors
     ///
-    /// As for [`Reach::dir`], or the error of `statx(2)`.
+    /// As for [`PathOpener::dir`], or the error of `statx(2)`.
     pub fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
         let (dir, name) = self.site(path)?;
         dir.stat_child(&name)
@@ -78,26 +78,26 @@ impl Reach {
 }
 
 /// Splits an absolute path into directory and name. The directory of a top-level name is empty.
-pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|&b| b == b'/').unwrap_or(0);
     (&path[..slash], path.get(slash + 1..).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Reach, split};
+    use super::{PathOpener, split_path};
 
     #[test]
     fn a_path_is_a_directory_and_a_name() {
-        assert_eq!(split(b"/a/b/c"), (&b"/a/b"[..], &b"c"[..]));
-        assert_eq!(split(b"/a"), (&b""[..], &b"a"[..]));
+        assert_eq!(split_path(b"/a/b/c"), (&b"/a/b"[..], &b"c"[..]));
+        assert_eq!(split_path(b"/a"), (&b""[..], &b"a"[..]));
     }
 
     #[test]
     fn a_directory_is_opened_again_when_others_took_its_place() {
         let here = std::fs::canonicalize(file!().trim_start_matches("crates/walk/"));
         let here = here.expect("a source file").into_os_string().into_encoded_bytes();
-        let mut reach = Reach::new(1);
+        let mut reach = PathOpener::new(1);
         let stat = reach.stat(&here).expect("metadata");
         assert_eq!(stat.kind, fsops::Kind::File);
         reach.dir(b"/").expect("the root");

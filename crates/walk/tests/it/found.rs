@@ -21,7 +21,7 @@ pub(crate) fn options() -> Options {
         disks: Arc::default(),
         open_dirs: 8,
         patience: std::time::Duration::from_secs(60),
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What patterns stand for in a directory: counted from it, and as paths that lead there.
 
 use testkit::{TempTree, TreeBuilder};
-use walk::{Globs, Top, Use};
+use walk::{Globs, PatternUse, TopDir};
 
-fn below(tree: &TempTree, dir: &str, pattern: &str, used: Use) -> Globs {
-    let top = Top::new(&tree.path().join(dir));
+fn below(tree: &TempTree, dir: &str, pattern: &str, used: PatternUse) -> Globs {
+    let top = TopDir::new(&tree.path().join(dir));
     Globs::new(&[pattern.to_string()]).expect("a pattern").below(&[top], used)
 }
 
@@ -37,7 +37,7 @@ fn a_path_that_leads_into_the_directory_is_one_in_it() {
         ("real/top", "/keep".into(), "keep"),
         ("real/top", "./keep".into(), "keep"),
     ] {
-        let globs = below(&tree, dir, &pattern, Use::Exclude);
+        let globs = below(&tree, dir, &pattern, PatternUse::Exclude);
         assert!(matches(&globs, path, true), "{pattern} in {dir}: {globs:?}");
         assert!(!matches(&globs, "other", true), "{pattern}");
         assert!(!matches(&globs, "x/keep", true), "{pattern}");
@@ -51,9 +51,9 @@ fn what_may_be_meant_is_spared_and_what_is_meant_is_included() {
     TreeBuilder::new().file(&inside, "").dir("top/keep").make(tree.path());
     let inside = inside.strip_prefix("top/").expect("it begins so");
     let pattern = format!("{}/top/keep", tree.path().display());
-    let exclude = below(&tree, "top", &pattern, Use::Exclude);
+    let exclude = below(&tree, "top", &pattern, PatternUse::Exclude);
     assert!(matches(&exclude, "keep", true) && matches(&exclude, inside, false));
-    let include = below(&tree, "top", &pattern, Use::Include);
+    let include = below(&tree, "top", &pattern, PatternUse::Include);
     assert!(matches(&include, "keep", true) && !matches(&include, inside, false));
 }
 
@@ -75,7 +75,10 @@ fn a_name_that_looks_like_a_pattern_is_matched_as_it_is() {
         (format!("{at}/top/to-dir/"), "to-dir"),
         ("/to-dir/".into(), "to-dir"),
     ] {
-        assert!(matches(&below(&tree, "top", &pattern, Use::Exclude), path, false), "{pattern}");
+        assert!(
+            matches(&below(&tree, "top", &pattern, PatternUse::Exclude), path, false),
+            "{pattern}"
+        );
     }
 }
 
@@ -84,15 +87,15 @@ fn the_directory_itself_is_no_pattern_for_what_is_in_it() {
     let tree = TempTree::new();
     TreeBuilder::new().dir("top/keep").make(tree.path());
     let pattern = format!("{}/top/", tree.path().display());
-    let globs = below(&tree, "top", &pattern, Use::Exclude);
+    let globs = below(&tree, "top", &pattern, PatternUse::Exclude);
     assert!(globs.match_top(b"top", true) && !matches(&globs, "keep", true));
-    assert!(!below(&tree, "top", "/top", Use::Exclude).match_top(b"other", true));
-    assert!(below(&tree, "top", "t*", Use::Exclude).match_top(b"top", true));
+    assert!(!below(&tree, "top", "/top", PatternUse::Exclude).match_top(b"other", true));
+    assert!(below(&tree, "top", "t*", PatternUse::Exclude).match_top(b"top", true));
 }
 
 #[test]
 fn directories_of_other_hosts_go_by_what_is_written() {
-    let far = |path: &str| Top::far("nas", std::path::Path::new(path));
+    let far = |path: &str| TopDir::far("nas", std::path::Path::new(path));
     for (path, pattern, meant) in [
         ("/volume/photos", "/volume/photos/keep", "keep"),
         ("/volume/photos/", "nas:/volume/photos/keep", "keep"),
@@ -101,7 +104,7 @@ fn directories_of_other_hosts_go_by_what_is_written() {
         ("", "a/keep", "a/keep"),
     ] {
         let globs = Globs::new(&[pattern.to_string()]).expect("a pattern");
-        let globs = globs.below(&[far(path)], Use::Exclude);
+        let globs = globs.below(&[far(path)], PatternUse::Exclude);
         assert!(matches(&globs, meant, true), "{pattern} in {path}");
         let sent = Globs::of_readings(globs.readings(), false).expect("patterns");
         assert!(matches(&sent, meant, true), "{pattern} in {path}");
@@ -127,8 +130,8 @@ fn patterns_that_matched_nothing_are_known() {
 fn what_is_there_is_no_slip_though_nothing_asked_for_it() {
     let tree = TempTree::new();
     TreeBuilder::new().file("top/a/b", "").make(tree.path());
-    assert!(below(&tree, "top", "a/b", Use::Exclude).unmatched().is_empty());
-    assert_eq!(below(&tree, "top", "a/c", Use::Exclude).unmatched(), ["a/c"]);
+    assert!(below(&tree, "top", "a/b", PatternUse::Exclude).unmatched().is_empty());
+    assert_eq!(below(&tree, "top", "a/c", PatternUse::Exclude).unmatched(), ["a/c"]);
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn a_path_in_other_capitals_leads_there_too_if_these_are_ignored() {
     for ignore_case in [false, true] {
         let globs =
             Globs::with_case(std::slice::from_ref(&pattern), ignore_case).expect("a pattern");
-        let globs = globs.below(&[Top::new(&tree.path().join("top"))], Use::Exclude);
+        let globs = globs.below(&[TopDir::new(&tree.path().join("top"))], PatternUse::Exclude);
         assert_eq!(matches(&globs, "keep", true), ignore_case);
     }
 }

@@ -214,10 +214,10 @@ fn the_programs_own_files_are_passed_over_where_they_are_and_nowhere_else() {
         .file("other/catalog.db", "not own")
         .make_temp();
     let own = ["catalog.db", "catalog.db-wal"].map(|name| tree.join("state").join(name));
-    let own = walk::Own::new(&own);
+    let own = walk::OwnFiles::new(&own);
     let walked = found_with(&[&tree], &walk::Options { own, ..options() });
     let left: Vec<_> = names(&tree, &walked).into_iter().collect();
     assert_eq!(left, ["other/catalog.db", "state/catalog"]);
-    let own = walk::Own::new(&[tree.join("no such directory/catalog.db")]);
+    let own = walk::OwnFiles::new(&[tree.join("no such directory/catalog.db")]);
     assert_eq!(found_with(&[&tree], &walk::Options { own, ..options() }).files().len(), 4);
 }

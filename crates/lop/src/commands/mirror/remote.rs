@@ -9,8 +9,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use walk::Top;
-use wire::{Answer, Broken, Incoming, Open, Outgoing};
+use walk::TopDir;
+use wire::{Answer, ConnectionError, Incoming, Open, Outgoing};
 
 use super::path_of;
 use crate::args::MirrorArgs;
@@ -59,11 +59,11 @@ impl TreeArg {
 
 impl TreeArg {
     /// Returns the top directory, as patterns can refer to it.
-    pub(super) fn top(&self) -> Top {
+    pub(super) fn top(&self) -> TopDir {
         match self {
-            TreeArg::Local(path) => Top::new(path),
+            TreeArg::Local(path) => TopDir::new(path),
             TreeArg::Remote(Host { name, path }) => {
-                Top::far(&name.to_string_lossy(), &path_of(path))
+                TopDir::far(&name.to_string_lossy(), &path_of(path))
             }
         }
     }
@@ -89,7 +89,7 @@ impl Host {
         &self,
         args: &MirrorArgs,
         open: &Open,
-    ) -> Result<(Connection, Option<wire::Place>), CommandError> {
+    ) -> Result<(Connection, Option<wire::HostDirId>), CommandError> {
         let mut connection = self.start(args)?;
         connection.greet(args)?;
         let answer = connection.open(open);
@@ -176,24 +176,28 @@ impl Connection {
         }
     }
 
-    fn open(&mut self, open: &Open) -> Result<Answer, Broken> {
-        self.out.say(open, &[])?;
+    fn open(&mut self, open: &Open) -> Result<Answer, ConnectionError> {
+        self.out.send(open, &[])?;
         self.out.flush()?;
         let message = self.incoming.next(&|| false)?;
         Ok(wire::decode::<Answer>(message)?.0)
     }
 
     /// Returns the error for a broken connection.
-    pub(super) fn lost(&self, broken: &Broken) -> CommandError {
+    pub(super) fn lost(&self, broken: &ConnectionError) -> CommandError {
         let host = &self.host;
         match broken {
-            Broken::Stopped => CommandError::from(runtime::Interrupted),
-            Broken::Lost => CommandError::failed(format!("the connection to {host} was lost")),
-            Broken::StoppedThere => CommandError::failed(format!("lop on {host} was interrupted")),
-            Broken::Failed(e) => {
+            ConnectionError::Stopped => CommandError::from(runtime::Interrupted),
+            ConnectionError::Lost => {
+                CommandError::failed(format!("the connection to {host} was lost"))
+            }
+            ConnectionError::StoppedRemotely => {
+                CommandError::failed(format!("lop on {host} was interrupted"))
+            }
+            ConnectionError::Failed(e) => {
                 CommandError::failed(format!("the connection to {host} failed: {e}"))
             }
-            Broken::Nonsense(what) => {
+            ConnectionError::ProtocolViolation(what) => {
                 CommandError::failed(format!("{host} sent an invalid message: {what}"))
             }
         }

@@ -14,7 +14,7 @@ use mirror::{Options, Reason, Refusal, Reports, Roots, Source};
 use runtime::Progress;
 use runtime::Throttle;
 use walk::Globs;
-use wire::{Answer, Broken, Incoming, Open, Outgoing, Role};
+use wire::{Answer, ConnectionError, Incoming, Open, Outgoing, Role};
 
 use super::catalog_hints::remembered;
 use super::problems::reason_text;
@@ -38,7 +38,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     }
 }
 
-fn serve(progress: &Progress, settings: &Settings) -> Result<(), Broken> {
+fn serve(progress: &Progress, settings: &Settings) -> Result<(), ConnectionError> {
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let out = Arc::new(Outgoing::new(stdout));
@@ -46,7 +46,7 @@ fn serve(progress: &Progress, settings: &Settings) -> Result<(), Broken> {
     out.greet(env!("CARGO_PKG_VERSION"))?;
     let greeting = wire::read_greeting(&mut incoming, &|| progress.poll_stop())?;
     if greeting.said.is_none_or(|(protocol, _)| protocol != wire::VERSION) {
-        return Err(Broken::Nonsense("no greeting"));
+        return Err(ConnectionError::ProtocolViolation("no greeting"));
     }
     let (open, _) = wire::decode::<Open>(incoming.next(&|| progress.poll_stop())?)?;
     let options = match options(&open) {
@@ -66,7 +66,7 @@ fn send(
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let source = Source::open(&path_of(&open.path)).and_then(|source| {
         if open.delete && !open.allow_empty {
             source.check_not_empty()?;
@@ -90,7 +90,7 @@ fn receive(
     progress: &Progress,
     incoming: &mut Incoming<File>,
     out: &Arc<Outgoing<File>>,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let base = open.link_dest.as_deref().map(path_of);
     let roots = match Roots::for_remote_source(&path_of(&open.path), base.as_deref(), open.dry_run)
     {
@@ -105,7 +105,7 @@ fn receive(
     mirror::receive_and_report(&roots, &options, progress, reports, &text, incoming, out)
 }
 
-fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
+fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), ConnectionError> {
     let cause = match refusal {
         Refusal::Open { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
             format!(": {NEEDS_DIRECTORY}")
@@ -119,8 +119,8 @@ fn refuse(out: &Outgoing<File>, refusal: &Refusal) -> Result<(), Broken> {
     answer(out, &Answer::Refused { on_purpose, text })
 }
 
-fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), Broken> {
-    out.say(answer, &[])?;
+fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), ConnectionError> {
+    out.send(answer, &[])?;
     out.flush()
 }
 
@@ -141,7 +141,7 @@ fn options(open: &Open) -> Result<Options, String> {
         one_file_system: open.one_file_system,
         include: globs(&open.include)?,
         exclude: globs(&open.exclude)?,
-        own: walk::Own::default(),
+        own: walk::OwnFiles::default(),
         content_hints: None,
         bandwidth: Arc::new(Throttle::new(open.bandwidth.and_then(NonZeroU64::new))),
         threads: resources.threads,

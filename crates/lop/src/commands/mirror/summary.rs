@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mirror::{LeftOut, Outcome, Spared};
+use mirror::{KeptReason, LeftOut, Outcome};
 
 use super::problems;
 use super::totals::{SkippedEntry, Totals};
@@ -140,19 +140,19 @@ pub(super) fn kept_text(totals: &Totals) -> Option<String> {
     if totals.kept == 0 {
         return None;
     }
-    let why = match totals.kept_why {
-        Spared::TooMany => {
+    let why = match totals.kept_reason {
+        KeptReason::TooMany => {
             let most = totals.max_delete.map_or_else(String::new, count);
             let kept = extraneous(totals.kept_entries);
             return Some(format!("{kept}: deleting them would exceed --max-delete {most}"));
         }
-        Spared::SourceFailed => "not all of the source could be read",
-        Spared::SourceEmpty => {
+        KeptReason::SourceFailed => "not all of the source could be read",
+        KeptReason::SourceEmpty => {
             "the source has nothing to mirror, or only directories; \
              use --allow-empty-source to delete them"
         }
-        Spared::Declined => "the answer was no",
-        Spared::NotCopied => {
+        KeptReason::Declined => "the answer was no",
+        KeptReason::NotCopied => {
             "not all of the source could be copied, and the destination may contain the source under another path; \
              run the command again when everything can be copied"
         }
@@ -169,7 +169,7 @@ mod tests {
     use super::{kept_text, summary};
     use crate::commands::mirror::totals::Totals;
     use crate::error::CommandError;
-    use mirror::Spared;
+    use mirror::KeptReason;
 
     fn said(totals: &Totals) -> String {
         String::from_utf8(summary(totals, None)).expect("it is text")
@@ -230,7 +230,7 @@ mod tests {
         let totals = Totals {
             kept: 2,
             kept_entries: 4,
-            kept_why: Spared::TooMany,
+            kept_reason: KeptReason::TooMany,
             max_delete: Some(2),
             ..complete()
         };

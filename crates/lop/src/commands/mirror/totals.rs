@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mirror::{LeftOut, Options, Outcome, Spared};
+use mirror::{KeptReason, LeftOut, Options, Outcome};
 use serde::Serialize;
 
 use crate::args::MirrorArgs;
@@ -53,7 +53,7 @@ pub(super) struct Totals {
     #[serde(skip)]
     pub(super) changes: u64,
     #[serde(skip)]
-    pub(super) kept_why: Spared,
+    pub(super) kept_reason: KeptReason,
     #[serde(skip)]
     pub(super) kept_entries: u64,
     #[serde(skip)]
@@ -112,7 +112,7 @@ impl Totals {
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
             changes: outcome.changes(),
-            kept_why: outcome.kept_why,
+            kept_reason: outcome.kept_reason,
             kept_entries: outcome.kept_entries,
             unremoved: outcome.unremoved,
             left_out_count: outcome.left_out,
@@ -126,7 +126,7 @@ impl Totals {
         let failed = self.failed.saturating_sub(self.unremoved);
         if self.failed == 0 && self.kept == 0 {
             Exit::Done
-        } else if self.kept > 0 && self.kept_why == Spared::SourceEmpty {
+        } else if self.kept > 0 && self.kept_reason == KeptReason::SourceEmpty {
             Exit::Refused
         } else if failed > 0 && self.changes == 0 && self.entries <= failed + self.missing {
             Exit::Failed

@@ -14,7 +14,7 @@ use action::Refusal;
 use action::trash::{Claim, MissingTree, Started, TrashRun, TrashedTree, Tree};
 use catalog::Catalog;
 use clap::ValueEnum;
-use purge::{Deed, Guard, Options, Outcome, Problem, Reason, Target};
+use purge::{Guard, Operation, Options, Outcome, Problem, Reason, Target};
 use runtime::{Interrupted, Progress};
 use serde::Serialize;
 
@@ -228,7 +228,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
 
 fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
     let all = Patterns::default();
-    Options { deed: Deed::Remove, ..options(args, &all, &guard(settings)) }
+    Options { operation: Operation::Remove, ..options(args, &all, &guard(settings)) }
 }
 
 /// The result of removing a run's trees.
@@ -308,7 +308,7 @@ fn remove_trees(
 ) -> (Outcome, Result<(), Interrupted>) {
     let (mut outcome, mut ended) = (Outcome::default(), Ok(()));
     for tree in left {
-        let parent = tree.dir.open_below_within(b".").map_err(purge::Refusal::Failed);
+        let parent = tree.dir.open_below_same_mount(b".").map_err(purge::Refusal::Failed);
         let target = parent.and_then(|parent| guard.check_in(Arc::new(parent), &tree.at, &tree.at));
         let mut of_tree = Outcome::default();
         match target {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purge::{Deed, Options, Target};
+use purge::{Operation, Options, Target};
 use runtime::Progress;
 
 use crate::error::CommandError;
@@ -44,7 +44,7 @@ impl Estimate {
             timer.stop();
         });
         let throttle = Arc::default();
-        let options = Options { deed: Deed::Count, throttle, ..options.clone() };
+        let options = Options { operation: Operation::Count, throttle, ..options.clone() };
         let (outcome, ended) = purge::purge(targets, &options, &progress, None);
         monitor.finish()?;
         Ok(Estimate { entries: outcome.files + outcome.dirs, is_complete: ended.is_ok() })

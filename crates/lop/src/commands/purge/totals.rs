@@ -107,7 +107,7 @@ pub(super) struct Figures<'a> {
     #[serde(flatten)]
     totals: &'a Totals,
     subvolumes: u64,
-    sweeps: u64,
+    prefetch_rounds: u64,
     threads: usize,
     peak_memory_bytes: u64,
     spilled_bytes: u64,
@@ -119,7 +119,7 @@ impl<'a> Figures<'a> {
         Figures {
             totals,
             subvolumes: outcome.subvolumes,
-            sweeps: outcome.sweeps,
+            prefetch_rounds: outcome.prefetch_rounds,
             threads: outcome.threads,
             peak_memory_bytes: peak_memory_bytes(),
             spilled_bytes: runtime::memory::spilled().most,

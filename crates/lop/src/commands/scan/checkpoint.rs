@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use catalog::{Findings, RowMap, ScanRecord, Writer};
-use content::Facts;
+use content::Fingerprints;
 use dupes::Candidates;
 use runtime::{Interrupted, Progress, own_descriptor_table};
 use walk::{Problem, Tree};
@@ -30,7 +30,7 @@ pub(super) struct Checkpointer<'a> {
     pub(super) writer: &'a mut Writer,
     pub(super) rows: &'a mut RowMap,
     pub(super) tree: &'a Tree,
-    pub(super) facts: &'a Facts,
+    pub(super) fingerprints: &'a Fingerprints,
     /// The record of the scan so far.
     pub(super) record: ScanRecord,
     /// How often the results of a long search are saved.
@@ -48,7 +48,7 @@ impl<'a> Checkpointer<'a> {
         writer: &'a mut Writer,
         rows: &'a mut RowMap,
         tree: &'a Tree,
-        facts: &'a Facts,
+        fingerprints: &'a Fingerprints,
         record: ScanRecord,
         every: Duration,
         progress: &'a Progress,
@@ -57,7 +57,7 @@ impl<'a> Checkpointer<'a> {
             writer,
             rows,
             tree,
-            facts,
+            fingerprints,
             record,
             every,
             progress,
@@ -150,15 +150,15 @@ impl<'a> Checkpointer<'a> {
     }
 
     fn save_now(&mut self) -> Result<u64, catalog::Error> {
-        let (tree, facts, progress) = (self.tree, self.facts, self.progress);
+        let (tree, fingerprints, progress) = (self.tree, self.fingerprints, self.progress);
         let candidates = self.candidates.get_or_insert_with(|| Candidates::new(tree, progress));
-        let pending = candidates.pending(tree, facts, progress);
+        let pending = candidates.pending(tree, fingerprints, progress);
         self.record.finished_ms = super::milliseconds(SystemTime::now());
         let problems: Vec<&Problem> = tree.problems.iter().collect();
         let record = &self.record;
         let found = Findings {
             tree,
-            fingerprints: facts,
+            fingerprints: fingerprints,
             problems: &problems,
             record,
             pending: Some(&pending),

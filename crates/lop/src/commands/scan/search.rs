@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use catalog::Suspect;
-use content::Facts;
+use content::Fingerprints;
 use dupes::{Found, Work};
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem, Reason, Tree};
@@ -23,27 +23,27 @@ pub(super) struct SearchResult {
 ///
 /// # Errors
 ///
-/// Fails on an interrupt. What was found by then is in `facts`.
+/// Fails on an interrupt. What was found by then is in `fingerprints`.
 pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,
-    facts: &Facts,
+    fingerprints: &Fingerprints,
     suspects: &[Suspect],
     progress: &Progress,
 ) -> Result<SearchResult, Interrupted> {
-    let found = dupes::find(tree, facts, &scan.compare, progress)?;
+    let found = dupes::find(tree, fingerprints, &scan.compare, progress)?;
     let mut result = SearchResult { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();
     if scan.hash_all || !had_one.is_empty() {
-        let work = Work::new(tree, facts, &scan.compare, progress);
+        let work = Work::new(tree, fingerprints, &scan.compare, progress);
         let is_wanted = |file| scan.hash_all || had_one.contains(&file);
         let digested = dupes::digest(&work, is_wanted)?;
         result.hollow = digested.hollow;
         result.found.problems.extend(digested.problems);
     }
     let problems = &mut result.found.problems;
-    problems.extend(damaged(tree, facts, suspects));
+    problems.extend(damaged(tree, fingerprints, suspects));
     problems.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(result)
 }
@@ -51,13 +51,13 @@ pub(super) fn search(
 /// Returns the suspects that were read and differ from what was known.
 pub(super) fn damaged<'a>(
     tree: &'a Tree,
-    facts: &'a Facts,
+    fingerprints: &'a Fingerprints,
     suspects: &'a [Suspect],
 ) -> impl Iterator<Item = Problem> + 'a {
     let differs = |suspect: &&Suspect| {
         let file = suspect.file.0;
-        let digest = facts.content(file).and_then(|content| facts.digest(content));
-        match (suspect.digest.zip(digest), suspect.head.zip(facts.head(file))) {
+        let digest = fingerprints.content(file).and_then(|content| fingerprints.digest(content));
+        match (suspect.digest.zip(digest), suspect.head.zip(fingerprints.head(file))) {
             (Some((before, now)), _) => before != now,
             (None, Some((before, now))) => before != now,
             (None, None) => false,

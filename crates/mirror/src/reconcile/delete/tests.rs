@@ -1,7 +1,7 @@
 //! Tests of what keeps extraneous entries from being deleted.
 
 use testkit::TreeBuilder;
-use wire::Spared;
+use wire::KeptReason;
 
 use super::Deleter;
 use crate::engine::extraneous::Extraneous;
@@ -20,7 +20,7 @@ fn two_extraneous() -> (Fixture, Extraneous) {
 }
 
 /// Returns why the entries would be kept, given what the workers found.
-fn reason(options: &Options, mut found: Outcome, ask: Option<Consent<'_>>) -> Option<Spared> {
+fn reason(options: &Options, mut found: Outcome, ask: Option<Consent<'_>>) -> Option<KeptReason> {
     let (fixture, extraneous) = two_extraneous();
     let job = fixture.job(options);
     let guard = purge::Guard::new(None, &[]);
@@ -40,20 +40,20 @@ fn nothing_is_deleted_unless_all_of_the_source_was_read() {
     assert_eq!(reason(&options, all_read(), None), None);
     let mut failed = all_read();
     failed.source_failed = true;
-    assert_eq!(reason(&options, failed, None), Some(Spared::SourceFailed));
+    assert_eq!(reason(&options, failed, None), Some(KeptReason::SourceFailed));
 }
 
 #[test]
 fn a_source_without_files_deletes_only_if_that_is_allowed() {
     let options = Options { delete: true, ..plain() };
-    assert_eq!(reason(&options, Outcome::default(), None), Some(Spared::SourceEmpty));
+    assert_eq!(reason(&options, Outcome::default(), None), Some(KeptReason::SourceEmpty));
     let options = Options { allow_empty: true, ..options };
     assert_eq!(reason(&options, Outcome::default(), None), None);
 }
 
 #[test]
 fn the_limit_counts_entries_and_not_names() {
-    for (most, kept) in [(3, Some(Spared::TooMany)), (4, None)] {
+    for (most, kept) in [(3, Some(KeptReason::TooMany)), (4, None)] {
         let options = Options { delete: true, max_delete: Some(most), ..plain() };
         assert_eq!(reason(&options, all_read(), None), kept, "{most}");
     }
@@ -67,7 +67,7 @@ fn the_user_decides_with_the_figures_at_hand_and_not_in_a_dry_run() {
         assert_eq!(removal.some, [b"x".to_vec(), b"y".to_vec()]);
         false
     };
-    assert_eq!(reason(&options, all_read(), Some(&decline)), Some(Spared::Declined));
+    assert_eq!(reason(&options, all_read(), Some(&decline)), Some(KeptReason::Declined));
     assert_eq!(reason(&options, all_read(), Some(&|_| true)), None);
     let dry_run = Options { dry_run: true, ..options };
     assert_eq!(reason(&dry_run, all_read(), Some(&|_| panic!("is not asked"))), None);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use wire::{Broken, FromReceiver, Outgoing};
+use wire::{ConnectionError, FromReceiver, Outgoing};
 
 /// The most bytes that were received and are not processed, besides listings: small files, and metadata of directories.
 const MAX_BUFFERED_BYTES: usize = 2 << 20;
@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     buffer_freed: Condvar,
     is_broken: AtomicBool,
     /// Why this side ended the connection, if it did.
-    why: Mutex<Option<Broken>>,
+    why: Mutex<Option<ConnectionError>>,
     is_done: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Drop for ListingCredit {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.upgrade() {
             connection.listed_cost.fetch_sub(self.cost, Relaxed);
-            connection.say(&FromReceiver::Release { window: self.window });
+            connection.send(&FromReceiver::Release { window: self.window });
         }
     }
 }
@@ -81,8 +81,8 @@ impl Connection {
     }
 
     /// Queues a message. If the connection is lost, the run ends.
-    pub(crate) fn say(&self, message: &FromReceiver<'_>) {
-        if let Err(why) = self.out.say(message, &[]) {
+    pub(crate) fn send(&self, message: &FromReceiver<'_>) {
+        if let Err(why) = self.out.send(message, &[]) {
             self.break_off(why);
         }
     }
@@ -100,7 +100,7 @@ impl Connection {
             return;
         }
         self.is_done.store(true, Relaxed);
-        self.say(&FromReceiver::Done);
+        self.send(&FromReceiver::Done);
         self.flush();
     }
 
@@ -115,13 +115,13 @@ impl Connection {
     }
 
     /// Ends the connection for a reason found on this side.
-    pub(crate) fn break_off(&self, why: Broken) {
+    pub(crate) fn break_off(&self, why: ConnectionError) {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.set_broken();
     }
 
     /// Takes the reason why this side ended the connection.
-    pub(crate) fn why(&self) -> Option<Broken> {
+    pub(crate) fn why(&self) -> Option<ConnectionError> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -139,10 +139,10 @@ impl Connection {
         self: &Arc<Connection>,
         window: u64,
         cost: usize,
-    ) -> Result<ListingCredit, Broken> {
+    ) -> Result<ListingCredit, ConnectionError> {
         let before = self.listed_cost.fetch_add(cost, Relaxed);
-        if before >= wire::CREDIT {
-            return Err(Broken::Nonsense("listings beyond the credit"));
+        if before >= wire::LISTING_CREDIT_BYTES {
+            return Err(ConnectionError::ProtocolViolation("listings beyond the credit"));
         }
         Ok(ListingCredit { connection: Arc::downgrade(self), window, cost })
     }
@@ -163,13 +163,13 @@ impl Connection {
         bytes: usize,
         stopped: &dyn Fn() -> bool,
         stuck: &dyn Fn() -> bool,
-    ) -> Result<BufferSpace, Broken> {
+    ) -> Result<BufferSpace, ConnectionError> {
         let mut buffered = self.buffered();
         while *buffered > MAX_BUFFERED_BYTES && !stopped() && !self.is_broken() {
             let waited = self.buffer_freed.wait_timeout(buffered, STOP_POLL);
             let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() && stuck() && *now > MAX_BUFFERED_BYTES {
-                return Err(Broken::Nonsense("more than the buffer holds"));
+                return Err(ConnectionError::ProtocolViolation("more than the buffer holds"));
             }
             buffered = now;
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use device::WaitMeter;
 use fsops::{Kind, Op, Stat};
-use wire::{Have, Loss};
+use wire::{KnownPrefix, Loss};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::{DirState, NameWork, SharedBatch};
@@ -213,7 +213,7 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         replaces: Option<Differences>,
-        have: Option<Have>,
+        have: Option<KnownPrefix>,
         basis: Basis,
     ) -> Result<Settled, Failure> {
         let Some(session) = &self.job.remote else { return Err(Failure::Failed(Reason::Changed)) };
@@ -235,7 +235,7 @@ impl Worker<'_> {
         let file = dir.open_regular(entry.name).map_err(destination(Op::Open))?;
         let digest = self.digest(&file, length)?;
         let only = self.is_dry_run(entry.dir);
-        self.request_content(entry, replaces, Some(Have { length, digest, only }), basis)
+        self.request_content(entry, replaces, Some(KnownPrefix { length, digest, only }), basis)
     }
 
     /// Creates an empty file.

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use fsops::{Kind, Xattr};
-use wire::{Broken, Facts, Item, Names};
+use wire::{ConnectionError, FileList, InodeMetadata, Item};
 
 use crate::engine::batch::{Batch, BatchSizes, RemoteEntry};
 use crate::model::attributes::Attributes;
@@ -13,10 +13,10 @@ use crate::remote::receiver::pending::stat_of;
 
 /// Returns the batch of a listing. Every name must be a plain name in the directory.
 pub(crate) fn batch_of(
-    names: &Names<'_>,
+    names: &FileList<'_>,
     credit: ListingCredit,
     reuses: bool,
-) -> Result<Batch, Broken> {
+) -> Result<Batch, ConnectionError> {
     // Exact sizes, because up to a mebibyte of names waits.
     let all = || names.records.iter().flat_map(|record| &record.names);
     let bytes = all().map(|name| name.len() + 1).sum();
@@ -28,7 +28,9 @@ pub(crate) fn batch_of(
         for name in &record.names {
             let is_name = wire::is_name(name) && !crate::model::temp_name::is_temp_name(name);
             let name = CString::new(*name).ok().filter(|_| is_name);
-            all.push(name.ok_or(Broken::Nonsense("a name that leads elsewhere"))?);
+            all.push(
+                name.ok_or(ConnectionError::ProtocolViolation("a name that leads elsewhere"))?,
+            );
         }
         match &record.item {
             Item::Dir(number) => {
@@ -39,7 +41,7 @@ pub(crate) fn batch_of(
             Item::Other(facts, target) => {
                 let stat = stat_of(&facts.meta);
                 if matches!(stat.kind, Kind::Dir | Kind::Unknown) {
-                    return Err(Broken::Nonsense("an entry of an unknown kind"));
+                    return Err(ConnectionError::ProtocolViolation("an entry of an unknown kind"));
                 }
                 let (attributes, target) = (attributes_of(facts), target.to_vec());
                 let hint = record.content.as_ref().filter(|_| reuses);
@@ -53,7 +55,7 @@ pub(crate) fn batch_of(
 }
 
 /// Returns the attributes that the sender read.
-pub(crate) fn attributes_of(facts: &Facts<'_>) -> Attributes {
+pub(crate) fn attributes_of(facts: &InodeMetadata<'_>) -> Attributes {
     let xattrs = facts.xattrs.iter();
     let mut owned: Vec<Xattr> =
         xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use fsops::{Kind, Stat, Time};
-use wire::{Have, Loss, Meta};
+use wire::{KnownPrefix, Loss, Meta};
 
 use crate::engine::dir_state::Waiter;
 use crate::engine::entry::Entry;
@@ -18,7 +18,7 @@ pub(crate) struct PendingRequest {
     /// How the entry that the file replaces differs.
     pub(crate) replaces: Option<Differences>,
     /// The bytes that the sender was told the destination has.
-    pub(crate) have: Option<Have>,
+    pub(crate) have: Option<KnownPrefix>,
     pub(crate) basis: Basis,
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use device::WaitMeter;
 use fsops::{Kind, Op, Stat};
-use wire::{Broken, Enter, FromSender, Have, Incoming, Meta, decode};
+use wire::{ConnectionError, EnteredDir, FromSender, Incoming, KnownPrefix, Meta, decode};
 
 use crate::engine::task::{Arrival, SameContent, SmallFile};
 use crate::engine::worker::Worker;
@@ -53,14 +53,14 @@ impl Worker<'_> {
         session: &Arc<Session>,
         incoming: &mut Incoming<File>,
         meter: &mut WaitMeter<'_>,
-    ) -> (Outcome, Result<(), Broken>) {
+    ) -> (Outcome, Result<(), ConnectionError>) {
         let _guard = self.job.queue.close_on_panic();
         let mut incoming_files = IncomingFiles::new();
         let progress = self.job.progress;
         let ended =
             self.read_messages(session, incoming, &mut incoming_files).map_err(|why| match why {
-                Broken::Stopped if !progress.poll_stop() => {
-                    session.connection.why().unwrap_or(Broken::Lost)
+                ConnectionError::Stopped if !progress.poll_stop() => {
+                    session.connection.why().unwrap_or(ConnectionError::Lost)
                 }
                 why => why,
             });
@@ -90,7 +90,7 @@ impl Worker<'_> {
         session: &Arc<Session>,
         incoming: &mut Incoming<File>,
         incoming_files: &mut IncomingFiles,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let job = self.job;
         let mut listings = 0;
         loop {
@@ -100,7 +100,7 @@ impl Worker<'_> {
             }
             // Reading does not check for a stop while messages are available.
             if job.progress.poll_stop() {
-                return Err(Broken::Stopped);
+                return Err(ConnectionError::Stopped);
             }
             let message =
                 incoming.next(&|| job.progress.poll_stop() || session.connection.is_broken())?;
@@ -112,9 +112,9 @@ impl Worker<'_> {
                     return Ok(());
                 }
                 FromSender::Bye { .. } | FromSender::Consent { .. } => {
-                    return Err(Broken::Nonsense("a farewell before the end"));
+                    return Err(ConnectionError::ProtocolViolation("a farewell before the end"));
                 }
-                FromSender::Enter(Enter { dir, facts, is_entered: is_listed }) => {
+                FromSender::Enter(EnteredDir { dir, facts, is_entered: is_listed }) => {
                     let (stat, attributes) = (stat_of(&facts.meta), attributes_of(&facts));
                     let space = self.wait_for_space(session, length + MESSAGE_OVERHEAD_BYTES)?;
                     let entered = Box::new(SourceDir { stat, attributes, is_listed, space });
@@ -126,13 +126,13 @@ impl Worker<'_> {
                 }
                 FromSender::Names(names) => {
                     if names.window != listings {
-                        return Err(Broken::Nonsense("a listing out of order"));
+                        return Err(ConnectionError::ProtocolViolation("a listing out of order"));
                     }
                     listings += 1;
                     let all = names.records.iter().map(|record| record.names.len()).sum();
                     let credit = session
                         .connection
-                        .take_credit(names.window, wire::credit_of(length, all))?;
+                        .take_credit(names.window, wire::listing_cost_bytes(length, all))?;
                     let batch = batch_of(&names, credit, job.options.content_hints.is_some())?;
                     self.take_dir_message(session, names.dir, DirMessage::Names(batch))?;
                 }
@@ -195,7 +195,7 @@ impl Worker<'_> {
         &mut self,
         session: &Arc<Session>,
         bytes: usize,
-    ) -> Result<BufferSpace, Broken> {
+    ) -> Result<BufferSpace, ConnectionError> {
         if !session.connection.has_space() {
             // Other workers can only free space if they get these tasks and the sender gets these messages.
             self.publish();
@@ -210,7 +210,7 @@ impl Worker<'_> {
         session: &Session,
         dir: u64,
         message: DirMessage,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let next = session.dir_message(dir, message)?;
         self.take_step(session, dir, next);
         Ok(())
@@ -222,12 +222,12 @@ impl Worker<'_> {
         pending: PendingRequest,
         meta: &Meta,
         from: u64,
-    ) -> Result<IncomingFile, Broken> {
+    ) -> Result<IncomingFile, ConnectionError> {
         let stat = pending.opened_stat(meta);
         let mut incoming_file = IncomingFile { stat, ..IncomingFile::nothing(pending) };
         let have = incoming_file.pending.have.filter(|have| have.length == from);
         if from > 0 && have.is_none() {
-            return Err(Broken::Nonsense("part of a file without a request"));
+            return Err(ConnectionError::ProtocolViolation("part of a file without a request"));
         }
         let is_whole = from > 0 && from == stat.size && stat.kind == Kind::File;
         if is_whole && incoming_file.pending.basis.is_complete_file() {
@@ -239,7 +239,7 @@ impl Worker<'_> {
     }
 
     /// Creates the file for the pieces, with the bytes that the destination already has.
-    fn create_incoming(&mut self, incoming_file: &mut IncomingFile, have: Option<Have>) {
+    fn create_incoming(&mut self, incoming_file: &mut IncomingFile, have: Option<KnownPrefix>) {
         let IncomingFile { pending, stat, .. } = &*incoming_file;
         let entry = pending.entry();
         if self.is_dry_run(entry.dir) {
@@ -332,19 +332,23 @@ impl IncomingFile {
     }
 }
 
-const UNREQUESTED: Broken = Broken::Nonsense("bytes without a request");
+const UNREQUESTED: ConnectionError = ConnectionError::ProtocolViolation("bytes without a request");
 
 fn incoming_of(
     incoming_files: &mut IncomingFiles,
     request: u64,
-) -> Result<&mut IncomingFile, Broken> {
+) -> Result<&mut IncomingFile, ConnectionError> {
     incoming_files.get_mut(&request).ok_or(UNREQUESTED)
 }
 
-fn write_piece(incoming_file: &mut IncomingFile, at: u64, bytes: &[u8]) -> Result<(), Broken> {
+fn write_piece(
+    incoming_file: &mut IncomingFile,
+    at: u64,
+    bytes: &[u8],
+) -> Result<(), ConnectionError> {
     let end = at.checked_add(bytes.len() as u64);
     if incoming_file.is_unchanged || end.is_none_or(|end| end > incoming_file.stat.size) {
-        return Err(Broken::Nonsense("bytes beyond the end of a file"));
+        return Err(ConnectionError::ProtocolViolation("bytes beyond the end of a file"));
     }
     if let Some(new_copy) = &incoming_file.new_copy
         && let Err(e) = new_copy.file.write_at(bytes, at)

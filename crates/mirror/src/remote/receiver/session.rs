@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fsops::Stat;
-use wire::{Broken, FromReceiver, Loss, Outgoing};
+use wire::{ConnectionError, FromReceiver, Loss, Outgoing};
 
 use crate::engine::batch::Batch;
 use crate::engine::dir_state::{DirState, ListingPosition};
@@ -27,7 +27,8 @@ const MAX_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
 /// listings that may be under way.
 const MAX_UNLISTED: usize = 1 << 16;
 
-const TOO_MANY_DIRS: Broken = Broken::Nonsense("more directories than allowed");
+const TOO_MANY_DIRS: ConnectionError =
+    ConnectionError::ProtocolViolation("more directories than allowed");
 
 /// The state of the conversation with a sender.
 #[derive(Debug)]
@@ -187,7 +188,11 @@ impl Session {
     /// # Errors
     ///
     /// Fails if no correct sender sends the message.
-    pub(crate) fn dir_message(&self, number: u64, message: DirMessage) -> Result<NextStep, Broken> {
+    pub(crate) fn dir_message(
+        &self,
+        number: u64,
+        message: DirMessage,
+    ) -> Result<NextStep, ConnectionError> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
         if !dirs.contains_key(&number) {
@@ -211,10 +216,10 @@ impl Session {
         }
         match (message, expected.node.clone()) {
             (DirMessage::Entered(_) | DirMessage::Closed(..), _) if expected.was_entered => {
-                Err(Broken::Nonsense("a directory that was entered before"))
+                Err(ConnectionError::ProtocolViolation("a directory that was entered before"))
             }
             _ if expected.early.iter().any(DirMessage::is_last) => {
-                Err(Broken::Nonsense("a message after the end of a directory"))
+                Err(ConnectionError::ProtocolViolation("a message after the end of a directory"))
             }
             (DirMessage::Entered(dir), node) => {
                 expected.dir = Some(dir);
@@ -254,7 +259,7 @@ impl Session {
         let have = pending.have;
         let request = self.requests.fetch_add(1, Relaxed);
         self.pending().insert(request, pending);
-        self.connection.say(&FromReceiver::Fetch {
+        self.connection.send(&FromReceiver::Fetch {
             request,
             window: at.listing,
             item: at.position,
@@ -267,9 +272,9 @@ impl Session {
     /// # Errors
     ///
     /// Fails if there is none.
-    pub(crate) fn take_request(&self, request: u64) -> Result<PendingRequest, Broken> {
+    pub(crate) fn take_request(&self, request: u64) -> Result<PendingRequest, ConnectionError> {
         let pending = self.pending().remove(&request);
-        pending.ok_or(Broken::Nonsense("an answer without a request"))
+        pending.ok_or(ConnectionError::ProtocolViolation("an answer without a request"))
     }
 
     fn dirs(&self) -> MutexGuard<'_, Dirs> {

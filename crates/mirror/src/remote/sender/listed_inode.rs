@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use fsops::{Dir, Kind, Stat};
-use wire::{Content, Facts, Item, Loss, Meta, Op, Record};
+use wire::{Content, FileListEntry, InodeMetadata, Item, Loss, Meta, Op};
 
 use crate::engine::batch::Batch;
 use crate::model::attributes::Attributes;
@@ -31,7 +31,7 @@ pub(crate) struct OtherInode {
 }
 
 impl ListedInode {
-    pub(crate) fn record<'g>(&'g self, batch: &'g Batch) -> Record<'g> {
+    pub(crate) fn record<'g>(&'g self, batch: &'g Batch) -> FileListEntry<'g> {
         let names = self.names.iter().map(|&index| batch.get(index).name.to_bytes()).collect();
         let mut content = None;
         let item = match &self.info {
@@ -44,7 +44,7 @@ impl ListedInode {
                 Item::Other(facts_of(*meta, attributes), target)
             }
         };
-        Record { item, names, content }
+        FileListEntry { item, names, content }
     }
 
     /// Drops all attributes except for ACLs; returns whether others were dropped.
@@ -91,7 +91,7 @@ pub(crate) fn inspect(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u
     Ok((stat, attributes, target))
 }
 
-pub(crate) fn facts_of(meta: Meta, attributes: &Attributes) -> Facts<'_> {
+pub(crate) fn facts_of(meta: Meta, attributes: &Attributes) -> InodeMetadata<'_> {
     let xattrs = attributes.all().iter().map(|(name, value)| (&name[..], &value[..])).collect();
-    Facts { meta, xattrs, partial: attributes.is_partial() }
+    InodeMetadata { meta, xattrs, partial: attributes.is_partial() }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fsops::{Dir, DirBuffer, Kind, Stat, Volume};
-use wire::{Broken, Enter, FromSender, LeftOut, Loss, Meta, Names, Op};
+use wire::{ConnectionError, EnteredDir, FileList, FromSender, LeftOut, Loss, Meta, Op};
 
 use crate::engine::batch::Batch;
 use crate::engine::dir_cache::{DirCache, Side};
@@ -55,23 +55,23 @@ impl<'s, 'a> FileLister<'s, 'a> {
         }
     }
 
-    pub(crate) fn run(mut self) -> Result<(), Broken> {
+    pub(crate) fn run(mut self) -> Result<(), ConnectionError> {
         while let Some((number, node)) = self.pending_dirs.pop() {
             if self.sending.is_over() {
-                return Err(Broken::Stopped);
+                return Err(ConnectionError::Stopped);
             }
             match self.enter(number, &node) {
                 Ok(Some(listed)) => self.list(&listed)?,
                 Ok(None) => {
                     let left = FromSender::Leave { dir: number, whole: false };
-                    self.sending.out.say(&left, &[])?;
+                    self.sending.out.send(&left, &[])?;
                 }
                 Err(Ok(loss)) => {
                     // The top directory existed when the run began, so its disappearance is a failure.
                     let gone = Loss::Failed(Op::Open, wire::Error(libc::ENOENT));
                     let is_top = number == 0 && loss == Loss::Vanished;
                     let loss = if is_top { gone } else { loss };
-                    self.sending.out.say(&FromSender::Closed { dir: number, loss }, &[])?;
+                    self.sending.out.send(&FromSender::Closed { dir: number, loss }, &[])?;
                 }
                 Err(Err(broken)) => return Err(broken),
             }
@@ -85,7 +85,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         &mut self,
         number: u64,
         node: &Arc<DirNode>,
-    ) -> Result<Option<ListedDir>, Result<Loss, Broken>> {
+    ) -> Result<Option<ListedDir>, Result<Loss, ConnectionError>> {
         let failed = |op| move |e: std::io::Error| Ok(loss_of(op, &e));
         let source = self.sending.source;
         let dir = match open_source_dir(&mut self.dir_cache, &source.top.dir, node) {
@@ -116,7 +116,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         if is_passed_over {
             let loss = Loss::LeftOut(LeftOut::Pseudo);
             let left_out = FromSender::Failed { dir: number, name: b"", loss };
-            self.sending.out.say(&left_out, &[]).map_err(Err)?;
+            self.sending.out.send(&left_out, &[]).map_err(Err)?;
         }
         let lists_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
         let node = Arc::clone(node);
@@ -137,11 +137,11 @@ impl<'s, 'a> FileLister<'s, 'a> {
         meta: Meta,
         attributes: &Attributes,
         is_entered: bool,
-    ) -> Result<Option<()>, Result<Loss, Broken>> {
+    ) -> Result<Option<()>, Result<Loss, ConnectionError>> {
         let facts = facts_of(meta, attributes);
-        let enter = FromSender::Enter(Enter { dir, facts, is_entered });
+        let enter = FromSender::Enter(EnteredDir { dir, facts, is_entered });
         let Ok(message) = wire::encode(&enter) else { return Ok(None) };
-        self.sending.out.say_encoded(&message).map(Some).map_err(Err)
+        self.sending.out.send_encoded(&message).map(Some).map_err(Err)
     }
 
     /// Announces a directory that cannot be read, with the reason.
@@ -150,7 +150,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         number: u64,
         node: &Arc<DirNode>,
         refused: &Error,
-    ) -> Result<(), Result<Loss, Broken>> {
+    ) -> Result<(), Result<Loss, ConnectionError>> {
         let loss = loss_of(Op::Open, refused);
         let failed = |op| move |e: Error| Ok(loss_of(op, &e));
         let Some(parent) = node.parent() else { return Err(Ok(loss)) };
@@ -164,10 +164,10 @@ impl<'s, 'a> FileLister<'s, 'a> {
         let meta = meta_of(&stat, self.device(&stat));
         self.announce_dir(number, meta, &Attributes::new(acls, true), false)?;
         let failed = FromSender::Failed { dir: number, name: b"", loss };
-        self.sending.out.say(&failed, &[]).map_err(Err)
+        self.sending.out.send(&failed, &[]).map_err(Err)
     }
 
-    fn list(&mut self, listed: &ListedDir) -> Result<(), Broken> {
+    fn list(&mut self, listed: &ListedDir) -> Result<(), ConnectionError> {
         let mut left_out = Vec::new();
         let first = self.pending_dirs.len();
         let whole = loop {
@@ -189,7 +189,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         };
         // They were found in the order of their inodes. The last one is taken first.
         self.pending_dirs[first..].reverse();
-        self.sending.out.say(&FromSender::Leave { dir: listed.number, whole }, &[])
+        self.sending.out.send(&FromSender::Leave { dir: listed.number, whole }, &[])
     }
 
     /// Sends names, in as many listings as necessary.
@@ -198,7 +198,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
     ///
     /// Also fails if it is time to stop. The receiver MUST NOT take names that were not sent for names that do not
     /// exist.
-    fn send_names(&mut self, listed: &ListedDir, batch: &Batch) -> Result<(), Broken> {
+    fn send_names(&mut self, listed: &ListedDir, batch: &Batch) -> Result<(), ConnectionError> {
         let mut next = 0;
         while next < batch.len() {
             let number = self.sending.reserve_listing()?;
@@ -221,7 +221,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         batch: &Batch,
         from: usize,
         groups: &mut Vec<ListedInode>,
-    ) -> Result<usize, Broken> {
+    ) -> Result<usize, ConnectionError> {
         let first = batch.get(from);
         let mut end = from + 1;
         let info = if first.is_dir {
@@ -282,10 +282,10 @@ impl<'s, 'a> FileLister<'s, 'a> {
         batch: &Batch,
         number: u64,
         mut groups: Vec<ListedInode>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionError> {
         let message = loop {
             let records = groups.iter().map(|group| group.record(batch)).collect();
-            let names = Names { dir: listed.number, window: number, records };
+            let names = FileList { dir: listed.number, window: number, records };
             if let Ok(message) = wire::encode(&FromSender::Names(names)) {
                 break message;
             }
@@ -309,11 +309,11 @@ impl<'s, 'a> FileLister<'s, 'a> {
             }
         }
         self.sending.register(number, listing, message.len());
-        self.sending.out.say_encoded(&message)
+        self.sending.out.send_encoded(&message)
     }
 
-    fn fail(&self, listed: &ListedDir, name: &[u8], loss: Loss) -> Result<(), Broken> {
-        self.sending.out.say(&FromSender::Failed { dir: listed.number, name, loss }, &[])
+    fn fail(&self, listed: &ListedDir, name: &[u8], loss: Loss) -> Result<(), ConnectionError> {
+        self.sending.out.send(&FromSender::Failed { dir: listed.number, name, loss }, &[])
     }
 
     /// Returns a small number for the device of an entry.

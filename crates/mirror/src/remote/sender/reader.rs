@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{File, Kind, Stat};
-use wire::{Broken, FromSender, Have, Loss, Op, PIECE};
+use wire::{CHUNK_BYTES, ConnectionError, FromSender, KnownPrefix, Loss, Op};
 
 use crate::engine::dir_cache::DirCache;
 use crate::reconcile::copy::has_lost_last_name;
@@ -28,12 +28,12 @@ pub(crate) struct FileReader<'s, 'a> {
 /// Why a file was not sent to its end.
 enum ReadStop {
     Loss(Loss),
-    Broken(Broken),
+    ConnectionError(ConnectionError),
 }
 
-impl From<Broken> for ReadStop {
-    fn from(broken: Broken) -> ReadStop {
-        ReadStop::Broken(broken)
+impl From<ConnectionError> for ReadStop {
+    fn from(broken: ConnectionError) -> ReadStop {
+        ReadStop::ConnectionError(broken)
     }
 }
 
@@ -43,15 +43,15 @@ impl<'s, 'a> FileReader<'s, 'a> {
         FileReader { sending, dir_cache, buffer: Vec::new() }
     }
 
-    pub(crate) fn run(mut self) -> Result<(), Broken> {
+    pub(crate) fn run(mut self) -> Result<(), ConnectionError> {
         while let Some(request) = self.sending.next_request() {
             match self.answer(&request) {
                 Ok(()) => {}
                 Err(ReadStop::Loss(loss)) => {
                     let answer = FromSender::Lost { request: request.number, loss };
-                    self.sending.out.say(&answer, &[])?;
+                    self.sending.out.send(&answer, &[])?;
                 }
-                Err(ReadStop::Broken(broken)) => return Err(broken),
+                Err(ReadStop::ConnectionError(broken)) => return Err(broken),
             }
         }
         Ok(())
@@ -74,7 +74,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         }
         let has_holes = stat.allocated < stat.size;
         let mut stat = stat;
-        if stat.size <= PIECE as u64 && !has_holes && request.have.is_none() {
+        if stat.size <= CHUNK_BYTES as u64 && !has_holes && request.have.is_none() {
             match self.send_small(request.number, &file, stat)? {
                 None => return Ok(()),
                 Some(now) => stat = now,
@@ -94,25 +94,25 @@ impl<'s, 'a> FileReader<'s, 'a> {
     ) -> Result<Option<Stat>, ReadStop> {
         let failed = |e: io::Error| ReadStop::Loss(loss_of(Op::Read, &e));
         for attempt in 0..=MAX_RETRIES {
-            let wanted = usize::try_from(stat.size).unwrap_or(usize::MAX).min(PIECE);
+            let wanted = usize::try_from(stat.size).unwrap_or(usize::MAX).min(CHUNK_BYTES);
             throttle(self.sending, wanted)?;
-            self.buffer.resize(PIECE, 0);
+            self.buffer.resize(CHUNK_BYTES, 0);
             let read = file.read_at(&mut self.buffer[..wanted], 0).map_err(failed)?;
-            let after = file.stat_now().map_err(failed)?;
+            let after = file.stat_uncached().map_err(failed)?;
             let stable = after.same_version(&stat) && read == wanted;
             if stable || attempt == MAX_RETRIES && read == wanted {
                 let bytes = &self.buffer[..read];
                 let digest = self.sending.options.verify.then(|| blake3::hash(bytes).into());
                 let meta = meta_of(&stat, 0);
                 let message = FromSender::File { request, meta, stable, digest };
-                self.sending.out.say(&message, bytes)?;
+                self.sending.out.send(&message, bytes)?;
                 return Ok(None);
             }
             if has_lost_last_name(&stat, &after) {
                 return Err(ReadStop::Loss(Loss::Vanished));
             }
             stat = after;
-            if stat.size > PIECE as u64 && stat.kind == Kind::File {
+            if stat.size > CHUNK_BYTES as u64 && stat.kind == Kind::File {
                 return Ok(Some(stat));
             }
         }
@@ -129,22 +129,22 @@ impl<'s, 'a> FileReader<'s, 'a> {
         let number = request.number;
         let (mut from, mut digest) = self.matching_prefix(file, &stat, request.have)?;
         let begin = FromSender::Begin { request: number, meta: meta_of(&stat, 0), from };
-        self.sending.out.say(&begin, &[])?;
+        self.sending.out.send(&begin, &[])?;
         if request.have.is_some_and(|have| have.only) {
             let end = FromSender::End { request: number, stable: true, digest: None };
-            return Ok(self.sending.out.say(&end, &[])?);
+            return Ok(self.sending.out.send(&end, &[])?);
         }
         for attempt in 0..=MAX_RETRIES {
             let read = self.send_pieces(number, file, &stat, from, &mut digest);
-            let after = file.stat_now().map_err(failed)?;
+            let after = file.stat_uncached().map_err(failed)?;
             let stable = after.same_version(&stat);
             if stable || attempt == MAX_RETRIES {
                 read?;
                 let digest = digest.map(|digest| digest.finalize().into());
                 let end = FromSender::End { request: number, stable, digest };
-                return Ok(self.sending.out.say(&end, &[])?);
+                return Ok(self.sending.out.send(&end, &[])?);
             }
-            if let Err(ReadStop::Broken(broken)) = read {
+            if let Err(ReadStop::ConnectionError(broken)) = read {
                 return Err(broken.into());
             }
             if has_lost_last_name(&stat, &after) {
@@ -157,7 +157,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
             from = 0;
             digest = self.sending.options.verify.then(blake3::Hasher::new);
             let again = FromSender::Again { request: number, meta: meta_of(&stat, 0) };
-            self.sending.out.say(&again, &[])?;
+            self.sending.out.send(&again, &[])?;
         }
         Err(ReadStop::Loss(Loss::Changed))
     }
@@ -167,7 +167,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         &mut self,
         file: &File,
         stat: &Stat,
-        have: Option<Have>,
+        have: Option<KnownPrefix>,
     ) -> Result<(u64, Option<blake3::Hasher>), ReadStop> {
         let verifies = self.sending.options.verify;
         let fresh = || verifies.then(blake3::Hasher::new);
@@ -210,7 +210,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
                     digest.update(bytes);
                 }
                 throttle(sending, bytes.len())?;
-                sending.out.say(&FromSender::Piece { request, at }, bytes)
+                sending.out.send(&FromSender::Piece { request, at }, bytes)
             })?;
             done = data.end;
         }
@@ -225,14 +225,14 @@ impl<'s, 'a> FileReader<'s, 'a> {
         &mut self,
         file: &File,
         range: Range<u64>,
-        mut take: impl FnMut(&SendJob<'a>, u64, &[u8]) -> Result<(), Broken>,
+        mut take: impl FnMut(&SendJob<'a>, u64, &[u8]) -> Result<(), ConnectionError>,
     ) -> Result<(), ReadStop> {
-        self.buffer.resize(PIECE, 0);
+        self.buffer.resize(CHUNK_BYTES, 0);
         let Range { start: mut at, end } = range;
         while at < end {
-            let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(PIECE);
+            let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(CHUNK_BYTES);
             if self.sending.is_over() {
-                return Err(Broken::Stopped.into());
+                return Err(ConnectionError::Stopped.into());
             }
             let read = file.read_at(&mut self.buffer[..wanted], at);
             let read = read.map_err(|e| ReadStop::Loss(loss_of(Op::Read, &e)))?;
@@ -247,10 +247,10 @@ impl<'s, 'a> FileReader<'s, 'a> {
 }
 
 /// Waits until the bytes may be sent, if there is a bandwidth limit.
-fn throttle(sending: &SendJob<'_>, bytes: usize) -> Result<(), Broken> {
+fn throttle(sending: &SendJob<'_>, bytes: usize) -> Result<(), ConnectionError> {
     let SendJob { options, progress, .. } = sending;
     if sending.is_over() || !options.bandwidth.pass_some(bytes as u64, progress) {
-        return Err(Broken::Stopped);
+        return Err(ConnectionError::Stopped);
     }
     progress.bytes_read.fetch_add(bytes as u64, Relaxed);
     Ok(())

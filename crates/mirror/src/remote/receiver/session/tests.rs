@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use wire::{Broken, Loss, Outgoing};
+use wire::{ConnectionError, Loss, Outgoing};
 
 use super::{BufferSpace, DirLoss, DirMessage, MAX_DIRS, NextStep, Session};
 use crate::model::dir_node::DirNode;
@@ -27,7 +27,7 @@ fn the_number_of_directories_is_bounded() {
         assert_eq!(session.dirs().expected.len(), MAX_DIRS);
         assert!(
             session.connection.is_broken()
-                && matches!(session.connection.why(), Some(Broken::Nonsense(_)))
+                && matches!(session.connection.why(), Some(ConnectionError::ProtocolViolation(_)))
         );
     }
 }
@@ -37,7 +37,7 @@ fn messages_after_the_last_one_are_refused() {
     let session = session();
     let closed = || DirMessage::Closed(Loss::Vanished, BufferSpace::default());
     assert!(matches!(session.dir_message(7, closed()), Ok(NextStep::Wait)));
-    assert!(matches!(session.dir_message(7, closed()), Err(Broken::Nonsense(_))));
+    assert!(matches!(session.dir_message(7, closed()), Err(ConnectionError::ProtocolViolation(_))));
     assert!(matches!(session.dir_listed(7, DirNode::top()), NextStep::Close(_, Loss::Vanished)));
     assert!(session.dirs().expected.is_empty());
 }
