@@ -7,10 +7,10 @@ use std::net::Shutdown;
 use std::sync::LazyLock;
 use std::thread;
 
-use runtime::Progress;
 use fuzz::{SECRET, file, honest, is_untouched, mutate, options, pair, place};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use mirror::Source;
+use runtime::Progress;
 use tempfile::TempDir;
 use wire::{Incoming, Outgoing};
 
@@ -37,8 +37,8 @@ fuzz_target!(|data: &[u8]| {
             all
         });
         let (out, mut asked) = (Outgoing::new(file(says)), Incoming::new(file(asked)));
-        let talk = (&mut asked, &out);
-        let _ended = mirror::send(&source, None, &options(), &Progress::default(), talk);
+        let _ended =
+            mirror::send(&source, None, &options(), &Progress::default(), &mut asked, &out);
         let _gone = end.shutdown(Shutdown::Both);
         listener.join().expect("no panic")
     });
