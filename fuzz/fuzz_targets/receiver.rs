@@ -10,10 +10,10 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runtime::Progress;
 use fuzz::{file, honest, is_untouched, messages, mutate, options, pair, place};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use mirror::{Roots, User};
+use runtime::Progress;
 use wire::{FromReceiver, FromSender, Incoming, Outgoing, decode};
 
 static HONEST: LazyLock<Vec<u8>> = LazyLock::new(|| honest().0);
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn play(place: &Path, data: &[u8]) {
-    let roots = Roots::of_far(&place.join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let ((requests_out, requests_in), (mut answers_out, answers_in)) = (pair(), pair());
     let (end, no_more) = (requests_out.try_clone().expect("copied"), answers_in.try_clone().expect("copied"));
     let requests = AtomicU64::new(0);
@@ -71,7 +71,8 @@ fn play(place: &Path, data: &[u8]) {
             &options(),
             &Progress::default(),
             User::default(),
-            (&mut said, &out),
+            &mut said,
+            &out,
         );
         let _gone = (end.shutdown(Shutdown::Both), no_more.shutdown(Shutdown::Both));
     });

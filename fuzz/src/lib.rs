@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use device::{Io, Disks, Threads};
+use device::{Disks, Io, Threads};
 use fsops::Stat;
+use mirror::{ContentHint, ContentHints, Options, Roots, Source, User};
 use runtime::Progress;
-use mirror::{Hint, Memory, Options, Roots, Source, User};
 use tempfile::TempDir;
 use walk::Globs;
 use wire::{Incoming, Outgoing};
@@ -27,10 +27,10 @@ pub const SECRET: &[u8] = b"a secret of somebody else";
 #[derive(Debug)]
 struct FalseHints;
 
-impl Memory for FalseHints {
-    fn of_source(&self, _: &[u8], name: &[u8], _: &Stat) -> Option<Hint> {
+impl ContentHints for FalseHints {
+    fn of_source(&self, _: &[u8], name: &[u8], _: &Stat) -> Option<ContentHint> {
         let also = if name == b"two" { b"d/one".to_vec() } else { b"../outside/secret".to_vec() };
-        name.starts_with(b"t").then_some(Hint { digest: [7; 32], also })
+        name.starts_with(b"t").then_some(ContentHint { digest: [7; 32], also })
     }
 
     fn in_destination(&self, _: &[u8], _: &Stat, _: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
@@ -53,7 +53,7 @@ pub fn options() -> Options {
         exclude: Globs::default(),
         bandwidth: Arc::default(),
         own: walk::OwnFiles::default(),
-        memory: Some(Arc::new(FalseHints)),
+        content_hints: Some(Arc::new(FalseHints)),
         threads: Threads { first: 1, grows: false },
         disks: Arc::new(Disks::new(Io::Cached)),
         open_dirs: 4,
@@ -120,7 +120,7 @@ fn pass_on(mut from: UnixStream, mut to: UnixStream) -> Vec<u8> {
 pub fn honest() -> (Vec<u8>, Vec<u8>) {
     let place = place();
     let source = Source::open(&place.path().join("from")).expect("there");
-    let roots = Roots::of_far(&place.path().join("to"), None, false).expect("there");
+    let roots = Roots::for_remote_source(&place.path().join("to"), None, false).expect("there");
     let ((answers_out, answers_in), (again, receiver)) = (pair(), pair());
     let ((requests_out, requests_in), (on, sender)) = (pair(), pair());
     thread::scope(|scope| {
@@ -128,7 +128,7 @@ pub fn honest() -> (Vec<u8>, Vec<u8>) {
             let out = Outgoing::new(file(answers_out));
             let mut requests_out = Incoming::new(file(sender));
             let progress = Progress::default();
-            mirror::send(&source, None, &options(), &progress, (&mut requests_out, &out))
+            mirror::send(&source, None, &options(), &progress, &mut requests_out, &out)
         });
         let of_sender = scope.spawn(move || pass_on(answers_in, again));
         let of_receiver = scope.spawn(move || pass_on(requests_in, on));
@@ -137,7 +137,7 @@ pub fn honest() -> (Vec<u8>, Vec<u8>) {
         let mut said = Incoming::new(file(receiver));
         let progress = Progress::default();
         let (_, ended) =
-            mirror::receive(&roots, &options(), &progress, User::default(), (&mut said, &out));
+            mirror::receive(&roots, &options(), &progress, User::default(), &mut said, &out);
         ended.expect("received");
         let _gone = end.shutdown(std::net::Shutdown::Both);
         let sent = sender.join().expect("no panic");

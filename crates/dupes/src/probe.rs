@@ -152,7 +152,7 @@ mod tests {
         let dir = Dir::open(tree.path()).expect("a directory");
         let open =
             |name: &str| dir.open_file(&CString::new(name).expect("a name")).expect("a file");
-        assert!(open("data").place(0).is_err());
+        assert!(open("data").device_offset(0).is_err());
         assert!(is_stored(&open("data"), 4096));
         assert!(!is_stored(&open("hole"), 4096));
     }

@@ -153,7 +153,7 @@ fn find_groups(
     progress: &Progress,
 ) -> Result<SearchResult, CommandError> {
     let suspects = recall.suspects().to_vec();
-    let TreeMatch { fingerprints: fingerprints, rows } = recall;
+    let TreeMatch { fingerprints, rows } = recall;
     let fingerprints = &*fingerprints;
     let search = || search(scan, tree, fingerprints, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };

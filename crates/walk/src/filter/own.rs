@@ -91,7 +91,7 @@ mod tests {
     use fsops::Stat;
     use testkit::TreeBuilder;
 
-    use super::Own;
+    use super::OwnFiles;
 
     #[test]
     fn files_are_known_by_their_directory_and_links_on_the_way_are_kept() {
