@@ -1,4 +1,5 @@
-//! A file that cannot be read is a failure of its own and nobody else's; a stop stops.
+//! A file that cannot be read fails alone and does not affect the others; a stop request ends the
+//! work.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
@@ -64,7 +65,7 @@ fn whole(size: u64) -> Stretch {
     Stretch { size, before: None, to: size }
 }
 
-/// The rules for failing calls belong to the process.
+/// Serializes the tests that make calls fail, because the rules apply to the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]

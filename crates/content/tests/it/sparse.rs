@@ -1,4 +1,4 @@
-//! Holes cost nothing where all files have them, and are zeros where not.
+//! Holes that all files share cost no reads; other holes are compared as zeros.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,7 +16,7 @@ fn sparse(len: u64, islands: &[(u64, &[u8])]) -> Content {
     Content::Sparse { len, islands }
 }
 
-/// Splits sparse files; returns the parts, by first member, and the bytes read.
+/// Splits sparse files and returns the parts, sorted by first member, and the number of bytes read.
 fn split(contents: &[Content], size: u64) -> (Vec<Part>, u64) {
     let opened = Opened::new(contents);
     let progress = Progress::default();
@@ -55,7 +55,7 @@ fn islands_in_a_terabyte_are_found_and_compared() {
     ];
     let (parts, read) = split(&contents, TERABYTE);
     assert_eq!(members(&parts), [vec![0, 1], vec![2], vec![3], vec![4], vec![5, 6]]);
-    // Some chunks around each island.
+    // The comparison reads some chunks around each island.
     assert!(read < 64 << 20, "{read} bytes read");
 }
 
@@ -93,8 +93,8 @@ fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
         &Progress::default(),
     )
     .expect("not stopped");
-    // A short file may fail or, being checked by its metadata later, look like a hole; it must
-    // not drag a file along that has data.
+    // A short file may fail, or it may look like a hole, because its metadata is checked only
+    // later. It must not drag along a file that has data.
     let together = |part: &Part| part.members.contains(&1) && part.members.contains(&2);
     assert!(!parts.iter().any(together), "{parts:?} {failures:?}");
 }
