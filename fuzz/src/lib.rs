@@ -76,7 +76,7 @@ pub fn place() -> TempDir {
     write("to/d/one", &[1; 17_000]);
     write("to/changed", b"old");
     write("to/e", b"a file");
-    write("to/gone/surplus", b"s");
+    write("to/gone/extraneous", b"s");
     let from = place.path().join("from");
     let hole = File::create(from.join("hole")).expect("made");
     hole.set_len(9_000).expect("set");

@@ -101,13 +101,13 @@ pub fn round_length(length: u64) -> u64 {
 /// Fails if a read fails, the file is shorter than its size, or a stop was requested.
 pub fn extend_prefix(
     file: &File,
-    stretch: HashRange,
+    range: HashRange,
     scratch: &mut Scratch,
     progress: &Progress,
 ) -> Result<HashedPrefix, ReadError> {
-    let HashRange { size, before, to } = stretch;
+    let HashRange { size, before, to } = range;
     let mut reader = Reader { file, size, scratch, progress, head: None, read: 0 };
-    let beginning = reader.stretch(before, to);
+    let beginning = reader.range(before, to);
     let all = to.min(size) - before.map_or(0, |(at, _)| at);
     progress.bytes_done.fetch_add(all - reader.read, Relaxed);
     Ok(HashedPrefix { beginning: PrefixDigest(beginning?), head: reader.head })
@@ -124,7 +124,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn stretch(
+    fn range(
         &mut self,
         before: Option<(u64, PrefixDigest)>,
         to: u64,

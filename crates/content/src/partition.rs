@@ -146,18 +146,18 @@ pub fn partition_bytes<'a>(
 pub fn partition(
     files: &[&File],
     size: u64,
-    manner: CompareOptions,
+    options: CompareOptions,
     scratch: &mut Scratch,
     progress: &Progress,
 ) -> Result<(Vec<EqualFiles>, Vec<ReadFailure>), Interrupted> {
-    let mut run = Run { files, size, manner, progress, parts: Vec::new(), failures: Vec::new() };
+    let mut run = Run { files, size, options, progress, parts: Vec::new(), failures: Vec::new() };
     let mut sets = vec![Set {
         members: (0..files.len()).collect(),
         at: 0,
-        hasher: manner.digest.then(Box::default),
+        hasher: options.digest.then(Box::default),
         hole_bytes: 0,
     }];
-    for at in manner.probes(size) {
+    for at in options.probes(size) {
         let split = sets.into_iter().flat_map(|set| run.probe(set, at, scratch)).collect();
         sets = split;
     }
@@ -182,7 +182,7 @@ struct Set {
 struct Run<'a> {
     files: &'a [&'a File],
     size: u64,
-    manner: CompareOptions,
+    options: CompareOptions,
     progress: &'a Progress,
     parts: Vec<EqualFiles>,
     failures: Vec<ReadFailure>,
@@ -206,7 +206,7 @@ impl Run<'_> {
 
     /// Reads the next chunk of each file of a set and splits the set.
     fn round(&mut self, mut set: Set, scratch: &mut Scratch) -> Vec<Set> {
-        if self.manner.sparse && self.skip_common_hole(&mut set) {
+        if self.options.sparse && self.skip_common_hole(&mut set) {
             return vec![set];
         }
         let step = (ROUND / set.members.len()).clamp(CHUNK.start, CHUNK.end);
@@ -221,7 +221,7 @@ impl Run<'_> {
         if set.members.len() < 2 {
             return vec![set];
         }
-        if self.manner.sparse && self.common_hole(&set, at) >= at + PROBE {
+        if self.options.sparse && self.common_hole(&set, at) >= at + PROBE {
             return vec![set];
         }
         let length = usize::try_from(PROBE.min(self.size - at)).unwrap_or(0);

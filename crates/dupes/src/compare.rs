@@ -142,12 +142,12 @@ fn side_by_side<H>(
     let saved_bytes = size.saturating_mul((open.len() - leaders.len()) as u64);
     progress.bytes_done.fetch_add(saved_bytes, Relaxed);
     let sparse = leaders.iter().any(|f| f.stat().is_ok_and(|s| s.allocated < s.size));
-    let manner = CompareOptions {
+    let options = CompareOptions {
         sparse,
         digest: worker.work.options.digests,
         quantum: worker.work.disk(open[0].1).quantum(),
     };
-    let (parts, failures) = partition(&leaders, size, manner, scratch, progress)?;
+    let (parts, failures) = partition(&leaders, size, options, scratch, progress)?;
     // The comparison has already counted their bytes.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
@@ -158,7 +158,7 @@ fn side_by_side<H>(
         let positions: Vec<usize> = all.collect();
         if let [only] = members[..]
             && positions.len() > 1
-            && manner.digest
+            && options.digest
             && !has_huge_holes(worker.work, open[0].1)
         {
             // The comparison counted this file as done without reading it, as there was no other

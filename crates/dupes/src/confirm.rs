@@ -259,12 +259,12 @@ impl ClaimCheck<'_, '_> {
         self.begin_to_read(self.size.saturating_mul(open.len() as u64));
         let files: Vec<&File> = open.iter().map(|one| &one.file).collect();
         let work = self.worker.work;
-        let manner = CompareOptions {
+        let options = CompareOptions {
             sparse: files.iter().any(|file| file.stat().is_ok_and(|s| s.allocated < s.size)),
             digest: self.expected.digest.is_some(),
             quantum: work.disk(open[0].id).quantum(),
         };
-        partition(&files, self.size, manner, &mut self.worker.scratch, work.progress)
+        partition(&files, self.size, options, &mut self.worker.scratch, work.progress)
     }
 
     /// Reads a file that equals no other file. The verdict is `sound` if its digest is that of the

@@ -41,7 +41,7 @@ impl<'a> IntentLocator<'a> {
     /// Opens the location of an intent.
     pub(crate) fn locate(&mut self, intent: &Intent) -> std::io::Result<IntentLocation> {
         let staging = self.staging(intent)?;
-        let (dir, name) = self.reach.site(&intent.path.0)?;
+        let (dir, name) = self.reach.parent_and_name(&intent.path.0)?;
         Ok(IntentLocation { dir, name, staging })
     }
 
@@ -61,7 +61,7 @@ impl<'a> IntentLocator<'a> {
             self.check_mount(intent, at)?;
         }
         for path in missing.into_iter().rev() {
-            let (above, name) = self.reach.site(path)?;
+            let (above, name) = self.reach.parent_and_name(path)?;
             above.make_dir(&name)?;
         }
         self.locate(intent)

@@ -59,7 +59,8 @@ impl Inspector {
     }
 
     fn member(&mut self, target: Target) -> Result<Member, Reason> {
-        let (dir, name) = self.reach.site(&target.path).map_err(Reason::failed(Op::Stat))?;
+        let (dir, name) =
+            self.reach.parent_and_name(&target.path).map_err(Reason::failed(Op::Stat))?;
         check_not_own(&self.own, &dir, &target.path)?;
         let stat = dir.stat_child(&name).map_err(Reason::failed(Op::Stat))?;
         if Version::from(&stat) != target.version {
@@ -94,7 +95,7 @@ impl Inspector {
     }
 
     fn inspect(&mut self, member: &Member) -> Option<InspectedFile> {
-        let (dir, name) = self.reach.site(&member.target.path).ok()?;
+        let (dir, name) = self.reach.parent_and_name(&member.target.path).ok()?;
         let file = dir.open_file(&name).ok()?;
         let (stat, volume) = (file.stat().ok()?, file.volume().ok()?);
         Some(InspectedFile { stat, volume, xattrs: file.xattrs().ok()?, file })

@@ -132,7 +132,8 @@ fn remove(
     if !is_unchanged(&stat, &staging.dir, &intent.was, locator.fsid(intent)) {
         return Err(Reason::Changed);
     }
-    let (dir, kept_name) = locator.reach.site(&intent.keep.0).map_err(|_| Reason::NoEqualLeft)?;
+    let (dir, kept_name) =
+        locator.reach.parent_and_name(&intent.keep.0).map_err(|_| Reason::NoEqualLeft)?;
     let kept: File = dir.open_file(&kept_name).map_err(|_| Reason::NoEqualLeft)?;
     let before = kept.stat().map_err(Reason::kept_failed(Op::Stat))?;
     if !is_kept_file(intent, &before) {

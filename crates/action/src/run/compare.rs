@@ -34,8 +34,9 @@ pub(crate) fn compare(
     let same = if size == 0 {
         Some(EqualFiles { members: vec![0, 1], digest: Some(Digest::of(b"")) })
     } else {
-        let manner = CompareOptions { sparse: true, digest, quantum: 1 << 20 };
-        let (mut parts, failures) = partition(&[one, other], size, manner, scratch, progress)?;
+        let compare_options = CompareOptions { sparse: true, digest, quantum: 1 << 20 };
+        let (mut parts, failures) =
+            partition(&[one, other], size, compare_options, scratch, progress)?;
         parts.pop().filter(|part| failures.is_empty() && part.members.len() == 2)
     };
     let ends = |file: &File| file.ends_at(size).is_ok_and(|ends| ends);

@@ -84,7 +84,7 @@ impl Worker<'_> {
         ours: &OwnChanges,
     ) -> Result<OpenedFile<'g>, Reason> {
         let failed = Reason::failed(Op::Open);
-        let (dir, name) = self.reach.site(&target.path).map_err(&failed)?;
+        let (dir, name) = self.reach.parent_and_name(&target.path).map_err(&failed)?;
         check_not_own(&self.shared.options.own, &dir, &target.path)?;
         let file = dir.open_file(&name).map_err(&failed)?;
         let stat = file.stat().map_err(Reason::failed(Op::Stat))?;

@@ -179,9 +179,10 @@ impl Worker<'_> {
         let mut found = None;
         if size > 0 {
             let sparse = all().any(|opened| opened.stat.allocated < opened.stat.size);
-            let manner = CompareOptions { sparse, digest, quantum: self.disk.quantum() };
+            let compare_options = CompareOptions { sparse, digest, quantum: self.disk.quantum() };
             let progress = self.shared.progress;
-            let (parts, failures) = partition(&files, size, manner, &mut self.scratch, progress)?;
+            let (parts, failures) =
+                partition(&files, size, compare_options, &mut self.scratch, progress)?;
             self.meter.add_counted(size.saturating_mul(files.len() as u64));
             let equal = parts.iter().find(|part| part.members.contains(&0));
             found = equal.and_then(|part| part.digest);

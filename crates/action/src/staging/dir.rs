@@ -237,7 +237,8 @@ pub(crate) fn try_remove_staging(path: &[u8], reach: &mut PathOpener) -> io::Res
     remove_manifest_if_alone(path, reach);
     for path in [path, split_path(path).0] {
         reach.forget();
-        let removed = reach.site(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
+        let removed =
+            reach.parent_and_name(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
         match removed.as_ref().map_err(io::Error::kind) {
             // The directory may not exist: an earlier run was killed before it created it.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}

@@ -136,7 +136,7 @@ impl TrashRun {
 /// Moves an entry of the staging directory back to its name, if the name is free and its directory is the same as
 /// before. Another directory might give other users access.
 fn move_to_former_name(left: &TrashedTree, reach: &mut PathOpener) -> io::Result<()> {
-    let (dir, name) = reach.site(&left.path)?;
+    let (dir, name) = reach.parent_and_name(&left.path)?;
     if TreeIdentity::from(&dir.stat()?) != left.record.was_in {
         return Err(ErrorKind::NotFound.into());
     }

@@ -126,7 +126,7 @@ impl TrashRun {
     ) -> Result<bool, StagingFailure> {
         let failed = |op| move |source| StagingFailure::File(Reason::Failed { op, source });
         let dir_path = split_path(&tree.path).0;
-        let found = reach.site(&tree.path).and_then(|(dir, name)| {
+        let found = reach.parent_and_name(&tree.path).and_then(|(dir, name)| {
             let held = dir.hold(&name)?;
             Ok((dir, name, held))
         });

@@ -99,7 +99,7 @@ impl<'p> Finder<'p> {
     }
 
     fn preview(&mut self, logged: &LoggedIntent) -> Result<RestoreMethod, Reason> {
-        let place = match self.locator.reach.site(&logged.intent.path.0) {
+        let place = match self.locator.reach.parent_and_name(&logged.intent.path.0) {
             // Undo creates missing directories again.
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             place => Some(place.map_err(Reason::failed(Op::Open))?),
@@ -195,8 +195,11 @@ impl<'p> Finder<'p> {
         intent: &Intent,
         place: Option<(&Dir, &CStr)>,
     ) -> Result<(File, Stat), Reason> {
-        let kept =
-            self.locator.reach.site(&intent.keep.0).and_then(|(dir, name)| dir.open_file(&name));
+        let kept = self
+            .locator
+            .reach
+            .parent_and_name(&intent.keep.0)
+            .and_then(|(dir, name)| dir.open_file(&name));
         let is_there = !matches!(&kept, Err(e) if e.kind() == io::ErrorKind::NotFound);
         let link = place.filter(|_| intent.kind == Kind::Hardlink);
         let link = link.map(|(dir, name)| dir.open_file(name));

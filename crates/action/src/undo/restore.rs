@@ -25,8 +25,12 @@ impl Undo<'_> {
         let was = &intent.was.version;
         let Some((path, inode)) = self.finder.back.get(&intent.was.key()) else { return Ok(None) };
         let Some(staging) = location.staging.as_ref() else { return Ok(None) };
-        let opened =
-            self.finder.locator.reach.site(path).and_then(|(dir, name)| dir.open_file(&name));
+        let opened = self
+            .finder
+            .locator
+            .reach
+            .parent_and_name(path)
+            .and_then(|(dir, name)| dir.open_file(&name));
         let Ok(file) = opened else { return Ok(None) };
         let is_former = |now: &Stat| now.inode == *inode && now.size == was.size;
         let Some(leased) = Leased::new(&file).filter(|leased| is_former(leased.before())) else {

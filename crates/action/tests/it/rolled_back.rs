@@ -11,7 +11,7 @@ use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, TempTree, TreeBuilder};
 
 use crate::world::World;
-use crate::writers::{Deed, EDITED, PRECIOUS, Program, SAME, append, edit, rename_over};
+use crate::writers::{EDITED, FileAction, PRECIOUS, Program, SAME, append, edit, rename_over};
 
 /// Returns the texts of all files in the tree and in the staging directories.
 fn texts(world: &World) -> Vec<String> {
@@ -20,10 +20,10 @@ fn texts(world: &World) -> Vec<String> {
     files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect()
 }
 
-fn has_written(deed: Deed, texts: &[String]) -> bool {
+fn has_written(file_action: FileAction, texts: &[String]) -> bool {
     let is_appended =
         |text: &String| [SAME, PRECIOUS].iter().any(|before| *text == [before, PRECIOUS].concat());
-    if std::ptr::fn_addr_eq(deed, append as Deed) {
+    if std::ptr::fn_addr_eq(file_action, append as FileAction) {
         texts.iter().any(is_appended)
     } else {
         texts.iter().any(|text| text.starts_with(EDITED))
@@ -33,7 +33,12 @@ fn has_written(deed: Deed, texts: &[String]) -> bool {
 /// Replaces `b` with a new file before one change, and lets a program write to `b` before a later one. Returns
 /// whether each of the two changes was reached.
 /// each of the two changes was reached.
-fn at_two_steps(disk: &Path, kind: Kind, deed: Deed, [first, second]: [u64; 2]) -> [bool; 2] {
+fn at_two_steps(
+    disk: &Path,
+    kind: Kind,
+    file_action: FileAction,
+    [first, second]: [u64; 2],
+) -> [bool; 2] {
     let tree = TreeBuilder::new().file("a", SAME);
     let of_undo = kind != Kind::Separate;
     let tree = if of_undo { tree.file("b", SAME) } else { tree.hard_link("a", "b") };
@@ -48,7 +53,7 @@ fn at_two_steps(disk: &Path, kind: Kind, deed: Deed, [first, second]: [u64; 2]) 
     before_change(first, move || {
         rename_over(&b).expect("renamed");
         has_begun.replace(true);
-        before_change(second, move || started.borrow_mut().push(Program::start(deed, b)));
+        before_change(second, move || started.borrow_mut().push(Program::start(file_action, b)));
     });
     let account =
         if of_undo { format!("{:?}", world.undo()) } else { format!("{:?}", world.apply(kind)) };
@@ -57,7 +62,7 @@ fn at_two_steps(disk: &Path, kind: Kind, deed: Deed, [first, second]: [u64; 2]) 
     for stage in ["at once", "after recovery", "after another undo"] {
         let texts = texts(&world);
         let account = format!("{kind:?} {first} {second} {stage}: {texts:?} {account}");
-        assert!(!did || has_written(deed, &texts), "{account}");
+        assert!(!did || has_written(file_action, &texts), "{account}");
         drop(world.undo());
     }
     [begun.take(), was_second]
@@ -69,10 +74,11 @@ fn writes_during_a_roll_back_survive() {
     let home = TempTree::new();
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
     for kind in [Kind::Separate, Kind::Symlink, Kind::Hardlink] {
-        for deed in [append, edit] as [Deed; 2] {
+        for file_action in [append, edit] as [FileAction; 2] {
             let mut steps = 0;
-            while at_two_steps(disk, kind, deed, [steps, u64::MAX])[0] {
-                let reaches = |&second: &u64| at_two_steps(disk, kind, deed, [steps, second])[1];
+            while at_two_steps(disk, kind, file_action, [steps, u64::MAX])[0] {
+                let reaches =
+                    |&second: &u64| at_two_steps(disk, kind, file_action, [steps, second])[1];
                 let seconds = (0..1000).take_while(reaches).count();
                 assert!(seconds < 1000, "it does not end");
                 steps += 1;

@@ -27,7 +27,7 @@ pub(crate) const EDITED: &str = "EQUAL";
 pub(crate) const PRECIOUS: &str = "written meanwhile\n";
 
 /// What a program does with a file.
-pub(crate) type Deed = fn(&Path) -> io::Result<()>;
+pub(crate) type FileAction = fn(&Path) -> io::Result<()>;
 
 pub(crate) fn append(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).open(path)?.write_all(PRECIOUS.as_bytes())
@@ -56,12 +56,12 @@ pub(crate) struct Program(JoinHandle<io::Result<()>>);
 
 impl Program {
     /// Starts the program, and waits until it is done or blocks.
-    pub(crate) fn start(deed: Deed, path: PathBuf) -> Program {
+    pub(crate) fn start(file_action: FileAction, path: PathBuf) -> Program {
         let (said, heard) = mpsc::channel();
         let program = thread::spawn(move || {
             let me = fs::read_link("/proc/thread-self").expect("there is /proc");
             said.send(Path::new("/proc").join(me)).expect("is heard");
-            deed(&path)
+            file_action(&path)
         });
         let task = heard.recv().expect("begins");
         let patience = Instant::now() + PATIENCE;
@@ -98,7 +98,7 @@ fn is_found(world: &World) -> bool {
 }
 
 /// Runs a program at each step of a run. Returns how often it wrote its text.
-fn at_each_step(disk: &Path, kind: Kind, name: &'static str, deed: Deed) -> u64 {
+fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAction) -> u64 {
     let mut written = 0;
     for number in 0.. {
         let tree = TreeBuilder::new().file("a", SAME).file("b", SAME);
@@ -108,7 +108,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, deed: Deed) -> u64 
         let program = Rc::new(RefCell::new(None));
         let (start, path) = (Rc::clone(&program), world.tree.join(name));
         before_change(number, move || {
-            start.replace(Some(Program::start(deed, path)));
+            start.replace(Some(Program::start(file_action, path)));
         });
         let (outcome, ended) = apply(&runs, kind, planned, 1);
         ended.expect("ends");
@@ -138,8 +138,8 @@ fn writes_at_any_step_of_a_run_keep_a_name() {
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
     for kind in KINDS {
         for name in ["a", "b"] {
-            for deed in [append, rewrite, rename_over, edit] {
-                assert!(at_each_step(disk, kind, name, deed) > 2, "{kind:?} {name}");
+            for file_action in [append, rewrite, rename_over, edit] {
+                assert!(at_each_step(disk, kind, name, file_action) > 2, "{kind:?} {name}");
             }
         }
     }
@@ -154,8 +154,8 @@ fn writes_keep_a_name_where_no_lease_is_granted() {
         Err(reason) => return skipped(format!("no mergerfs: {reason}")),
     };
     for kind in [Kind::Delete, Kind::Hardlink] {
-        for deed in [append, rename_over] {
-            assert!(at_each_step(mount.path(), kind, "b", deed) > 2, "{kind:?}");
+        for file_action in [append, rename_over] {
+            assert!(at_each_step(mount.path(), kind, "b", file_action) > 2, "{kind:?}");
         }
     }
 }

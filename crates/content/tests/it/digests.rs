@@ -1,4 +1,4 @@
-//! Heads and digests are those of the bytes, whatever the size.
+//! Heads and digests match the bytes of files of any size.
 
 use std::path::Path;
 use std::process::Command;
@@ -50,7 +50,7 @@ fn a_digest_of_the_whole_is_the_one_b3sum_prints() {
     assert_eq!(progress.bytes_read.load(Relaxed), SIZES.iter().sum::<u64>());
 }
 
-/// Returns what `b3sum` prints for each file, where it is installed.
+/// Returns the line that `b3sum` prints for each file, or `None` if it is not installed.
 fn b3sum(dir: &Path) -> Option<Vec<String>> {
     let places = ["/opt/peers/bin/b3sum", "/usr/bin/b3sum", "/usr/local/bin/b3sum"];
     let Some(program) = places.into_iter().find(|p| Path::new(p).is_file()) else {
@@ -69,7 +69,7 @@ fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
     let sizes = [1, 1023, 1024, 1025, 2048, 2049, 65_536, 65_537, 300_000, 524_288, 1_048_577];
     let opened = Opened::new(&sizes.map(seeded));
     let mut scratch = Scratch::default();
-    // A buffer larger than needed, with old bytes in it.
+    // The buffer is larger than needed and holds old bytes.
     scratch.bytes(1 << 20).fill(7);
     for ((i, size), first) in
         sizes.into_iter().enumerate().flat_map(|s| [1024, 4096, 65_536].map(|first| (s, first)))
@@ -78,8 +78,8 @@ fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
             let progress = Progress::default();
             let (mut before, mut to) = (None, first.min(size));
             loop {
-                let stretch = HashRange { size, before, to };
-                let grown = extend_prefix(opened.file(i), stretch, &mut scratch, &progress);
+                let range = HashRange { size, before, to };
+                let grown = extend_prefix(opened.file(i), range, &mut scratch, &progress);
                 let grown = grown.expect("readable");
                 let counted =
                     [&progress.bytes_read, &progress.bytes_done].map(|bytes| bytes.load(Relaxed));
@@ -106,8 +106,8 @@ fn beginnings_tell_files_apart_as_soon_as_they_differ() {
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let mut beginnings = |before: [_; 2], to| {
         [0, 1].map(|i| {
-            let stretch = HashRange { size: 300_000, before: before[i], to };
-            let grown = extend_prefix(opened.file(i), stretch, &mut scratch, &progress);
+            let range = HashRange { size: 300_000, before: before[i], to };
+            let grown = extend_prefix(opened.file(i), range, &mut scratch, &progress);
             grown.expect("readable").beginning
         })
     };

@@ -1,4 +1,4 @@
-//! What is noted of files is what is returned, from any thread.
+//! The table returns the values that were recorded for files, on any thread.
 
 use std::collections::BTreeSet;
 use std::thread;

@@ -1,9 +1,10 @@
-//! A file that cannot be read is a failure of its own and nobody else's; a stop stops.
+//! A file that cannot be read fails alone and does not affect the others; a stop request ends the
+//! work.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::open::manner;
+use crate::open::options;
 use content::{
     EqualFiles, HashRange, ReadError, ReadFailure, Scratch, extend_prefix, partition, read_head,
 };
@@ -27,7 +28,7 @@ fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
     let (parts, failures) = partition(
         &opened.files(),
         len,
-        manner(true),
+        options(true),
         &mut Scratch::default(),
         &Progress::default(),
     )
@@ -43,7 +44,7 @@ fn files_that_all_are_too_short_are_in_no_part() {
     let (parts, failures) = partition(
         &opened.files(),
         100_001,
-        manner(false),
+        options(false),
         &mut Scratch::default(),
         &Progress::default(),
     )
@@ -66,7 +67,7 @@ fn whole(size: u64) -> HashRange {
     HashRange { size, before: None, to: size }
 }
 
-/// The rules for failing calls belong to the process.
+/// Serializes the tests that make calls fail, because the rules apply to the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -79,7 +80,7 @@ fn a_bad_block_drops_one_file_of_a_set() {
     let fault = Fault { op: Op::Read, name_suffix: b"bad block".to_vec(), errno: libc::EIO };
     inject(vec![fault]);
     let answer =
-        partition(&files, 200_000, manner(false), &mut Scratch::default(), &Progress::default());
+        partition(&files, 200_000, options(false), &mut Scratch::default(), &Progress::default());
     inject(Vec::new());
     drop(alone);
     let (parts, failures) = answer.expect("not stopped");
@@ -96,7 +97,7 @@ fn a_stop_ends_the_comparison_and_the_digest() {
     let opened = Opened::new(&equal(2, 300_000));
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     progress.stop();
-    let parts = partition(&opened.files(), 300_000, manner(true), &mut scratch, &progress);
+    let parts = partition(&opened.files(), 300_000, options(true), &mut scratch, &progress);
     assert!(matches!(parts, Err(Interrupted)));
     let digest = extend_prefix(opened.file(0), whole(300_000), &mut scratch, &progress);
     assert!(matches!(digest, Err(ReadError::Interrupted(_))));

@@ -1,4 +1,4 @@
-//! Contents made into open files.
+//! Creates files with given contents and opens them.
 
 use fsops::File;
 use testkit::{Content, TempTree, TreeBuilder};
@@ -10,7 +10,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Makes and opens a file for each content; the names are the positions in the list.
+    /// Creates and opens a file for each content; the names are the positions in the list.
     pub(crate) fn new(contents: &[Content]) -> Opened {
         let mut builder = TreeBuilder::new();
         for (i, content) in contents.iter().enumerate() {
@@ -32,7 +32,7 @@ impl Opened {
     }
 }
 
-/// Returns how to compare, with digests, and with as many probes as in a warm cache.
-pub(crate) fn manner(sparse: bool) -> content::CompareOptions {
+/// Returns options that compute digests and use as many probes as for a warm cache.
+pub(crate) fn options(sparse: bool) -> content::CompareOptions {
     content::CompareOptions { sparse, digest: true, quantum: 16 << 10 }
 }

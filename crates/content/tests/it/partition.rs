@@ -1,9 +1,9 @@
-//! Files are split exactly as their bytes say.
+//! Files are split exactly where their bytes differ.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::open::manner;
+use crate::open::options;
 use content::{Digest, EqualFiles, Head, Scratch, head_of, partition, partition_bytes};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
@@ -13,10 +13,10 @@ use testkit::Content;
 
 use crate::open::Opened;
 
-/// Sizes around a page, the reads of the comparison and the chunks of the digest.
+/// Sizes around a page, around the reads of the comparison and around the chunks of the digest.
 const SIZES: [u64; 9] = [1, 4096, 65_535, 65_536, 65_537, 131_073, 1_048_575, 1_048_577, 2_200_000];
 
-/// Returns the parts by comparing everything in memory, ascending by their first member.
+/// Computes the parts by comparing everything in memory, sorted by their first member.
 fn naive(contents: &[Vec<u8>]) -> Vec<EqualFiles> {
     let mut classes: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
     for (i, bytes) in contents.iter().enumerate() {
@@ -38,13 +38,14 @@ fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<EqualFiles>, Pro
     let opened = Opened::new(contents);
     let progress = Progress::default();
     let (parts, failures) =
-        partition(&opened.files(), size, manner(sparse), &mut Scratch::default(), &progress)
+        partition(&opened.files(), size, options(sparse), &mut Scratch::default(), &progress)
             .expect("not stopped");
     assert!(failures.is_empty(), "{failures:?}");
     (sorted(parts), progress)
 }
 
-/// Contents of one size that are alike up to a first, a middle, any or the last byte, or holes.
+/// Generates contents of one size that are all holes or that agree up to the first, a middle, the
+/// last or any byte.
 fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
     select(&SIZES[..]).prop_flat_map(|len| {
         let at = proptest::prop_oneof![select(vec![0, len / 2, len - 1]), 0..len];
@@ -72,7 +73,7 @@ proptest! {
         let (parts, progress) = split(&contents, size, sparse);
         prop_assert_eq!(&parts, &naive(&bytes));
         let (read, total) = (progress.bytes_read.load(Relaxed), size * contents.len() as u64);
-        // Probes come on top.
+        // The reads of the probes come on top of the total.
         proptest::prop_assert!(read <= total + total / 10, "{read} bytes read of {total}");
         prop_assert_eq!(progress.bytes_done.load(Relaxed), total);
     }

@@ -1,8 +1,8 @@
-//! Holes cost nothing where all files have them, and are zeros where not.
+//! Holes that all files share cost no reads; other holes are compared as zeros.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::open::manner;
+use crate::open::options;
 use content::{Digest, EqualFiles, Scratch, partition};
 use runtime::Progress;
 use testkit::Content;
@@ -16,12 +16,12 @@ fn sparse(len: u64, islands: &[(u64, &[u8])]) -> Content {
     Content::Sparse { len, islands }
 }
 
-/// Splits sparse files; returns the parts, by first member, and the bytes read.
+/// Splits sparse files and returns the parts, sorted by first member, and the number of bytes read.
 fn split(contents: &[Content], size: u64) -> (Vec<EqualFiles>, u64) {
     let opened = Opened::new(contents);
     let progress = Progress::default();
     let (mut parts, failures) =
-        partition(&opened.files(), size, manner(true), &mut Scratch::default(), &progress)
+        partition(&opened.files(), size, options(true), &mut Scratch::default(), &progress)
             .expect("not stopped");
     assert!(failures.is_empty(), "{failures:?}");
     parts.sort_by_key(|part| part.members[0]);
@@ -55,7 +55,7 @@ fn islands_in_a_terabyte_are_found_and_compared() {
     ];
     let (parts, read) = split(&contents, TERABYTE);
     assert_eq!(members(&parts), [vec![0, 1], vec![2], vec![3], vec![4], vec![5, 6]]);
-    // Some chunks around each island.
+    // The comparison reads some chunks around each island.
     assert!(read < 64 << 20, "{read} bytes read");
 }
 
@@ -88,13 +88,13 @@ fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
     let (parts, failures) = partition(
         &opened.files(),
         len,
-        manner(true),
+        options(true),
         &mut Scratch::default(),
         &Progress::default(),
     )
     .expect("not stopped");
-    // A short file may fail or, being checked by its metadata later, look like a hole; it must
-    // not drag a file along that has data.
+    // A short file may fail, or it may look like a hole, because its metadata is checked only
+    // later. It must not drag along a file that has data.
     let together = |part: &EqualFiles| part.members.contains(&1) && part.members.contains(&2);
     assert!(!parts.iter().any(together), "{parts:?} {failures:?}");
 }

@@ -86,18 +86,18 @@ fn read_one(
             Ok(())
         });
     }
-    let stretch = target.stretch(size);
+    let hash_range = target.hash_range(size);
     // A file that fails counts as done from its first byte on, although the bytes read of it were
     // counted before.
     let Some(open) = open else {
-        work.expect_again(&[file], stretch.before.map_or(0, |(at, _)| at));
+        work.expect_again(&[file], hash_range.before.map_or(0, |(at, _)| at));
         return Ok(());
     };
     let read = |open: &File, scratch: &mut Scratch, progress: &Progress| {
-        extend_prefix(open, stretch, scratch, progress)
+        extend_prefix(open, hash_range, scratch, progress)
     };
     let Some(grown) = worker.read_from(file, &open, read)? else {
-        work.expect_again(&[file], stretch.to);
+        work.expect_again(&[file], hash_range.to);
         return Ok(());
     };
     if let Some(head) = grown.head {

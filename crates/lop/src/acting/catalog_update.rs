@@ -96,7 +96,7 @@ fn version(version: &action::plan::Version) -> Version {
 
 /// Returns the regular file at a path.
 fn live(path: &[u8], statuses: &Statuses, reach: &mut PathOpener) -> Option<LiveFile> {
-    let (dir, name) = reach.site(path).ok()?;
+    let (dir, name) = reach.parent_and_name(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
     let Stat { inode, size, ctime_ns, .. } = stat;

@@ -238,7 +238,7 @@ fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Setting
     groups.retain(|&file, _| {
         let path = tree.absolute_path(file);
         // The run reports a file that cannot be reached.
-        let Ok((dir, _)) = reach.site(&path) else { return true };
+        let Ok((dir, _)) = reach.parent_and_name(&path) else { return true };
         let reason = action::plan::check_not_own(&own, &dir, &path).err();
         let is_own = reason.is_some();
         refused.extend(reason.map(|reason| Refusal { path: tree.path(file), reason }));

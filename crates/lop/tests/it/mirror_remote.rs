@@ -208,6 +208,6 @@ fn two() -> TreeBuilder {
         .file("src/changed", "new")
         .file("dst/changed", "old")
         .mtime("dst/changed", 1_000, 0)
-        .file("dst/surplus", "s")
+        .file("dst/extraneous", "s")
         .file("dst/gone/with/it", "g")
 }

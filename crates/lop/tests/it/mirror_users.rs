@@ -25,7 +25,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
         .owner("src/mine", 65534, 65534)
         .dir("dst")
         .owner("dst", 65534, 65534)
-        .file("dst/surplus", "s");
+        .file("dst/extraneous", "s");
     let lop = Lop::with(&tree);
     let run =
         || lop.command().args(["mirror", "--delete", "src", "dst"]).as_user(65534, 65534).run();
@@ -38,11 +38,11 @@ fn an_ordinary_user_mirrors_what_it_may() {
     // The permissions of another owner must not be granted to this one.
     assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (65534, 0o755));
     assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
-    assert!(lop.path("dst/surplus").exists());
+    assert!(lop.path("dst/extraneous").exists());
     fs::remove_file(lop.path("src/secret")).expect("removed");
     fs::write(lop.path("src/closed/more"), "more").expect("written");
     run().success();
-    assert!(lop.path("dst/closed/more").exists() && !lop.path("dst/surplus").exists());
+    assert!(lop.path("dst/closed/more").exists() && !lop.path("dst/extraneous").exists());
     let again = run();
     again.success();
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
@@ -62,7 +62,7 @@ fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
         .dir("dst")
         .owner("dst", 65534, 65534)
         .file("dst/name", "in the way, and left out")
-        .file("dst/f4", "surplus");
+        .file("dst/f4", "extraneous");
     let lop = Lop::with(&tree);
     let args = ["mirror", "--delete", "--include", "f*", "src", "dst"];
     let output = lop.command().args(args).as_user(65534, 65534).run();
@@ -85,13 +85,13 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
         .file("src/closed/in", "i")
         .mode("src/closed", 0o555)
         .file("src/dark/in", "i")
-        .file("dst/closed/surplus", "s")
+        .file("dst/closed/extraneous", "s")
         .file("dst/closed/in", "i")
         .mode("dst/closed", 0o555)
         .file("dst/dark/other", "o")
         .mode("dst/dark", 0o000);
     let all = ["src", "src/read-only", "src/closed", "src/closed/in", "src/dark", "src/dark/in"];
-    let there = ["dst", "dst/closed", "dst/closed/in", "dst/closed/surplus", "dst/dark"];
+    let there = ["dst", "dst/closed", "dst/closed/in", "dst/closed/extraneous", "dst/dark"];
     for name in all.into_iter().chain(there).chain(["dst/dark/other"]) {
         tree = tree.owner(name, 65534, 65534);
     }

@@ -132,13 +132,13 @@ fn a_mirror_keeps_them() {
     let lop = backed_up();
     let home = lop.home();
     let before = Snapshot::of(lop.state());
-    fs::write(home.join("surplus"), "").expect("written");
+    fs::write(home.join("extraneous"), "").expect("written");
     // The source has the directory, without any of lop's files.
     lop.lay(&TreeBuilder::new().file("src/state/lop/x", "x"));
     let output = lop.run(["mirror", "--delete", "src", text(&home)]);
     let said = output.success().stderr_str().to_string();
     assert!(said.contains("lop's catalog (state/lop/catalog.db"), "{said}");
-    assert!(!home.join("surplus").exists() && lop.state().join("lop/x").exists());
+    assert!(!home.join("extraneous").exists() && lop.state().join("lop/x").exists());
     // The source does not have the directory.
     lop.lay(&TreeBuilder::new().file("src2/y", "y"));
     let output = lop.run(["mirror", "--delete", "src2", text(&home)]);

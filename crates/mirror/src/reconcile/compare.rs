@@ -94,10 +94,10 @@ impl Worker<'_> {
         other: &fsops::File,
         size: u64,
     ) -> Result<bool, Failure> {
-        let manner = CompareOptions { sparse: true, digest: false, quantum: 1 << 20 };
+        let traits = CompareOptions { sparse: true, digest: false, quantum: 1 << 20 };
         let files = [one, other];
         let (parts, failures) =
-            partition(&files, size, manner, &mut self.scratch, self.job.progress)
+            partition(&files, size, traits, &mut self.scratch, self.job.progress)
                 .map_err(|_| Failure::Stopped)?;
         Ok(!failures.is_empty() || !parts.iter().any(|part| part.members.len() == 2))
     }

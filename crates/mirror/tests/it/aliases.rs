@@ -201,7 +201,7 @@ fn nearly_full(files: u64) -> Option<Mount> {
 }
 
 #[track_caller]
-fn assert_spared(from: &Path, to: &Path) {
+fn assert_kept(from: &Path, to: &Path) {
     let before = Snapshot::of(to.join("in"));
     let outcome = try_mirror(from, to, &deleting());
     assert!(outcome.failed > 0 && outcome.removed == 0, "{outcome:?}");
@@ -214,7 +214,7 @@ fn assert_spared(from: &Path, to: &Path) {
 fn nothing_is_removed_if_not_all_of_an_aliased_source_could_be_copied() {
     let Some(to) = nearly_full(3) else { return };
     match Mount::view(View::Sshfs, &to.path().join("in")) {
-        Ok(view) => assert_spared(view.path(), to.path()),
+        Ok(view) => assert_kept(view.path(), to.path()),
         Err(reason) => skipped(&reason),
     }
 }
@@ -228,7 +228,7 @@ fn nothing_is_removed_if_not_all_that_is_mounted_in_the_source_could_be_copied()
         Err(reason) => return skipped(&reason),
     };
     let _bound = Mount::bind(view.path(), from.join("v")).expect("it can be mounted again");
-    assert_spared(from.path(), to.path());
+    assert_kept(from.path(), to.path());
 }
 
 #[test]

@@ -16,8 +16,8 @@ fn two() -> TempTree {
         .file("from/a", "a")
         .file("from/d/b", "b")
         .file("to/a", "old")
-        .file("to/surplus", "s")
-        .file("to/d/surplus", "s")
+        .file("to/extraneous", "s")
+        .file("to/d/extraneous", "s")
         .file("to/tree/x/y", "1")
         .file("to/tree/z", "2")
         .fifo("to/d/fifo")
@@ -29,7 +29,7 @@ pub(crate) fn nothing_is_removed_unless_asked_for() {
     let place = two();
     let outcome = run(place.join("from"), place.join("to"), &usual());
     assert_eq!((outcome.removed, outcome.kept), (0, 0));
-    for path in ["surplus", "d/surplus", "tree/x/y", "tree/z", "d/fifo"] {
+    for path in ["extraneous", "d/extraneous", "tree/x/y", "tree/z", "d/fifo"] {
         assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
     }
     let outcome = run(place.join("from"), place.join("to"), &deleting());
@@ -45,7 +45,7 @@ pub(crate) fn nothing_is_removed_if_it_would_be_more_than_allowed() {
     for most in [0, 3, 6] {
         let outcome = run(place.join("from"), place.join("to"), &at_most(most));
         assert_eq!((outcome.removed, outcome.kept), (0, 4));
-        assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
+        assert!(place.join("to/tree/x/y").exists() && place.join("to/extraneous").exists());
     }
     let outcome = run(place.join("from"), place.join("to"), &at_most(7));
     assert_eq!((outcome.removed, outcome.kept), (7, 0));
@@ -89,7 +89,7 @@ pub(crate) fn a_source_with_nothing_to_mirror_empties_nothing() {
     let outcome = run(place.join("from"), place.join("to"), &options);
     assert_eq!((outcome.removed, outcome.kept), (0, 2));
     assert_eq!(outcome.kept_reason, mirror::KeptReason::SourceEmpty);
-    assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
+    assert!(place.join("to/tree/x/y").exists() && place.join("to/extraneous").exists());
     run(place.join("from"), place.join("to"), &Options { allow_empty: true, ..options });
     assert!(!place.join("to/tree").exists() && place.join("to/a").exists());
 }
@@ -106,7 +106,7 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
         inject(Vec::new());
         assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 0, 4), "{fault:?}");
         assert!(matches!(outcome.problems[0].reason, Reason::Source { .. }));
-        assert!(place.join("to/tree/x/y").exists() && place.join("to/surplus").exists());
+        assert!(place.join("to/tree/x/y").exists() && place.join("to/extraneous").exists());
         let _gone = fs::remove_file(place.join("to/only-in-this-test"));
     }
     run(place.join("from"), place.join("to"), &deleting());
@@ -116,12 +116,12 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
 #[test]
 pub(crate) fn left_out_entries_are_not_removed_either() {
     let place = two();
-    let options = Options { exclude: globs(&["surplus", "tree/x/"]), ..deleting() };
-    fs::write(place.join("from/surplus"), "not mirrored").expect("written");
+    let options = Options { exclude: globs(&["extraneous", "tree/x/"]), ..deleting() };
+    fs::write(place.join("from/extraneous"), "not mirrored").expect("written");
     let before = Snapshot::of(place.join("to/d"));
     let outcome = run(place.join("from"), place.join("to"), &options);
-    assert_eq!(fs::read_to_string(place.join("to/surplus")).expect("there"), "s");
-    assert!(place.join("to/d/surplus").exists());
+    assert_eq!(fs::read_to_string(place.join("to/extraneous")).expect("there"), "s");
+    assert!(place.join("to/d/extraneous").exists());
     assert!(before.get("fifo").is_some() && !place.join("to/d/fifo").exists());
     // The same holds in a directory that the source does not have.
     assert!(place.join("to/tree/x/y").exists(), "{outcome:?}");
@@ -181,14 +181,14 @@ pub(crate) fn a_directory_with_left_out_entries_is_not_replaced() {
             .file("from/name", "file")
             .hard_link("from/name", "from/other")
             .file("to/name/sub/keep", "precious")
-            .file("to/name/surplus", "s")
+            .file("to/name/extraneous", "s")
             .make_temp();
         let options = Options { exclude: globs(&[pattern]), ..deleting() };
         let reason = why_it_failed(&place, &options);
         assert!(matches!(reason, Reason::HoldsExcluded), "{pattern}: {reason}");
         let there = |name: &str| place.join("to").join(name).exists();
         assert!(there("name/sub/keep") && there("other"), "{pattern}");
-        assert_eq!(there("name/surplus"), !goes, "{pattern}");
+        assert_eq!(there("name/extraneous"), !goes, "{pattern}");
         let names = fs::read_dir(place.join("to")).expect("listed").count();
         assert_eq!(names, 2, "nothing temporary stays");
     }

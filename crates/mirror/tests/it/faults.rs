@@ -34,7 +34,7 @@ fn make(place: &TempTree) {
     source.make(&from);
     TreeBuilder::new()
         .file("file", "old")
-        .file("surplus/deep/down", "s")
+        .file("extraneous/deep/down", "s")
         .file("replaced dir/in", "r")
         .hard_links("other", &["l1", "large"])
         .file("d", "a file")

@@ -1,6 +1,7 @@
-//! Calls that fail: what they were for is reported and stays, everything else goes.
+//! Calls that fail: the run reports the entry concerned and leaves it, and removes everything else.
 //!
-//! Faults are for the whole process, so that all of this is one test in a file of its own, run by itself.
+//! Faults apply to the whole process, so all of this is one test in a file of its own, which runs
+//! in its own process.
 
 use std::fs;
 
@@ -10,7 +11,8 @@ use testkit::TempTree;
 
 use crate::world::{assert_gone, remove, usual, ways};
 
-/// Runs a test of this program in a process of its own, as what it does to calls it does to all of them.
+/// Runs a test of this program in a process of its own, because the faults that it injects apply to
+/// all calls of the process.
 fn apart(name: &str) {
     let program = std::env::current_exe().expect("this program");
     let output = std::process::Command::new(program)
@@ -54,7 +56,7 @@ fn every_change_fails_once() {
             assert_eq!(source.raw_os_error(), Some(5));
             let failed = &outcome.problems[0].path;
             let failed = std::path::PathBuf::from(String::from_utf8_lossy(failed).into_owned());
-            // It is there, and all that is left is what it is in.
+            // The entry still exists, and only the directories that contain it remain.
             let left = failed.ancestors().take_while(|dir| dir.starts_with(&tree)).count() as u64;
             assert_eq!(outcome.files + outcome.dirs, all - left);
             assert!(failed.symlink_metadata().is_ok());

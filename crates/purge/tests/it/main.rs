@@ -1,4 +1,4 @@
-//! Tests of removing real trees.
+//! Tests that remove real trees.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! Others at work in the tree: somebody who swaps things, who adds things, who removes the same tree.
+//! Other processes change the tree during a run: they swap entries, add entries, or remove the same
+//! tree.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,7 +12,7 @@ use testkit::{
 
 use crate::world::{remove, ways};
 
-/// How long the attacks go on together.
+/// The total duration of the attacks.
 const BUDGET: Duration = Duration::from_secs(6);
 
 fn tree() -> TreeBuilder {
@@ -44,7 +45,8 @@ fn who_swaps_things_for_links_gains_nothing() {
             links += did.of(Swap::DirForLink) + did.of(Swap::FileForLink);
             rounds += 1;
             assert_same(&laid, &Snapshot::of(&bait), Compare::ALL);
-            // What the attacker took away is there still, unless it was put back in time.
+            // The directory that the attacker moved away still exists, unless the attacker put it
+            // back in time.
             assert!(held.exists());
             assert!(outcome.files > 0);
         }
@@ -69,8 +71,9 @@ fn a_process_that_keeps_adding_names_does_not_keep_the_run_from_ending() {
                         let dir = root.join(format!("a/{}", number % 10));
                         let _gone = fs::create_dir_all(&dir);
                         let _gone = fs::write(dir.join(format!("new {adder} {number}")), "x");
-                        // Adding faster than the run removes would also end, after 16 listings, but
-                        // each listing would take longer than the one before.
+                        // The run would also end if names were added faster than it removes them,
+                        // namely after 16 listings, but each listing would take longer than the one
+                        // before.
                         thread::sleep(Duration::from_millis(2));
                     }
                 });

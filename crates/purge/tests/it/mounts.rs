@@ -1,4 +1,4 @@
-//! Mounts inside of a tree, and file systems of their own. Needs root.
+//! Mounts inside a tree, and separate file systems. These tests need root.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ fn canary() -> TreeBuilder {
     TreeBuilder::new().file("a", "a").file("b/c", "c").seeded("b/d", 1, 100_000)
 }
 
-/// Runs `check` with a tree that has a bind mount of `canary` in it, which is on the same file system.
+/// Runs `check` with a tree that contains a bind mount of `canary`, which is on the same file
+/// system.
 fn with_bind(check: impl FnOnce(&Path, &Path)) {
     let place = TreeBuilder::new()
         .file("tree/x/y", "x")
@@ -46,7 +47,7 @@ fn a_mount_is_emptied_if_that_is_asked_for() {
     with_bind(|tree, canary| {
         let outcome = remove(tree, &Options { cross_mounts: true, ..usual() });
         assert_eq!(fs::read_dir(canary).expect("there").count(), 0);
-        // The mount point itself stays, and what it is in.
+        // The mount point itself remains, and so do the directories that contain it.
         assert_eq!((outcome.failed, outcome.unselected), (0, 1), "{:?}", outcome.problems);
         assert!(tree.join("x/point").exists() && !tree.join("x/y").exists());
     });
@@ -68,7 +69,7 @@ fn a_mount_point_and_what_is_mounted_elsewhere_are_refused() {
     with_bind(|tree, canary| {
         let mut guard = Guard::new(Some(&tree.join("x/point/b")), &[]);
         let mut refused = |path: &Path| guard.check(path).expect_err("refused");
-        // The working directory is in the mount, so it is in what is mounted.
+        // The working directory is inside the mount, so it is also inside the mounted directory.
         assert!(matches!(refused(canary), Refusal::Protected(_)));
         assert!(matches!(refused(&canary.join("b")), Refusal::Protected(_)));
         let mut guard = Guard::new(None, &[]);
@@ -120,7 +121,7 @@ fn every_file_system_has_its_inodes_back() {
             if !matches!(kind, FileSystem::Ext4 | FileSystem::Tmpfs) {
                 continue;
             }
-            // The kernel lets go of what an ended thread had open a moment after it.
+            // The kernel closes the open files of a thread a moment after the thread has ended.
             let freed = (0..100).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 inodes_in_use(mount.path()) == before
@@ -135,8 +136,8 @@ fn btrfs(args: &[&str], paths: &[&Path]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// All subvolumes of btrfs have directories of the same numbers, and one can be moved into another while
-/// it is emptied.
+/// All subvolumes of btrfs use the same directory numbers, and one can be moved into another while
+/// the run empties it.
 #[test]
 fn a_subvolume_that_is_moved_away_leads_nowhere() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 128 << 20) else {
@@ -153,7 +154,7 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
     for number in 0..100 {
         fs::write(deep.join(number.to_string()), "x").expect("written");
     }
-    // What comes after `s` has higher numbers.
+    // Directories that are created after `s` have higher numbers.
     for number in 0..500 {
         fs::write(q.join("spent"), number.to_string()).expect("written");
         fs::remove_file(q.join("spent")).expect("removed");
@@ -163,7 +164,7 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
         TreeBuilder::new().file("canary", "c").make(other.join(format!("x{number}")));
     }
     let before = Snapshot::of(&other);
-    // With a pattern no subvolume goes as a whole.
+    // With a pattern, the run does not delete any subvolume as a whole.
     let exclude = walk::Globs::new(&["nothing".to_string()]).expect("a pattern");
     let selection = Selection { exclude, ..Selection::default() };
     let throttle = std::sync::Arc::new(runtime::Throttle::new(100.try_into().ok()));
@@ -194,14 +195,14 @@ fn subvolumes_go_as_a_whole_nested_ones_too() {
         let outcome = remove(&tree, &way);
         assert_gone(&tree, &outcome);
         assert!(outcome.subvolumes >= 2, "{outcome:?}");
-        // One that files were put aside in.
+        // This subvolume contains quarantined files.
         btrfs(&["subvolume", "create"], &[&tree]);
         TreeBuilder::new().file(".lop-quarantine-0/run/1", "kept").file("a", "a").make(&tree);
         let outcome = remove(&tree, &way);
         assert!(matches!(outcome.problems[0].reason, Reason::Store));
         assert_eq!((outcome.subvolumes, outcome.files), (0, 1));
         fs::remove_dir_all(&tree).expect("removed");
-        // One that is named itself.
+        // This subvolume is itself the target.
         btrfs(&["subvolume", "create"], &[&tree]);
         canary().make(tree.join("files"));
         let outcome = remove(&tree, &way);

@@ -1,4 +1,4 @@
-//! What goes and what stays, against a plain reading of the rules.
+//! Compares the removed and the remaining entries with a plain reading of the rules.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn globs(patterns: &[&str]) -> Globs {
     Globs::new(&patterns).expect("patterns")
 }
 
-/// Lists what is below a directory, sorted; directories end in a slash.
+/// Lists the entries below a directory, sorted; directories end in a slash.
 fn left(root: &Path) -> Vec<String> {
     let (mut found, mut dirs) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(dir) = dirs.pop() {
@@ -160,7 +160,7 @@ fn a_target_that_is_excluded_itself_stays() {
     }
 }
 
-/// As `lop mirror` removes what the source has not.
+/// `lop mirror` removes extraneous entries in this way.
 #[test]
 fn patterns_can_be_counted_from_a_directory_above_and_be_for_files_only() {
     let tree = TreeBuilder::new()

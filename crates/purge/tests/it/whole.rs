@@ -1,4 +1,4 @@
-//! Whole trees: everything in them goes, nothing else does, and the figures are right.
+//! Whole trees: the run removes everything in them and nothing else, and its figures are correct.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,8 @@ use testkit::{Compare, Snapshot, TempTree, TreeBuilder, assert_same, hostile_tre
 
 use crate::world::{assert_gone, remove, target, usual, ways};
 
-/// Counts what is below a directory, itself included: other entries and directories.
+/// Counts a directory and everything below it; returns the number of non-directories and of
+/// directories.
 fn counted(root: &Path) -> (u64, u64) {
     let (mut files, mut dirs, mut left) = (0, 0, vec![root.to_path_buf()]);
     while let Some(dir) = left.pop() {
@@ -98,7 +99,8 @@ fn a_chain_far_beyond_the_longest_path() {
 
 #[test]
 fn a_comb_that_is_as_deep_as_it_has_teeth() {
-    // At each level there is a way down and a directory beside it: going up again finds each.
+    // Each level has one directory that leads further down and another one beside it, which the run
+    // must find on its return.
     for options in ways() {
         let place = TempTree::new();
         let mut path = place.join("comb");

@@ -1,4 +1,4 @@
-//! What the tests have in common: targets, options, and a removal.
+//! Shared parts of the tests: targets, options, and a removal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use device::{Disks, Io, Threads};
 use purge::{Guard, Operation, Options, Outcome, Selection, Target, purge};
 use runtime::Progress;
 
-/// Returns the ways to remove a tree that may make a difference: threads, and what the disk is said to be.
+/// Returns the combinations of options that may make a difference: thread counts and kinds of disk.
 pub(crate) fn ways() -> Vec<Options> {
     let way = |first, grows, io| Options {
         operation: Operation::Remove,
@@ -29,7 +29,7 @@ pub(crate) fn ways() -> Vec<Options> {
     ]
 }
 
-/// Returns the usual way.
+/// Returns the default options of the tests.
 pub(crate) fn usual() -> Options {
     ways().swap_remove(1)
 }
@@ -45,7 +45,7 @@ pub(crate) fn remove(path: impl AsRef<Path>, options: &Options) -> Outcome {
     outcome
 }
 
-/// Asserts that all of a tree went.
+/// Asserts that the whole tree was removed.
 pub(crate) fn assert_gone(path: impl AsRef<Path>, outcome: &Outcome) {
     assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
     assert_eq!(outcome.failed, 0);

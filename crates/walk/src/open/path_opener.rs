@@ -47,7 +47,7 @@ impl PathOpener {
     /// # Errors
     ///
     /// As for [`PathOpener::dir`].
-    pub fn site(&mut self, path: &[u8]) -> io::Result<(Rc<Dir>, CString)> {
+    pub fn parent_and_name(&mut self, path: &[u8]) -> io::Result<(Rc<Dir>, CString)> {
         let (dir, name) = split_path(path);
         Ok((self.dir(dir)?, CString::new(name)?))
     }
@@ -58,7 +58,7 @@ impl PathOpener {
     ///
     /// As for [`PathOpener::dir`], or the error of `statx(2)`.
     pub fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
-        let (dir, name) = self.site(path)?;
+        let (dir, name) = self.parent_and_name(path)?;
         dir.stat_child(&name)
     }
 

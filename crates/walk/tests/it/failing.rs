@@ -1,4 +1,4 @@
-//! Directories and files that cannot be examined.
+//! Directories and files that cannot be examined are reported.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use testkit::{NOBODY, PathBytes, TreeBuilder, skipped};
 
 use crate::found::{found, found_with, names, options, problems, workers};
 
-/// The rules for failing calls belong to the process.
+/// Serializes the tests that make calls fail, because the rules apply to the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -48,7 +48,7 @@ fn directories_that_cannot_be_opened_are_reported_and_the_rest_is_found() {
     assert_eq!(found(&tree).files().len(), 120);
 }
 
-/// Names the tree to the test in the other process.
+/// The environment variable that passes the path of the tree to the test in the other process.
 const TREE: &str = "WALK_TEST_TREE";
 
 #[test]
@@ -63,7 +63,7 @@ fn an_ordinary_user_is_told_what_could_not_be_examined() {
     let mode = |name: &str, mode| {
         fs::set_permissions(tree.join(name), Permissions::from_mode(mode)).expect("settable");
     };
-    // The owner keeps its rights only if it is root, and not the one that walks.
+    // The owner keeps its permissions only if it is root, because then another user does the walk.
     let owner = if testkit::is_root() { 0o700 } else { 0 };
     for (name, others) in [("closed", 0o000), ("names only", 0o444), ("no names", 0o111)] {
         mode(name, owner | others);

@@ -1,4 +1,4 @@
-//! What is left out by pattern, size and name.
+//! Patterns, sizes and names leave entries out.
 
 use testkit::{TempTree, TreeBuilder};
 use walk::{Filter, Remembered, Skipped};
@@ -22,7 +22,7 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Returns what is left of the tree, and what is counted as left out.
+/// Returns the names that the filter lets through, and the counts of skipped entries.
 fn left(tree: &TempTree, filter: Filter) -> (Vec<String>, Skipped) {
     let walked = found_with(&[tree], &walk::Options { filter, ..options() });
     assert_eq!(walked.problems.len(), 0);
@@ -199,7 +199,7 @@ fn names_that_are_no_text_are_matched_by_bytes() {
     assert_eq!(walked(&[], &["d?"]), [r"\xff\xfe.bin"]);
 }
 
-/// Returns whether the tree has noted a file, as it is now, as left out of its root.
+/// Returns whether the tree has recorded the current version of a file as left out of its root.
 fn is_left_out(tree: &TempTree, walked: &walk::Tree, name: &str) -> bool {
     let stat = fsops::Stat::of_path(&tree.join(name)).expect("metadata");
     let (mtime_ns, ctime_ns) = (stat.mtime_ns(), stat.ctime_ns);

@@ -1,4 +1,4 @@
-//! Walks, and checks what must hold of every tree found.
+//! Walks trees and checks the invariants of every tree found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use runtime::Progress;
 use testkit::{PathBytes, TempTree};
 use walk::{DirId, FileId, Filter, Options, Tree, walk};
 
-/// Returns the options that tests begin with.
+/// Returns the default options of the tests.
 pub(crate) fn options() -> Options {
     Options {
         filter: filter(|f| f.empty = true),
@@ -25,31 +25,31 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// Returns devices that are as the user says.
+/// Returns disks whose kind is not probed but set to `io`.
 pub(crate) fn disks(io: Io) -> Arc<Disks> {
     Arc::new(Disks::new(io))
 }
 
-/// Returns this many threads, and more where they wait.
+/// Returns thread counts that start with `first` threads and add more where threads wait.
 pub(crate) fn workers(first: usize) -> Threads {
     Threads { first, grows: true }
 }
 
-/// Returns a temporary directory in memory where there is a place for such: thousands of
-/// directories take long on disk, and the file systems of disks have tests of their own.
+/// Creates a temporary directory in memory if a file system in memory is available. Thousands of
+/// directories take long on disk, and other tests cover the file systems of disks.
 pub(crate) fn in_memory() -> TempTree {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
 }
 
-/// Returns the default filter with something set.
+/// Returns the default filter after `set` has changed it.
 pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
     let mut filter = Filter::default();
     set(&mut filter);
     filter
 }
 
-/// Walks the roots with these options, in every order, and checks the tree.
+/// Walks the roots with these options in every order, and checks each tree.
 pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let trees = [Io::Auto, Io::Hdd, Io::Ssd]
         .map(|io| found_once(roots, &Options { disks: disks(io), ..options.clone() }));
@@ -70,12 +70,12 @@ pub(crate) fn found_once<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree
     tree
 }
 
-/// Walks one root as tests do at first.
+/// Walks one root with the default options of the tests.
 pub(crate) fn found(root: impl AsRef<Path>) -> Tree {
     found_with(&[root], &options())
 }
 
-/// Returns the numbers of all files.
+/// Returns the IDs of all files.
 pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
     (0u32..).map(FileId).take(tree.files().len())
 }
@@ -85,7 +85,7 @@ pub(crate) fn paths(tree: &Tree) -> BTreeSet<Vec<u8>> {
     ids(tree).map(|id| tree.path(id)).collect()
 }
 
-/// Returns the paths of all files below a root, without it.
+/// Returns the paths of all files below a root, relative to it.
 pub(crate) fn names(root: impl AsRef<Path>, tree: &Tree) -> BTreeSet<String> {
     let prefix = [root.as_ref().path_bytes(), b"/"].concat();
     let below = |path: Vec<u8>| {
@@ -95,12 +95,12 @@ pub(crate) fn names(root: impl AsRef<Path>, tree: &Tree) -> BTreeSet<String> {
     paths(tree).into_iter().map(below).collect()
 }
 
-/// Returns the paths of what was not examined, and why.
+/// Returns the paths of the entries that could not be examined, and the reasons.
 pub(crate) fn problems(tree: &Tree) -> BTreeMap<Vec<u8>, String> {
     tree.problems.iter().map(|p| (p.path.clone(), p.reason.to_string())).collect()
 }
 
-/// Returns the regular files below a directory, as `std` finds them, with size and identity.
+/// Returns the size and identity of each regular file that `std` finds below a directory.
 pub(crate) fn expected(root: &Path) -> BTreeMap<Vec<u8>, (u64, FileKey)> {
     let (mut files, mut dirs) = (BTreeMap::new(), vec![root.to_path_buf()]);
     while let Some(dir) = dirs.pop() {
@@ -123,12 +123,12 @@ fn key(metadata: &fs::Metadata) -> FileKey {
     FileKey { device: u64::from(major) << 32 | u64::from(minor), inode: metadata.ino() }
 }
 
-/// Returns the files found, as [`expected`] does.
+/// Returns the files that the walk found, in the form of [`expected`].
 pub(crate) fn actual(tree: &Tree) -> BTreeMap<Vec<u8>, (u64, FileKey)> {
     ids(tree).map(|id| (tree.path(id), (tree.file(id).size, tree.key(id)))).collect()
 }
 
-/// Checks that the tables of a tree fit together.
+/// Checks that the tables of a tree are consistent with each other.
 fn check(tree: &Tree) {
     let mut seen = BTreeSet::new();
     for (dir, number) in tree.dirs().iter().zip(0u32..) {
@@ -152,7 +152,7 @@ fn check(tree: &Tree) {
     }
 }
 
-/// Returns an absolute path as one relative to the working directory.
+/// Converts an absolute path to one relative to the working directory.
 pub(crate) fn relative(path: &Path) -> PathBuf {
     let here = std::env::current_dir().expect("a working directory");
     let mut relative: PathBuf = here.components().skip(1).map(|_| "..").collect();

@@ -1,4 +1,4 @@
-//! Files named one by one.
+//! Walks of a list of files instead of directories.
 
 use std::path::PathBuf;
 

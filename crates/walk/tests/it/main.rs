@@ -1,4 +1,4 @@
-//! Tests of the walk on real trees, against what `std` finds.
+//! Tests of the walk on real trees, compared with the results of `std`.
 
 #![expect(
     clippy::disallowed_methods,

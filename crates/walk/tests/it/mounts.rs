@@ -1,4 +1,4 @@
-//! Mounts below a root. Needs root.
+//! Mounts below a root. These tests need root.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -24,7 +24,7 @@ fn bound(source: &TempTree, pairs: &[(&str, &str)]) -> Option<Vec<Mount>> {
             }
         }
     }
-    // The last one first, as it may hang in another.
+    // The last mount is unmounted first, because it may be inside another one.
     mounts.reverse();
     Some(mounts)
 }
@@ -44,11 +44,12 @@ fn a_directory_reached_by_several_mounts_is_listed_once_by_its_first_path() {
     for threads in [1, 8] {
         let walked =
             found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
-        // A mount comes after all that is on the file system it hangs in.
+        // The walk lists a mount after everything on the file system that contains the mount point.
         assert!(names(&tree, &walked).iter().eq(["m/a", "m/n/b"]), "{:?}", names(&tree, &walked));
         assert_eq!(problems(&walked).len(), 0);
     }
-    // A root that is a mount point is walked by the mount, whatever else there is.
+    // A root that is a mount point is walked through the mount, even if another path leads to the
+    // same directory.
     let walked = found_with(&[tree.join("z")], &options());
     assert_eq!(walked.files().len(), 1);
     let walked = found_with(&[tree.join("z"), tree.join("before")], &options());
@@ -115,7 +116,7 @@ fn other_file_systems_are_walked_unless_they_are_left_out() {
     let walked = found_with(&[&tree], &inside);
     assert!(names(&tree, &walked).iter().eq(["a"]));
     assert_eq!(walked.skipped.other_file_systems, 2);
-    // Named, it is a root of its own, and may be inside another.
+    // A mount that the user names is a root of its own, and may be inside another root.
     let walked = found_with(&[tree.path().to_path_buf(), tree.join("m")], &inside);
     assert_eq!(walked.files().len(), 3);
     drop(mounts);
@@ -173,14 +174,14 @@ fn mounted_files_have_their_own_device_and_file_system() {
     assert_eq!(listed.files().len(), 3);
     assert!(volumes(&listed).contains(&volume(other.path())));
     assert!(volumes(&listed).contains(&volume(tree.path())));
-    // Found by the walk and named too.
+    // The walk finds this directory, and the user names it too.
     let both = [tree.path().to_path_buf(), tree.join("d/covered"), tree.join("d/plain")];
     let walked = found_with(&both, &options());
     assert_eq!((walked.files().len(), walked.skipped.seen_before), (4, 2));
     drop(mounts);
 }
 
-/// Waits at the file `here` until it was called for the same name on both devices.
+/// Blocks at the file `here` until both devices have reported a file of that name.
 struct Meeting {
     met: Mutex<usize>,
     come: Condvar,
@@ -229,7 +230,7 @@ fn which_of_two_paths_counts_does_not_depend_on_devices_being_fast() {
     bound.push(Mount::bind(other.path(), one.path().join("k")).expect("mounts work"));
     let inside = one.path().join("d");
     for threads in [1, 2, 8] {
-        // Roots come first, then what is found in them, in order of path.
+        // Roots come first, then the directories found in them, in the order of their paths.
         let options = Options { threads: workers(threads), ..options() };
         let walked = found_with(&[tree.path(), one.path(), &inside], &options);
         let paths: BTreeSet<Vec<u8>> = walked_paths(&walked);

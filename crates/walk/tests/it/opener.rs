@@ -1,4 +1,4 @@
-//! From a file's number back to the open file.
+//! Opens files again by their IDs.
 
 use std::fs;
 
@@ -10,7 +10,8 @@ use crate::found::{found, found_with, ids, options, relative};
 
 fn contents(tree: &Tree, open_dirs: usize) {
     let mut opener = Opener::new(tree, open_dirs);
-    // There and back, so that directories come again after they were closed.
+    // Opens all files forwards and then backwards, so that directories are opened again after the
+    // cache has closed them.
     for id in ids(tree).chain(ids(tree).collect::<Vec<_>>().into_iter().rev()) {
         let file = opener.open(id).expect("it is there");
         assert!(tree.unchanged(id, &file.stat().expect("metadata")));
@@ -82,7 +83,7 @@ fn links_are_followed_neither_as_file_nor_as_directory() {
         let error = opener.open(id).expect_err("a link is in the way");
         assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
     }
-    // Nor by a walk that meets one where a directory was a moment ago.
+    // Nor does a walk follow a link that replaced a directory a moment ago.
     let root = Dir::open(tree.path()).expect("a directory");
     assert!(root.open_child(c"d").is_err() && root.open_below(b"d").is_err());
     assert!(root.open_child(c"was d").is_ok() && root.open_below(b"was d").is_ok());

@@ -1,4 +1,4 @@
-//! What patterns stand for in a directory: counted from it, and as paths that lead there.
+//! The meaning of patterns in a directory: relative to it, and as paths that lead there.
 
 use testkit::{TempTree, TreeBuilder};
 use walk::{Globs, PatternUse, TopDir};
@@ -71,7 +71,7 @@ fn a_name_that_looks_like_a_pattern_is_matched_as_it_is() {
         (format!("{at}/top/[draft]"), "[draft]"),
         (format!("{at}/top/a/{{x}}"), "a/{x}"),
         ("/a/{x}".into(), "a/{x}"),
-        // As a shell ends what it completes.
+        // A shell completes the name of a directory with a slash at the end.
         (format!("{at}/top/to-dir/"), "to-dir"),
         ("/to-dir/".into(), "to-dir"),
     ] {

@@ -1,4 +1,4 @@
-//! Random trees are found whole, whoever walks them.
+//! Random trees are found completely with any number of threads.
 
 use std::ffi::CStr;
 use std::sync::Mutex;
@@ -47,7 +47,7 @@ proptest! {
         tree.make(&temp);
         let (visitor, progress) = (Sizes::default(), Progress::default());
         let options = walk::Options { threads: workers(threads), ..options() };
-        // A file as a root is not visited, but must not shift the notes of the others.
+        // A root that is a file is not visited, but it must not shift the notes of the other files.
         let outside = testkit::TreeBuilder::new().file("lone", "lone").make_temp();
         let roots = [outside.join("lone"), temp.path().to_path_buf()];
         let tree = walk(&roots, &options, Some(&visitor), &progress).expect("not stopped");
@@ -65,7 +65,7 @@ proptest! {
     }
 }
 
-/// Notes the size of each file, and one more, as 0 is no note.
+/// Notes the size of each file plus one, because 0 means that there is no note.
 #[derive(Default)]
 struct Sizes(Mutex<Vec<u64>>);
 

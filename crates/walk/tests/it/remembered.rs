@@ -1,4 +1,4 @@
-//! Files that a catalog remembers, added to a walk.
+//! Adds files that a catalog remembers to a walk.
 
 use fsops::{FileKey, Volume};
 use testkit::{PathBytes, TreeBuilder};

@@ -1,4 +1,4 @@
-//! Roots of every kind, named in every way.
+//! Roots of every kind and every spelling.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,8 @@ fn a_root_given_twice_is_walked_once_however_it_is_spelt() {
         assert_eq!(walked.files().len(), 4);
         assert_eq!((walked.skipped.seen_before, walked.roots().len()), (3, 4));
         assert!(walked.roots().iter().all(|root| root.dir == walked.roots()[0].dir));
-        // All are the same place, so the one given first names the files.
+        // All roots are the same directory, so the first one given determines the paths of the
+        // files.
         assert!(paths(&walked).iter().all(|p| p.starts_with(roots[0].path_bytes())));
     }
 }
@@ -70,7 +71,7 @@ fn a_link_to_a_directory_is_followed_as_a_root_and_nowhere_else() {
     assert_eq!(names(tree.join("link"), &walked).len(), 2);
     let absolute: Vec<_> = crate::found::ids(&walked).map(|id| walked.absolute_path(id)).collect();
     assert!(absolute.contains(&tree.join("d/b").path_bytes().to_vec()));
-    // With what it leads to, it is that.
+    // A link that is named together with its target is the same root.
     for names in [["link", "d"], ["d", "link"]] {
         let walked = found_with(&joined(&tree, &names), &options());
         assert_eq!((walked.files().len(), walked.skipped.seen_before), (2, 1));
@@ -88,7 +89,7 @@ fn a_file_may_be_a_root_with_the_path_it_was_given_by() {
         tree.join("link/e/c").path_bytes().to_vec(),
     ];
     let printed = paths(&walked);
-    // A dot in the middle may go or stay.
+    // A dot in the middle of a path may be dropped or kept.
     let dotted = tree.join("d/./b").path_bytes().to_vec();
     assert_eq!(printed.len(), 3);
     for path in expected {
@@ -112,7 +113,8 @@ fn a_file_that_a_directory_root_holds_too_is_found_once() {
         assert_eq!(paths(&walked), paths(&found(&tree)), "{names:?}");
         assert_eq!(walked.skipped.seen_before, names.len() as u64 - 1);
     }
-    // Left out below the directory, but named: it is wanted.
+    // The filter leaves the file out below the directory, but the user named the file, so it is
+    // found.
     let mut options = options();
     options.filter = options.filter.with_patterns(&[], &["d/".into()]).expect("a pattern");
     let walked = found_with(&joined(&tree, &["", "d/b"]), &options);
@@ -143,7 +145,7 @@ fn a_link_to_a_file_is_followed_as_a_root() {
     let walked = found(tree.join("link to file"));
     assert_eq!((walked.files().len(), walked.problems.len()), (1, 0));
     assert!(names(&tree, &walked).iter().eq(["a"]));
-    // With the file itself, or all around it, it is that file once more.
+    // If the file itself or a directory around it is also a root, the link adds no second file.
     for others in [vec!["a"], vec![""], vec!["a", "", "link to file"]] {
         let roots = [joined(&tree, &others), joined(&tree, &["link to file"])].concat();
         let walked = found_with(&roots, &options());

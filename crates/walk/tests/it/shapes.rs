@@ -1,4 +1,4 @@
-//! Trees that are deep, wide, bushy or full of odd things.
+//! Trees that are deep, wide, bushy or full of odd entries.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A walk that is stopped ends soon, and never panics.
+//! A stopped walk ends soon and never panics.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use walk::{Visitor, walk};
 
 use crate::found::{options, workers};
 
-/// Stops the walk at its so-manieth file.
+/// Stops the walk when it visits the file with a given number.
 struct StopAt<'a> {
     left: AtomicU64,
     progress: &'a Progress,

@@ -44,15 +44,16 @@ fn of_files(
 ) -> Result<Exit, CommandError> {
     let run = Run::Files(summary);
     let mut failed = None;
-    let mut deeds = deeds.map_while(|deed| deed.map_err(|error| failed = Some(error)).ok());
+    let mut deeds =
+        deeds.map_while(|file_action| file_action.map_err(|error| failed = Some(error)).ok());
     stdout::print(|out| {
         if settings.json {
             let mut list = JsonList::new(out, "files");
-            deeds.try_for_each(|deed| list.item(&JsonDeed::from(&deed)))?;
+            deeds.try_for_each(|file_action| list.item(&JsonFileAction::from(&file_action)))?;
             return list.finish(&to_json(&Row::from(&run)));
         }
         write_line(out, &run, settings)?;
-        deeds.try_for_each(|deed| write_deed(out, &deed, settings))
+        deeds.try_for_each(|file_action| write_file_action(out, &file_action, settings))
     })?;
     failed.map_or(Ok(Exit::Done), |error| Err(error.into()))
 }
@@ -75,20 +76,24 @@ fn of_trees(found: TrashSummary, settings: &Settings) -> Result<Exit, CommandErr
     Ok(Exit::Done)
 }
 
-fn write_deed(out: &mut impl Write, deed: &FileAction, settings: &Settings) -> io::Result<()> {
+fn write_file_action(
+    out: &mut impl Write,
+    file_action: &FileAction,
+    settings: &Settings,
+) -> io::Result<()> {
     let names = settings.stdout.names;
-    write!(out, "  {:<12}  ", word(deed))?;
-    out.write_all(&names.show_line(&deed.path))?;
-    if let FileState::LeftAlone(why) = &deed.state {
+    write!(out, "  {:<12}  ", word(file_action))?;
+    out.write_all(&names.show_line(&file_action.path))?;
+    if let FileState::LeftAlone(why) = &file_action.state {
         out.write_all(&[b"  (", &*names.show(why.as_bytes()), b")\n"].concat())
     } else {
-        out.write_all(&[b"  (kept: ", &*names.show_line(&deed.kept), b")\n"].concat())
+        out.write_all(&[b"  (kept: ", &*names.show_line(&file_action.kept), b")\n"].concat())
     }
 }
 
 /// Returns the result for a file in a word or two.
-fn word(deed: &FileAction) -> &'static str {
-    match (&deed.state, deed.kind) {
+fn word(file_action: &FileAction) -> &'static str {
+    match (&file_action.state, file_action.kind) {
         (FileState::CutOff, _) => "interrupted",
         (FileState::Already, _) => "already done",
         (FileState::LeftAlone(_), _) => "left alone",
@@ -104,7 +109,7 @@ fn word(deed: &FileAction) -> &'static str {
 }
 
 #[derive(Serialize)]
-struct JsonDeed<'a> {
+struct JsonFileAction<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
     state: &'static str,
@@ -114,9 +119,9 @@ struct JsonDeed<'a> {
     size: u64,
 }
 
-impl<'a> From<&'a FileAction> for JsonDeed<'a> {
-    fn from(deed: &'a FileAction) -> JsonDeed<'a> {
-        let (state, why) = match &deed.state {
+impl<'a> From<&'a FileAction> for JsonFileAction<'a> {
+    fn from(file_action: &'a FileAction) -> JsonFileAction<'a> {
+        let (state, why) = match &file_action.state {
             FileState::CutOff => ("cut-off", None),
             FileState::Done => ("done", None),
             FileState::Already => ("already", None),
@@ -124,7 +129,7 @@ impl<'a> From<&'a FileAction> for JsonDeed<'a> {
             FileState::Restored => ("restored", None),
             FileState::Purged => ("purged", None),
         };
-        let (path, kept) = (JsonPath::new(&deed.path), JsonPath::new(&deed.kept));
-        JsonDeed { path, state, why, kept, size: deed.was.size }
+        let (path, kept) = (JsonPath::new(&file_action.path), JsonPath::new(&file_action.kept));
+        JsonFileAction { path, state, why, kept, size: file_action.was.size }
     }
 }

@@ -26,7 +26,7 @@ struct Remembered {
 /// The catalog's knowledge of the source, with the files of the last directory that was asked for.
 #[derive(Debug)]
 struct OfSource {
-    holdings: ContentIndex,
+    index: ContentIndex,
     dir: Option<Vec<u8>>,
     files: HashMap<Vec<u8>, DigestedFile>,
 }
@@ -47,15 +47,15 @@ fn read(
     destination: Option<&Path>,
 ) -> Result<Remembered, CommandError> {
     let path = settings.catalog()?;
-    let holdings = |top: &Path| {
+    let index = |top: &Path| {
         let catalog = Catalog::open(&path)?;
         Ok(ContentIndex::new(catalog, top.as_os_str().as_bytes(), MIN_REUSED_BYTES))
     };
-    let of = |top: Option<&Path>| top.map(holdings).transpose();
+    let of = |top: Option<&Path>| top.map(index).transpose();
     let both = of(source).and_then(|source| Ok((source, of(destination)?)));
     let (source, destination) = both.map_err(|e: catalog::Error| CommandError::from(e))?;
     let source =
-        source.map(|holdings| Mutex::new(OfSource { holdings, dir: None, files: HashMap::new() }));
+        source.map(|index| Mutex::new(OfSource { index, dir: None, files: HashMap::new() }));
     Ok(Remembered { source, destination: destination.map(Mutex::new) })
 }
 
@@ -68,14 +68,14 @@ impl OfSource {
     ) -> Result<Option<ContentHint>, catalog::Error> {
         if self.dir.as_deref() != Some(dir) {
             self.dir = Some(dir.to_vec());
-            let files = self.holdings.digested_in(dir)?;
+            let files = self.index.digested_in(dir)?;
             self.files = files.into_iter().map(|held| (held.name.clone(), held)).collect();
         }
         let Some(held) = self.files.get(name).filter(|held| held.is_unchanged(stat)) else {
             return Ok(None);
         };
         let path = if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() };
-        let also = self.holdings.another_copy(held, &path)?.unwrap_or_default();
+        let also = self.index.another_copy(held, &path)?.unwrap_or_default();
         Ok(Some(ContentHint { digest: held.digest.0, also }))
     }
 }
@@ -89,12 +89,11 @@ impl ContentHints for Remembered {
 
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
         let Some(destination) = &self.destination else { return Vec::new() };
-        let holdings = destination.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = destination.lock().unwrap_or_else(PoisonError::into_inner);
         let mut paths = digest
-            .and_then(|digest| holdings.find_by_digest(&Digest(*digest)).ok())
+            .and_then(|digest| index.find_by_digest(&Digest(*digest)).ok())
             .unwrap_or_default();
-        paths
-            .extend(holdings.find_by_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
+        paths.extend(index.find_by_version(stat.size, stat.mtime_ns(), name).unwrap_or_default());
         paths
     }
 }

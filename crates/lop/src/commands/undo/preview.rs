@@ -37,7 +37,7 @@ pub(super) fn show(
             settings.report(&CommandError::from(error));
             unreadable += 1;
         };
-        let preview = Runs::preview(&folder, run, paths, skip, |prospect| list.take(prospect));
+        let preview = Runs::preview(&folder, run, paths, skip, |preview| list.take(preview));
         let written = list.finish(preview.as_ref().ok());
         found = Some((preview, list.files, list.refused));
         written
@@ -99,7 +99,7 @@ impl<'o, W: Write> List<'o, W> {
         if self.written.is_ok() {
             self.written = match &mut self.out {
                 Out::Text(out, names) => write(out, *names, &path, &means),
-                Out::Json(list) => list.item(&JsonProspect::new(&path, &means)),
+                Out::Json(list) => list.item(&JsonPreview::new(&path, &means)),
             };
         }
     }
@@ -137,7 +137,7 @@ fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>
 }
 
 #[derive(Serialize)]
-struct JsonProspect<'a> {
+struct JsonPreview<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
     action: &'static str,
@@ -145,11 +145,11 @@ struct JsonProspect<'a> {
     from: Option<JsonPath<'a>>,
 }
 
-impl<'a> JsonProspect<'a> {
-    fn new(path: &'a [u8], means: &'a RestoreMethod) -> JsonProspect<'a> {
+impl<'a> JsonPreview<'a> {
+    fn new(path: &'a [u8], means: &'a RestoreMethod) -> JsonPreview<'a> {
         let (action, _, from) = words(means);
         let from = from.map(|from| JsonPath::new(from));
-        JsonProspect { path: JsonPath::new(path), action, from }
+        JsonPreview { path: JsonPath::new(path), action, from }
     }
 }
 

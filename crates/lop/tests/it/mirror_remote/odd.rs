@@ -60,7 +60,7 @@ fn more_names_in_a_directory_than_fit_into_a_message() {
         let name = format!("src/many/{i} {}", "x".repeat((i % 200) as usize));
         tree = tree.file(name, i.to_string().as_str());
     }
-    lop.lay(&tree.file("dst/many/surplus", "s"));
+    lop.lay(&tree.file("dst/many/extraneous", "s"));
     for direction in BOTH {
         Way::shell().succeed(&lop, direction, &["--delete"]);
         alike(&lop.path("src"), &lop.path("dst"));
@@ -242,7 +242,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
         .owner("src/mine", NOBODY, NOBODY)
         .dir("dst")
         .owner("dst", NOBODY, NOBODY)
-        .file("dst/surplus", "s");
+        .file("dst/extraneous", "s");
     for direction in BOTH {
         let lop = Lop::with(&tree);
         let run = || {
@@ -261,11 +261,11 @@ fn an_ordinary_user_mirrors_what_it_may() {
         // The permissions of another owner must not be granted to this one.
         assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (NOBODY, 0o755));
         assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
-        assert!(lop.path("dst/surplus").exists());
+        assert!(lop.path("dst/extraneous").exists());
         fs::remove_file(lop.path("src/secret")).expect("removed");
         fs::write(lop.path("src/closed/more"), "more").expect("written");
         run().success();
-        assert!(lop.path("dst/closed/more").exists() && !lop.path("dst/surplus").exists());
+        assert!(lop.path("dst/closed/more").exists() && !lop.path("dst/extraneous").exists());
         let again = run();
         again.success();
         let said = again.stderr_str();
@@ -291,9 +291,9 @@ fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
         .file("dst/dark/kept", "k")
         .xattr("dst/dark", "user.kept", b"k")
         .mode("dst/dark", 0o777)
-        .file("dst/surplus", "s");
+        .file("dst/extraneous", "s");
     let all = ["src", "src/other", "src/dark", "src/dark/in", "src/new"];
-    for name in all.into_iter().chain(["dst", "dst/dark", "dst/dark/kept", "dst/surplus"]) {
+    for name in all.into_iter().chain(["dst", "dst/dark", "dst/dark/kept", "dst/extraneous"]) {
         tree = tree.owner(name, NOBODY, NOBODY);
     }
     for direction in [None, Some(BOTH[0]), Some(BOTH[1])] {
@@ -333,7 +333,7 @@ fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
             }
             let value = rustix::fs::getxattr(&*lop.path("dst/dark"), "user.kept", &mut [0; 8]);
             assert_eq!(value, Ok(1), "{direction:?}");
-            for kept in ["dst/dark/kept", "dst/surplus", "dst/other"] {
+            for kept in ["dst/dark/kept", "dst/extraneous", "dst/other"] {
                 assert!(lop.path(kept).exists(), "{direction:?} {kept}");
             }
             assert!(!lop.path("dst/dark/in").exists());

@@ -198,19 +198,19 @@ fn files_equal_to_the_previous_backup_are_linked_to_it() {
 #[test]
 fn excluded_entries_are_neither_sent_nor_removed() {
     for direction in BOTH {
-        let lop = Lop::with(&two().file("dst/d/b", "stays").file("dst/empty/surplus", "s"));
+        let lop = Lop::with(&two().file("dst/d/b", "stays").file("dst/empty/extraneous", "s"));
         let args = ["--delete", "--exclude", "b", "--exclude", "gone/", "--exclude", "d/l2"];
         Way::shell().succeed(&lop, direction, &args);
         let text = |name: &str| fs::read_to_string(lop.path(name)).unwrap_or_default();
         assert_eq!(text("dst/d/b"), "stays");
         assert_eq!(text("dst/gone/with/it"), "g");
         assert!(!lop.path("dst/d/l2").exists() && lop.path("dst/l1").exists());
-        assert!(!lop.path("dst/surplus").exists() && !lop.path("dst/empty/surplus").exists());
+        assert!(!lop.path("dst/extraneous").exists() && !lop.path("dst/empty/extraneous").exists());
         let lop = Lop::with(&two().file("dst/l9", "9"));
         Way::shell().succeed(&lop, direction, &["--delete", "--include", "l?"]);
         let there = |name: &str| lop.path("dst").join(name).exists();
         assert!(there("l1") && there("d/l2") && !there("a") && !there("d/b") && !there("l9"));
-        assert!(there("surplus") && there("changed"));
+        assert!(there("extraneous") && there("changed"));
     }
 }
 
@@ -220,7 +220,7 @@ fn more_than_max_delete_is_not_removed() {
         let lop = Lop::with(&two());
         let way = Way::shell();
         let places = (&*lop.path("src"), &*lop.path("dst"));
-        // Extraneous are surplus, gone, and with and its contents.
+        // Extraneous are extraneous, gone, and with and its contents.
         let args = ["--delete", "--max-delete", "3"];
         let output = way.run(&lop, direction, &args, places).run();
         output.code(3);
@@ -231,7 +231,7 @@ fn more_than_max_delete_is_not_removed() {
             ),
             "{said}"
         );
-        assert!(lop.path("dst/surplus").exists() && lop.path("dst/gone/with/it").exists());
+        assert!(lop.path("dst/extraneous").exists() && lop.path("dst/gone/with/it").exists());
         assert_eq!(fs::read_to_string(lop.path("dst/changed")).expect("there"), "new");
         let output = way.run(&lop, direction, &["--delete", "--max-delete", "4"], places).run();
         output.success();
