@@ -24,7 +24,7 @@ pub enum Error {
     Journal {
         /// The path of the journal.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
     /// There is no run with this number.

@@ -66,7 +66,7 @@ pub enum SavedError {
     Line {
         /// The number of the line, from 1.
         line: u64,
-        /// What is wrong with the line.
+        /// The defect of the line.
         why: String,
     },
     /// The plan would remove a file that it relies on.
@@ -76,7 +76,7 @@ pub enum SavedError {
         line: u64,
         /// The path of the file.
         path: Vec<u8>,
-        /// What is contradictory about the file.
+        /// The contradiction.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Cached files are read as such, whoever owns them.
+//! Cached files are read from the cache, even if another user owns them.
 
 use testkit::{TempTree, TreeBuilder};
 

@@ -1,4 +1,4 @@
-//! What is already known is not read again.
+//! Known contents are not read again.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, View, assert_sa
 
 use crate::lop::{Lop, document, settle};
 
-fn twins() -> TreeBuilder {
+fn duplicates() -> TreeBuilder {
     TreeBuilder::new()
         .seeded("a", 1, 50_000)
         .seeded("b", 1, 50_000)
@@ -69,7 +69,7 @@ fn a_wrong_content_in_the_catalog_makes_no_file_a_copy() {
 
 #[test]
 fn a_file_system_that_cannot_share_extents_is_named_once() {
-    let Some((lop, mount)) = scanned_on(FileSystem::Ext4, &twins()) else { return };
+    let Some((lop, mount)) = scanned_on(FileSystem::Ext4, &duplicates()) else { return };
     let before = Snapshot::of(mount.path());
     let said = "lop: 2 files: ext4 cannot share extents; try --by hardlink\n";
     let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
@@ -83,7 +83,7 @@ fn a_file_system_that_cannot_share_extents_is_named_once() {
 
 #[test]
 fn inline_or_shared_files_gain_nothing_from_a_reflink() {
-    let tree = twins().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
+    let tree = duplicates().seeded("tiny 1", 3, 900).seeded("tiny 2", 3, 900);
     let Some((lop, mount)) = scanned_on(FileSystem::Btrfs, &tree) else { return };
     let plan = lop.run(["dedupe", "--all", "--by", "reflink"]);
     let gain = "2 files to reflink, 112.0 KiB to free; nothing was changed, use --apply to do it\n";
@@ -256,7 +256,7 @@ fn a_script_takes_names_of_any_length() {
 
 #[test]
 fn an_obstacle_to_the_quarantine_is_named() {
-    let Some((lop, mount)) = scanned_on(FileSystem::Tmpfs, &twins()) else { return };
+    let Some((lop, mount)) = scanned_on(FileSystem::Tmpfs, &duplicates()) else { return };
     let store = mount.path().join(format!(".lop-quarantine-{}", fsops::effective_user()));
     fs::write(&store, "in the way").expect("is written");
     let output = lop.run(["dedupe", "--all", "--by", "delete", "--apply"]);
@@ -269,7 +269,7 @@ fn an_obstacle_to_the_quarantine_is_named() {
 
 #[test]
 fn a_file_system_without_permissions_gets_no_quarantine_which_is_reported() {
-    let Some((lop, mount)) = scanned_on(FileSystem::Ntfs, &twins()) else { return };
+    let Some((lop, mount)) = scanned_on(FileSystem::Ntfs, &duplicates()) else { return };
     let before = Snapshot::of(mount.path());
     let output = lop.run(["dedupe", "--all", "--by", "delete", "--apply"]);
     let said = output.code(3).stderr_str();
@@ -286,7 +286,7 @@ fn a_directory_that_may_not_be_changed_is_named() {
         return skipped("only root can become somebody else");
     }
     let user = testkit::NOBODY;
-    let lop = Lop::with(&twins().mode("", 0o755));
+    let lop = Lop::with(&duplicates().mode("", 0o755));
     let run = |args: &[&str]| lop.command().args(args.iter().copied()).as_user(user, user).run();
     run(&["scan", "."]).success();
     let output = run(&["dedupe", "--all", "--by", "delete", "--apply"]);

@@ -51,7 +51,7 @@ impl Leader {
     }
 }
 
-/// What is known of a file of the source.
+/// The state of a source file's link group.
 #[derive(Debug)]
 pub(crate) enum GroupState {
     /// No name of it was processed.

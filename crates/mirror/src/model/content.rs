@@ -24,7 +24,7 @@ pub trait ContentHints: Send + Sync + fmt::Debug {
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>>;
 }
 
-/// What is known of the content of a source file, provided the file is unchanged.
+/// The known content of a source file, provided the file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentHint {
     /// BLAKE3 of the content.

@@ -45,7 +45,7 @@ fn a_path_that_leads_into_the_directory_is_one_in_it() {
 }
 
 #[test]
-fn what_may_be_meant_is_spared_and_what_is_meant_is_included() {
+fn every_possible_reading_is_excluded_and_only_the_clear_one_included() {
     let tree = TempTree::new();
     let inside = format!("top{}/top/keep", tree.path().display());
     TreeBuilder::new().file(&inside, "").dir("top/keep").make(tree.path());
