@@ -2,7 +2,7 @@
 //!
 //! # Platform behavior
 //!
-//! `/proc/self/task/TID/syscall` (proc_pid_syscall(5)) has the system call that a thread sleeps in
+//! `/proc/self/task/TID/syscall` (`proc_pid_syscall(5)`) has the system call that a thread sleeps in
 //! and its arguments: a descriptor, and the address of a name in this process's memory. Some
 //! kernels are built without this file, and then no thread is found. The check costs the threads
 //! nothing.

@@ -50,7 +50,7 @@ pub(crate) fn pick(
     Err(shared.map_or(Error::NothingToUndo, |run| Error::NothingToRestore { run, older: None }))
 }
 
-/// Like [`Runs::read`], but recovers nothing and changes nothing.
+/// Like `Runs::read`, but recovers nothing and changes nothing.
 pub(crate) fn read_only(folder: &Path, run: u64) -> Result<Option<Replay>, Error> {
     if !run_numbers(folder, FILES_SUFFIX)?.contains(&run) {
         return Ok(None);

@@ -51,7 +51,7 @@ impl ReadTarget {
         self.before.map_or(0, |(at, _)| at)..to
     }
 
-    /// Returns the hash_range to read of a file of `size`.
+    /// Returns the range to read of a file of `size`.
     pub(crate) fn hash_range(&self, size: u64) -> HashRange {
         HashRange { size, before: self.before, to: self.to.min(size) }
     }

@@ -23,7 +23,7 @@ const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_ENCODED: u32 = 0x8;
 /// Preallocated: reads as zeros, whatever the device has there.
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// ShareOutcome with other files.
+/// Shared with other files.
 const EXTENT_SHARED: u32 = 0x2000;
 /// `FIEMAP_FLAG_SYNC`: allocate dirty data first.
 const FLAG_SYNC: u32 = 0x1;
@@ -54,7 +54,7 @@ struct Request<const N: usize> {
     extents: [RawExtent; N],
 }
 
-/// Returns the device offset of the first bytes at or after `offset`: see [`File::place`].
+/// Returns the device offset of the first bytes at or after `offset`: see [`File::device_offset`].
 pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>> {
     let mut request = Request::<1>::new(offset);
     request.ask(file)?;

@@ -236,7 +236,7 @@ impl Volume {
     /// Returns whether a file here and a file on `other` can share extents.
     ///
     /// A btrfs subvolume has its own device number and its own `f_fsid`: the file system's, with
-    /// the subvolume's number XORed into the second word (`btrfs_statfs` in fs/btrfs/super.c). A
+    /// the subvolume's number combined by XOR into the second word (`btrfs_statfs` in fs/btrfs/super.c). A
     /// snapshot nevertheless shares all its extents.
     pub fn shares_extents_with(&self, other: &Volume) -> bool {
         let first_word = |volume: &Volume| volume.fsid & first_word_mask();

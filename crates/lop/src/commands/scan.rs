@@ -214,7 +214,8 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
         Source::Paths(roots) => {
             // Heads are read during the walk only if the catalog cannot know them.
             let inline_heads = (!known).then(|| InlineHeadReader::new(progress));
-            let visitor = inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
+            let visitor =
+                inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
             walk::walk(roots, &scan.walk, visitor, progress)
                 .map_err(|_interrupted| interrupted_walk(scan))
         }

@@ -2,7 +2,7 @@
 //!
 //! Links, bind mounts and other spellings give these files further paths. They are therefore
 //! identified by name and directory (device and inode). The file need not exist: if another program
-//! created an SQLite journal beside a database, it would change the database.
+//! created an `SQLite` journal beside a database, it would change the database.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use fsops::{Op, Stat, Volume};
 
-/// Number of a directory in its [`Tree`].
+/// Number of a directory in its [`crate::Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirId(pub u32);
 
-/// Number of a file (a name, not an inode) in its [`Tree`].
+/// Number of a file (a name, not an inode) in its [`crate::Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
@@ -49,7 +49,7 @@ pub struct DirRecord {
     pub(crate) count: u32,
     /// Index of the block of names that its files use.
     pub(crate) shard: u32,
-    /// Index into [`Tree::devices`].
+    /// Index into [`crate::Tree::devices`].
     pub(crate) device: u16,
     /// Whether its listing finished without an error.
     pub complete: bool,
@@ -72,7 +72,7 @@ pub struct Root {
 /// A device that files were found on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// The device number, as in [`FileKey`].
+    /// The device number, as in [`fsops::FileKey`].
     pub number: u64,
     /// The file system on it.
     pub volume: Volume,

@@ -156,13 +156,8 @@ impl<'a> Checkpointer<'a> {
         self.record.finished_ms = super::milliseconds(SystemTime::now());
         let problems: Vec<&Problem> = tree.problems.iter().collect();
         let record = &self.record;
-        let found = Findings {
-            tree,
-            fingerprints: fingerprints,
-            problems: &problems,
-            record,
-            pending: Some(&pending),
-        };
+        let found =
+            Findings { tree, fingerprints, problems: &problems, record, pending: Some(&pending) };
         self.writer.save(self.rows, &found)?;
         Ok(pending.iter().filter(|&&waits| waits).count() as u64)
     }
