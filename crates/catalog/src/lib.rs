@@ -26,7 +26,7 @@
 //!
 //! # Trust
 //!
-//! What is remembered of a file holds only for the same inode of the same file system with the
+//! The facts remembered of a file hold only for the same inode of the same file system with the
 //! same size, mtime and ctime. Nothing is remembered of a file whose ctime is so recent that a further
 //! change could leave it the same.
 //!

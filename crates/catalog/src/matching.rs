@@ -34,7 +34,7 @@ use unreachable::UnreachableRows;
 /// The files of a tree, matched with the catalog.
 #[derive(Debug)]
 pub struct TreeMatch {
-    /// What is known of their contents, for the engine to use and add to.
+    /// The fingerprints of their contents, for the engine to use and add to.
     pub fingerprints: Facts,
     /// Which rows the files have, for a commit.
     pub rows: RowMap,
@@ -46,7 +46,7 @@ pub struct RowMap {
     pub(crate) dirs: Dirs,
     /// The row of each directory of the tree; 0 for none.
     pub(crate) dir_rows: Vec<i64>,
-    /// What is stored of each file of the tree; [`Stored::Nothing`] if there is no row or it is
+    /// The stored state of each file of the tree; [`Stored::Nothing`] if there is no row or it is
     /// outdated.
     pub(crate) stored: Vec<Stored>,
     pub(crate) volumes: Volumes,

@@ -1,6 +1,6 @@
 //! Whether a remembered file can be relied on.
 
-/// What is known of the bytes of a remembered file.
+/// The known state of the bytes of a remembered file.
 ///
 /// A file that is not [`FileState::Known`] counts neither as a copy nor as a file without one: that
 /// is unknown until the next scan reads it.

@@ -1,4 +1,4 @@
-//! What is known about the contents of files: 12 bytes per file, and a digest per content.
+//! The known facts about the contents of files: 12 bytes per file, and a digest per content.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

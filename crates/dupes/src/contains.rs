@@ -22,7 +22,7 @@ pub struct Walked<'a> {
     pub contents: &'a [Content],
 }
 
-/// What is remembered of a file's present content.
+/// The remembered information about the present content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing: the file is new or has changed.

@@ -63,7 +63,7 @@ pub use untracked::{UntrackedEntries, count_untracked};
 pub struct RememberedTree<'a> {
     /// The files. A directory may have several paths in it, which are recognized by their inode.
     pub tree: &'a Tree,
-    /// What is known of their contents.
+    /// The fingerprints of their contents.
     pub fingerprints: &'a Facts,
     /// The present state of each file.
     pub states: &'a [State],

@@ -2,7 +2,7 @@
 
 use content::{ContentId, Digest};
 
-/// What is known of a set of equal files. The files are one name of each inode (the first by path),
+/// A set of equal files. The files are one name of each inode (the first by path),
 /// or all names if names count, sorted by path.
 #[derive(Clone, Debug)]
 pub struct Group {

@@ -136,7 +136,7 @@ impl Collected {
             return false;
         }
         sort_by_path(tree, files);
-        // What is known of a lone inode depends on how it was distinguished from others.
+        // The known content of a lone inode depends on how the inode was distinguished from others.
         let content = content.filter(|_| inodes > 1);
         let group = Group {
             size,

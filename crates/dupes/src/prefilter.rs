@@ -58,7 +58,7 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, In
     Ok(Prefiltered { sets: splitter.sets, unknown, problems })
 }
 
-/// What is read before any class is split.
+/// The reads that come before any class is split.
 struct FirstReads {
     requests: Vec<ReadRequest>,
     /// Indexes of the classes to split by head, each with whether its files are on a seek-bound

@@ -15,7 +15,7 @@ use crate::Options;
 pub struct Work<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// What is known of their contents.
+    /// The fingerprints of their contents.
     pub fingerprints: &'a Facts,
     /// How to compare.
     pub options: &'a Options,

@@ -190,7 +190,7 @@ mod tests {
     use super::Lock;
 
     #[test]
-    fn a_lock_ends_when_it_is_dropped_whoever_has_a_copy_of_its_descriptor() {
+    fn a_dropped_lock_ends_despite_copies_of_its_descriptor() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
         let lock = Lock::take(&path, |_| {}).expect("nobody has it");

@@ -22,7 +22,7 @@ pub(crate) enum Stored {
     Pending,
     /// Its metadata and head; it was not compared yet.
     PendingHead,
-    /// What is known of its content, which is read again.
+    /// The known facts about its content, which is read again.
     Reread,
     /// Its state, damaged, and what was known before.
     Damaged,

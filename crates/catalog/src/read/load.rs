@@ -32,7 +32,7 @@ pub enum Rows<'a> {
 pub struct Loaded {
     /// The files; all of them are remembered files.
     pub tree: Tree,
-    /// What is known of their contents.
+    /// The fingerprints of their contents.
     pub fingerprints: Facts,
     contents: Contents,
     dir_rows: HashMap<DirId, i64>,

@@ -15,7 +15,7 @@ use crate::tables::rows::{FileRow, name};
 use crate::tables::versions::{files_by_name, is_version, version};
 use crate::tables::volumes::Volumes;
 
-/// What is remembered of one file.
+/// The remembered facts about one file.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its absolute path.
@@ -57,7 +57,7 @@ impl Entry {
     }
 }
 
-/// What is remembered of an unchanged file.
+/// The remembered facts about an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
     /// The file system that it is on, as a row of `volume`.

@@ -47,7 +47,7 @@ pub(crate) struct Delta<'a> {
     pub(crate) written: Vec<(i64, u16, u64)>,
     /// Other contents whose copies have to be counted again.
     pub(crate) touched: HashSet<i64>,
-    /// What is stored now of files for which something else was stored before.
+    /// The new stored state of files that had another one before.
     pub(crate) stored: Vec<(FileId, Stored)>,
     /// Contents that were inserted or got a digest; empty if the scan is finished.
     pub(crate) inserted: Vec<(i64, ContentRow)>,

@@ -3,7 +3,7 @@
 use content::{ContentId, Facts};
 use walk::{Problem, Tree};
 
-/// What is remembered of a scan itself.
+/// The record of a scan itself.
 #[derive(Clone, Debug)]
 pub struct ScanRecord {
     /// When it started, in milliseconds since the epoch.
@@ -34,7 +34,7 @@ pub struct CopyCount {
 pub struct Findings<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// What is known of their contents. Engines may be adding to it.
+    /// The fingerprints of their contents. Engines may be adding to them.
     pub fingerprints: &'a Facts,
     /// Entries that could not be examined.
     pub problems: &'a [&'a Problem],

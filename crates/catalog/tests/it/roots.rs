@@ -1,4 +1,4 @@
-//! What is remembered of roots: nested ones, neighbours, and their problems.
+//! Remembered roots: nested ones, neighbours, and their problems.
 
 use std::fs;
 

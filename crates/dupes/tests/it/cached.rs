@@ -1,4 +1,4 @@
-//! Cached files are read as such, whoever owns them.
+//! Cached files are recognized as cached, regardless of their owner.
 
 use testkit::{TempTree, TreeBuilder};
 

@@ -207,7 +207,7 @@ fn equal_directories_are_one_set_and_nothing_below_them_is_reported() {
     assert_eq!(World::new(files.clone(), &[]).relations(), ["a = b = c"]);
     files.push(known("d", "f", 1));
     files.push(known("dy", "g", 2));
-    // What is below the first directory is reported if it is elsewhere too.
+    // The contents of the first directory are reported if they also exist elsewhere.
     assert_eq!(World::new(files, &[]).relations(), ["a = b = c", "ax = d"]);
 }
 

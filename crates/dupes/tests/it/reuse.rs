@@ -1,4 +1,4 @@
-//! What is already known is not read again.
+//! Files whose content is already known are not read again.
 
 use std::collections::BTreeMap;
 

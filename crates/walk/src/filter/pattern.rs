@@ -6,7 +6,7 @@
 pub struct FilterError {
     /// The pattern as given.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The reason why it is invalid.
     pub reason: String,
 }
 

@@ -45,7 +45,7 @@ fn a_path_that_leads_into_the_directory_is_one_in_it() {
 }
 
 #[test]
-fn what_may_be_meant_is_spared_and_what_is_meant_is_included() {
+fn possible_matches_are_kept_and_certain_ones_are_included() {
     let tree = TempTree::new();
     let inside = format!("top{}/top/keep", tree.path().display());
     TreeBuilder::new().file(&inside, "").dir("top/keep").make(tree.path());
@@ -58,7 +58,7 @@ fn what_may_be_meant_is_spared_and_what_is_meant_is_included() {
 }
 
 #[test]
-fn a_name_that_looks_like_a_pattern_is_matched_as_it_is() {
+fn a_name_with_pattern_characters_is_matched_literally() {
     let tree = TempTree::new();
     TreeBuilder::new()
         .file("top/[draft]", "")
@@ -124,7 +124,7 @@ fn patterns_that_matched_nothing_are_known() {
 }
 
 #[test]
-fn what_is_there_is_no_slip_though_nothing_asked_for_it() {
+fn a_pattern_of_an_existing_name_is_no_typo_without_a_match() {
     let tree = TempTree::new();
     TreeBuilder::new().file("top/a/b", "").make(tree.path());
     assert!(below(&tree, "top", "a/b", Use::Exclude).unmatched().is_empty());
@@ -145,7 +145,7 @@ fn a_path_in_other_capitals_leads_there_too_if_these_are_ignored() {
 }
 
 #[test]
-fn capitals_are_told_apart_unless_asked_not_to() {
+fn case_matters_unless_ignored() {
     let patterns = ["*.JPG".to_string(), "/Photos/*.png".into()];
     for ignore_case in [false, true] {
         let globs = Globs::with_case(&patterns, ignore_case).expect("patterns");
