@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn catalogs_and_empty_files_are_told_from_all_others() {
+    fn catalogs_and_empty_files_are_distinguished_from_other_files() {
         assert_eq!(found(b""), Some(Found::Empty));
         assert_eq!(found(b"S"), None);
         assert_eq!(found(&[0; BYTES]), None);

@@ -62,7 +62,7 @@ mod tests {
     use super::is_ignored;
 
     #[test]
-    fn dispositions_are_told_apart() {
+    fn dispositions_are_distinguished() {
         // Rust ignores SIGPIPE at the start of a program. No program ignores SIGSEGV.
         assert!(is_ignored(libc::SIGPIPE));
         assert!(!is_ignored(libc::SIGSEGV));

@@ -15,7 +15,7 @@ use crate::tables::rows::{FileRow, name};
 use crate::tables::versions::{files_by_name, is_version, version};
 use crate::tables::volumes::Volumes;
 
-/// The remembered state of one file.
+/// The remembered state facts about one file.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its absolute path.
@@ -57,7 +57,7 @@ impl Entry {
     }
 }
 
-/// The remembered state of an unchanged file.
+/// The remembered state facts about an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
     /// The file system that it is on, as a row of `volume`.

@@ -28,7 +28,7 @@ fn a_moved_directory_is_known_by_its_inodes() {
 }
 
 #[test]
-fn a_directory_that_took_the_name_of_another_is_told_by_its_inodes() {
+fn a_directory_that_took_the_name_of_another_is_recognized_by_its_inodes() {
     let tree = TreeBuilder::new().file("x/f", "alike").file("y/f", "other").make_temp();
     let sandbox = Sandbox::new();
     sandbox.scan(&[tree.path()]);

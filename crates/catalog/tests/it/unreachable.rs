@@ -51,7 +51,7 @@ fn files_elsewhere_join_where_they_have_a_size_of_the_scan() {
 }
 
 #[test]
-fn files_elsewhere_stay_out_where_they_are_not_asked_for() {
+fn files_elsewhere_stay_out_unless_requested() {
     let tree = TreeBuilder::new().file("one/a", "alike").file("two/c", "alike").make_temp();
     let sandbox = Sandbox::new();
     sandbox.scan(&[&tree.join("one")]);

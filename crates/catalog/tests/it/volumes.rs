@@ -42,7 +42,7 @@ fn a_file_system_without_fsid_is_known_by_its_device_number() {
 
 /// Two copies of one image, which only their device numbers tell apart.
 #[test]
-fn file_systems_of_one_fsid_are_told_apart_by_their_device_numbers() {
+fn file_systems_of_one_fsid_are_distinguished_by_their_device_numbers() {
     let copy = Device { number: NOWHERE.number + 1, ..NOWHERE };
     let tree = |inodes: [u64; 2]| {
         synthetic_tree(&[

@@ -57,7 +57,7 @@ fn path_in(root: &Path, path: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_name_counts_when_asked_for_and_empty_files_too() {
+fn every_name_counts_if_requested_and_empty_files_too() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     if !testkit::is_root() {

@@ -59,7 +59,7 @@ fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
 }
 
 #[test]
-fn files_that_differ_in_one_byte_are_told_apart_at_every_boundary() {
+fn files_that_differ_in_one_byte_are_distinguished_at_every_boundary() {
     let tree = SIZES.into_iter().fold(TreeBuilder::new(), variants).make_temp();
     let expected = naive_groups(&tree);
     // A single byte is first, middle and last at once and has two variants; two bytes have four.

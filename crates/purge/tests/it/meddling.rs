@@ -26,7 +26,7 @@ fn tree() -> TreeBuilder {
 }
 
 #[test]
-fn who_swaps_things_for_links_gains_nothing() {
+fn swapping_entries_for_links_gains_nothing() {
     let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
     let is_enough = |swaps, links| swaps > 500 && links > 50;
     while start.elapsed() < BUDGET || rounds < 8 || !is_enough(swaps, links) {
@@ -86,7 +86,7 @@ fn a_process_that_keeps_adding_names_does_not_keep_the_run_from_ending() {
 }
 
 #[test]
-fn several_at_one_tree_are_no_failure() {
+fn several_runs_on_one_tree_do_not_fail() {
     for way in ways() {
         let place = TempTree::new();
         let root = place.join("tree");

@@ -43,7 +43,7 @@ fn a_bind_mount_of_the_same_file_system_is_not_entered() {
 }
 
 #[test]
-fn a_mount_is_emptied_if_that_is_asked_for() {
+fn a_mount_is_emptied_if_requested() {
     with_bind(|tree, canary| {
         let outcome = remove(tree, &Options { cross_mounts: true, ..usual() });
         assert_eq!(fs::read_dir(canary).expect("there").count(), 0);

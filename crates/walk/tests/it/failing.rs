@@ -52,7 +52,7 @@ fn directories_that_cannot_be_opened_are_reported_and_the_rest_is_found() {
 const TREE: &str = "WALK_TEST_TREE";
 
 #[test]
-fn an_ordinary_user_is_told_what_could_not_be_examined() {
+fn unexamined_entries_are_reported_to_an_ordinary_user() {
     let tree = TreeBuilder::new()
         .file("open/a", "1")
         .file("closed/a", "1")
@@ -88,7 +88,7 @@ fn an_ordinary_user_is_told_what_could_not_be_examined() {
 }
 
 #[test]
-#[ignore = "run by an_ordinary_user_is_told_what_could_not_be_examined"]
+#[ignore = "run by unexamined_entries_are_reported_to_an_ordinary_user"]
 fn sees_what_an_ordinary_user_may_see() {
     let root = std::env::var_os(TREE).expect("this test is run by another one");
     let root = std::path::Path::new(&root);

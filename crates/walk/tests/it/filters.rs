@@ -142,7 +142,7 @@ fn an_excluded_directory_is_not_entered_and_counts_once() {
 }
 
 #[test]
-fn hidden_names_are_left_out_when_asked_but_not_a_hidden_root() {
+fn hidden_names_are_left_out_if_requested_but_not_a_hidden_root() {
     let tree = tree();
     let filter = filter(|f| f.hidden = false);
     let (names, skipped) = left(&tree, filter.clone());

@@ -66,7 +66,7 @@ fn sizes_names_and_patterns_filter_a_list_too() {
 }
 
 #[test]
-fn ten_thousand_folders_are_told_apart() {
+fn ten_thousand_folders_are_distinguished() {
     let tree = in_memory();
     for i in 0..10_000 {
         let dir = tree.join(i.to_string());

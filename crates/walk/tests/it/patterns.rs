@@ -58,7 +58,7 @@ fn every_possible_reading_is_excluded_and_only_the_clear_one_included() {
 }
 
 #[test]
-fn a_name_that_looks_like_a_pattern_is_matched_as_it_is() {
+fn a_name_with_pattern_characters_is_matched_literally() {
     let tree = TempTree::new();
     TreeBuilder::new()
         .file("top/[draft]", "")
@@ -127,7 +127,7 @@ fn patterns_that_matched_nothing_are_known() {
 }
 
 #[test]
-fn what_is_there_is_no_slip_though_nothing_asked_for_it() {
+fn a_pattern_of_an_existing_name_is_no_typo_without_a_match() {
     let tree = TempTree::new();
     TreeBuilder::new().file("top/a/b", "").make(tree.path());
     assert!(below(&tree, "top", "a/b", PatternUse::Exclude).unmatched().is_empty());
@@ -148,7 +148,7 @@ fn a_path_in_other_capitals_leads_there_too_if_these_are_ignored() {
 }
 
 #[test]
-fn capitals_are_told_apart_unless_asked_not_to() {
+fn case_matters_unless_ignored() {
     let patterns = ["*.JPG".to_string(), "/Photos/*.png".into()];
     for ignore_case in [false, true] {
         let globs = Globs::with_case(&patterns, ignore_case).expect("patterns");

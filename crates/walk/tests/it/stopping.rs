@@ -46,7 +46,7 @@ fn a_walk_stopped_at_any_file_is_interrupted() {
 }
 
 #[test]
-fn a_walk_stopped_before_it_begins_looks_at_nothing() {
+fn a_walk_stopped_before_it_begins_examines_nothing() {
     let progress = Progress::default();
     progress.stop();
     let answer = walk(&[".".into()], &options(), None, &progress);
