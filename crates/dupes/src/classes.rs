@@ -39,7 +39,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> Sa
     };
     let mut keys: Vec<Key> = (0..).zip(tree.files()).map(key).collect();
     let order = |key: &Key| (key.size, key.inode(), key.file);
-    keys.sort_unstable_by(|a, b| progress.compare(&order(a), &order(b)));
+    progress.sort_by_key(&mut keys, order);
     let mut classes = SameSize::default();
     let mut files = Vec::new();
     for class in keys.chunk_by(|a, b| a.size == b.size).filter(|class| class.len() > 1) {
@@ -78,7 +78,7 @@ pub(crate) fn names_of_inodes<'a>(
     class: &'a [FileId],
 ) -> impl Iterator<Item = &'a [FileId]> {
     class.chunk_by(|&a, &b| {
-        progress.make_room();
+        progress.relieve_memory();
         let (a, b) = (tree.file(a), tree.file(b));
         a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
     })

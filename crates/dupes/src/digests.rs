@@ -92,7 +92,7 @@ fn read_batch(
             fingerprints.set_digest(content, Digest::from(prefixes[at].1));
             fingerprints.set_content(file.0, content);
         }
-        progress.make_room();
+        progress.relieve_memory();
         for &name in &names[1..] {
             fingerprints.copy(file.0, name.0);
         }

@@ -41,11 +41,11 @@ fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
     sort_by_path(tree, &mut firsts);
     let mut ranks: Vec<(FileId, u32)> = firsts.into_iter().zip(0..).collect();
-    ranks.sort_unstable_by(|a, b| progress.compare(a, b));
+    progress.sort(&mut ranks);
     let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
     let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
     groups.sort_by(|a, b| {
-        progress.give_way();
+        progress.wait_for_release();
         Reverse(a.reclaimable)
             .cmp(&Reverse(b.reclaimable))
             .then_with(|| rank(a.files[0]).cmp(&rank(b.files[0])))
@@ -83,7 +83,7 @@ fn of_class(
         }
         start += count;
     }
-    by_content.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    work.progress.sort(&mut by_content);
     for equal in by_content.chunk_by(|a, b| a.0 == b.0) {
         work.progress.check()?;
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];

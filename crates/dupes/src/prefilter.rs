@@ -136,7 +136,7 @@ impl Splitter<'_> {
             class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
         let Some(&(_, first, _)) = files.first() else { return };
         let size = work.tree.file(first).size;
-        files.sort_unstable_by(|a, b| work.progress.compare(a, b));
+        work.progress.sort(&mut files);
         let mut decided = 0;
         for run in files.chunk_by(|a, b| a.0 == b.0) {
             match undecided(fingerprints, run) {

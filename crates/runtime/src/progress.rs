@@ -103,26 +103,26 @@ impl Progress {
     ///
     /// Workers call this often, so it also checks the memory bound ([`crate::memory`]).
     pub fn poll_stop(&self) -> bool {
-        self.make_room();
+        self.relieve_memory();
         self.stop.load(Relaxed)
     }
 
     /// Releases memory beyond the bound, as [`Progress::poll_stop`] does. For long work that cannot
     /// stop.
-    pub fn make_room(&self) {
+    pub fn relieve_memory(&self) {
         spill::relieve();
     }
 
     /// Blocks while memory is being released. A sort calls this in each comparison.
     #[inline]
-    pub fn give_way(&self) {
-        spill::give_way();
+    pub fn wait_for_release(&self) {
+        spill::wait_for_release();
     }
 
     /// Compares two values in a sort. **May block** while memory is being released.
     #[inline]
     pub fn compare<T: Ord>(&self, a: &T, b: &T) -> Ordering {
-        self.give_way();
+        self.wait_for_release();
         a.cmp(b)
     }
 

@@ -191,7 +191,7 @@ pub(crate) fn relieve() {
     if !IN_USE.load(Relaxed) {
         return;
     }
-    give_way();
+    wait_for_release();
     if CALLS.fetch_add(1, Relaxed).is_multiple_of(CALLS_PER_CHECK) {
         let _room = drop_excess();
     }
@@ -199,7 +199,7 @@ pub(crate) fn relieve() {
 
 /// Blocks while pages are dropped. Otherwise more pages would return than are dropped.
 #[inline]
-pub(crate) fn give_way() {
+pub(crate) fn wait_for_release() {
     if DROPPING.load(Relaxed) {
         drop(regions());
     }

@@ -36,7 +36,7 @@ pub(super) fn pairs(
     progress: &Progress,
 ) -> Result<Vec<(u32, u32)>, Interrupted> {
     let mut hints = hints(index, remaining, progress)?;
-    hints.sort_unstable_by(|a, b| progress.compare(a, b));
+    progress.sort(&mut hints);
     hints.dedup();
     let mut found = Vec::new();
     let mut start = 0;

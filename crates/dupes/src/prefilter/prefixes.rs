@@ -36,7 +36,7 @@ pub(crate) fn read(
     let (more, further) = read_all(work, targets, &alone)?;
     prefixes.extend(more);
     problems.extend(further);
-    prefixes.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    work.progress.sort(&mut prefixes);
     Ok((prefixes, problems))
 }
 
@@ -54,7 +54,7 @@ fn read_all(
         |worker, list, request, open| read_one(worker, list, request.file, target(request), open),
     )?;
     let mut prefixes: Prefixes = lists.into_iter().flatten().collect();
-    prefixes.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    work.progress.sort(&mut prefixes);
     Ok((prefixes, problems))
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn read_order(
     targets: &[ReadTarget],
     mut requests: Vec<ReadRequest>,
 ) -> Result<ReadOrder, Interrupted> {
-    requests.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    work.progress.sort(&mut requests);
     if !work.disks().iter().any(|disk| disk.is_cold() && disk.is_seek_bound()) {
         return Ok(ReadOrder { requests, shared: Vec::new() });
     }
@@ -88,7 +88,7 @@ pub(crate) fn read_order(
             Ok(())
         })?;
     let mut located: Vec<LocatedRequest> = lists.into_iter().flatten().collect();
-    located.sort_unstable_by(|a, b| work.progress.compare(a, b));
+    work.progress.sort(&mut located);
     let mut order = ReadOrder { requests, shared: Vec::new() };
     let mut leader: Option<LocatedRequest> = None;
     for located in located {

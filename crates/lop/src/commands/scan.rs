@@ -264,7 +264,7 @@ fn write_groups(
 ) -> io::Result<()> {
     let mut path = Vec::new();
     for group in found.groups.iter() {
-        progress.make_room();
+        progress.relieve_memory();
         writer.begin(&GroupHead {
             size: group.size,
             digest: group.digest,

@@ -31,7 +31,9 @@ pub(crate) fn fetch_inode(worker: &mut Worker<'_>, batches: &[Batch], (_, batch,
         return;
     }
     let batch = &batches[batch as usize];
-    if worker.dirs.get(&batch.dir).is_none() && worker.job.nodes().is_deeper(batch.dir, MAX_DEPTH) {
+    if worker.dirs.get(|&open| open == batch.dir).is_none()
+        && worker.job.nodes().is_deeper(batch.dir, MAX_DEPTH)
+    {
         return;
     }
     // A failure shows when the name is removed.

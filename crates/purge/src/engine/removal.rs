@@ -90,7 +90,7 @@ impl Worker<'_> {
 
     /// Returns the open directory, opening it if necessary.
     pub(crate) fn open(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
-        if let Some(dir) = self.dirs.get(&id) {
+        if let Some(dir) = self.dirs.get(|&open| open == id) {
             return Ok(dir);
         }
         let job = self.job;
@@ -98,7 +98,7 @@ impl Worker<'_> {
             let nodes = job.nodes();
             (nodes.parent(id), nodes.name(id))
         };
-        let dir = match parent.and_then(|parent| self.dirs.get(&parent)) {
+        let dir = match parent.and_then(|parent| self.dirs.get(|&open| open == parent)) {
             Some(parent) => self.open_child(&parent, &name)?,
             None => self.open_from_top(id)?,
         };
@@ -145,10 +145,10 @@ impl Worker<'_> {
             nodes.parent(id).map(|parent| (parent, nodes.identity(parent)))
         };
         let Some((parent, identity)) = above else { return Err(io::ErrorKind::NotFound.into()) };
-        if let Some(dir) = self.dirs.get(&parent) {
+        if let Some(dir) = self.dirs.get(|&open| open == parent) {
             return Ok(dir);
         }
-        if let (Some(identity), Some(dir)) = (identity, self.dirs.get(&id)) {
+        if let (Some(identity), Some(dir)) = (identity, self.dirs.get(|&open| open == id)) {
             let above = dir.open_parent();
             if let Some(above) = above.ok().filter(|above| job.identity(above) == identity.get()) {
                 return Ok(self.hold(parent, above));
@@ -160,7 +160,7 @@ impl Worker<'_> {
 
     /// Closes a directory that is no longer needed.
     fn close(&mut self, id: NodeId) {
-        if let Some(dir) = self.dirs.close(&id) {
+        if let Some(dir) = self.dirs.close(|&open| open == id) {
             debug_assert_eq!(Rc::strong_count(&dir), 1, "something keeps the directory open");
         }
     }

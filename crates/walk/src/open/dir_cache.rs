@@ -23,16 +23,16 @@ struct Entry<K> {
     dir: Rc<Dir>,
 }
 
-impl<K: PartialEq> DirCache<K> {
+impl<K> DirCache<K> {
     /// Returns a cache for `capacity` directories, at least one.
     pub fn new(capacity: usize) -> DirCache<K> {
         DirCache { open: Vec::new(), capacity: capacity.max(1), clock: 0 }
     }
 
-    /// Returns a directory if it is open.
-    pub fn get(&mut self, key: &K) -> Option<Rc<Dir>> {
+    /// Returns the newest open directory whose key satisfies `is`.
+    pub fn get(&mut self, is: impl Fn(&K) -> bool) -> Option<Rc<Dir>> {
         self.clock += 1;
-        let entry = self.open.iter_mut().rev().find(|entry| entry.key == *key)?;
+        let entry = self.open.iter_mut().rev().find(|entry| is(&entry.key))?;
         entry.used = self.clock;
         Some(Rc::clone(&entry.dir))
     }
@@ -52,10 +52,10 @@ impl<K: PartialEq> DirCache<K> {
         dir
     }
 
-    /// Closes a directory that is no longer needed. Returns it, so that a caller can check that
+    /// Closes the newest directory whose key satisfies `is`. Returns it, so that a caller can check that
     /// nothing else keeps it open.
-    pub fn close(&mut self, key: &K) -> Option<Rc<Dir>> {
-        let at = self.open.iter().rposition(|entry| entry.key == *key)?;
+    pub fn close(&mut self, is: impl Fn(&K) -> bool) -> Option<Rc<Dir>> {
+        let at = self.open.iter().rposition(|entry| is(&entry.key))?;
         Some(self.open.swap_remove(at).dir)
     }
 
@@ -86,10 +86,14 @@ mod tests {
         let mut cache = DirCache::new(2);
         cache.put(1, dir(), evict);
         cache.put(2, dir(), evict);
-        assert!(cache.get(&1).is_some());
+        assert!(cache.get(|&key| key == 1).is_some());
         cache.put(3, dir(), evict);
         assert_eq!(*evicted.borrow(), [2]);
-        assert!(cache.get(&2).is_none() && cache.get(&1).is_some() && cache.get(&3).is_some());
+        assert!(
+            cache.get(|&key| key == 2).is_none()
+                && cache.get(|&key| key == 1).is_some()
+                && cache.get(|&key| key == 3).is_some()
+        );
         cache.clear(evict);
         assert_eq!(evicted.borrow().len(), 3);
     }
@@ -98,8 +102,8 @@ mod tests {
     fn closed_directories_are_forgotten() {
         let mut cache = DirCache::new(0);
         cache.put(1, dir(), |_, _| ());
-        assert!(cache.close(&2).is_none());
-        assert!(cache.close(&1).is_some());
-        assert!(cache.get(&1).is_none());
+        assert!(cache.close(|&key| key == 2).is_none());
+        assert!(cache.close(|&key| key == 1).is_some());
+        assert!(cache.get(|&key| key == 1).is_none());
     }
 }
