@@ -49,8 +49,8 @@ impl DiskInfo {
         } else {
             block.to_owned()
         };
-        let told = fs::read_to_string(whole.join("queue/rotational"));
-        let rotates = told.ok().map(|text| text.trim() == "1");
+        let rotational = fs::read_to_string(whole.join("queue/rotational"));
+        let rotates = rotational.ok().map(|text| text.trim() == "1");
         let name = depth.checked_sub(1).and_then(|depth| below(&whole, depth));
         let own = || whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
         DiskInfo { name: name.unwrap_or_else(own), rotates }

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn one_device_may_show_a_file_twice_within_devices() {
+    fn a_detector_within_devices_finds_aliases_on_one_device() {
         let file = key(1, Storage::Foreign, OLD, OLD);
         let mut detector = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
         detector.add(&file);

@@ -145,7 +145,7 @@ mod tests {
     use super::is_stored;
 
     #[test]
-    fn holes_are_known_without_disk_offsets() {
+    fn holes_are_recognized_without_disk_offsets() {
         // tmpfs has no FIEMAP.
         let tree = TempTree::new_in(Path::new("/dev/shm"));
         TreeBuilder::new().seeded("data", 1, 8192).sparse("hole", 1 << 20, &[]).make(tree.path());

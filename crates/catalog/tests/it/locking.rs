@@ -89,16 +89,16 @@ fn questions_in_the_middle_of_a_commit_get_the_old_answers() {
     let before = sandbox.rows();
     fs::write(tree.join("c"), "alike").expect("written");
     fs::remove_file(tree.join("b")).expect("removed");
-    let asked = std::cell::Cell::new(false);
+    let was_called = std::cell::Cell::new(false);
     let ask = || {
         assert_eq!(sandbox.rows(), before);
         assert!(
             sandbox.entry(&tree.join("b")).is_some() && sandbox.entry(&tree.join("c")).is_none()
         );
-        asked.set(true);
+        was_called.set(true);
     };
     sandbox.try_scan(&[tree.path()], &[], ask).expect("commits");
-    assert!(asked.get());
+    assert!(was_called.get());
 }
 
 #[test]

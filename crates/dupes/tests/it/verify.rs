@@ -98,8 +98,8 @@ fn changed_and_gone_files_are_distinguished_from_unchanged_ones() {
     assert_eq!(names(&scan, &answer.changed), changed);
     assert_eq!(names(&scan, &answer.gone), ["large 1", "small 2"]);
     assert_eq!((answer.matching, answer.unchecked, answer.differing.len()), (2, 3, 0));
-    let asked = ["small 1", "large 1", "large 2"].map(|name| find(&scan, &tree.join(name)));
-    let answer = with_work(&scan, &Progress::default(), |work| states(work, &asked));
+    let wanted = ["small 1", "large 1", "large 2"].map(|name| find(&scan, &tree.join(name)));
+    let answer = with_work(&scan, &Progress::default(), |work| states(work, &wanted));
     assert_eq!(answer, Ok(vec![State::Changed, State::Gone, State::Same]));
 }
 

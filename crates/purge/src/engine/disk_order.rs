@@ -52,10 +52,10 @@ const PROBE_BYTES: usize = 4 << 10;
 /// is not classified.
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
-    let is_trial = !job.disk.is_classified();
+    let needs_probe = !job.disk.is_classified();
     let batches =
-        list(&mut worker, if is_trial { PROBE_BYTES } else { enough(job) }, MAX_QUEUED_DIRS);
-    if is_trial {
+        list(&mut worker, if needs_probe { PROBE_BYTES } else { enough(job) }, MAX_QUEUED_DIRS);
+    if needs_probe {
         probe::run(&mut worker, &batches);
         job.defer_probe();
     }

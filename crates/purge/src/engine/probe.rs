@@ -41,7 +41,7 @@ pub(crate) fn run(worker: &mut Worker<'_>, batches: &[Batch]) {
         PurgeTask::Empty { dir, place: 0, .. } => Some(Sample::Dir(dir)),
         _ => None,
     });
-    let looks: Vec<Sample> =
+    let samples: Vec<Sample> =
         dirs.chain(one_per_block(batches).into_iter().map(Sample::Name)).collect();
     let in_vain = AtomicUsize::new(0);
     let fetch = |worker: &mut Worker<'_>, what| {
@@ -50,8 +50,8 @@ pub(crate) fn run(worker: &mut Worker<'_>, batches: &[Batch]) {
         }
         fetched(&in_vain, || take(worker, batches, what))
     };
-    let looks: Vec<Sample> = spread(looks.len()).map(|n| looks[n]).collect();
-    if let Some(probe) = Probe::run(&looks, || Worker::new(job), fetch) {
+    let samples: Vec<Sample> = spread(samples.len()).map(|n| samples[n]).collect();
+    if let Some(probe) = Probe::run(&samples, || Worker::new(job), fetch) {
         job.disk.classify(probe);
     }
 }

@@ -18,17 +18,17 @@ use fsops::Volume;
 
 /// Time over which a number of workers is measured. File systems delay some work and do it in
 /// bursts of some ten milliseconds.
-const TRIAL_TIME: Duration = Duration::from_millis(200);
+const EXPERIMENT_TIME: Duration = Duration::from_millis(200);
 
-/// Delay before the first trial. The delays before later ones grow.
+/// Delay before the first experiment. The delays before later ones grow.
 const FIRST_DELAY: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Processor time in percent above which workers count as not waiting.
 const BUSY_PERCENT: u32 = 80;
 
-/// Rate in percent of those before and after the trial that a better number has to exceed. Less is
-/// chance.
+/// Rate in percent of those before and after the experiment that a better number has to
+/// exceed. Less is chance.
 const BETTER_PERCENT: u64 = 120;
 
 /// Decides how many workers there may be.
@@ -54,7 +54,7 @@ struct State {
     workers: usize,
     known: Start,
     phase: Phase,
-    /// Whether the next trial is with more workers, as opposed to fewer.
+    /// Whether the next experiment is with more workers, as opposed to fewer.
     more: bool,
     since: Sample,
     pause: Duration,
@@ -76,7 +76,7 @@ enum Phase {
     /// Regular work.
     Usual,
     /// Work with a different number of workers, after the rate `before` with `of` workers.
-    Trial { before: u64, of: usize },
+    Experiment { before: u64, of: usize },
     /// Work with the previous number again, after the rate `tried` with `other` workers.
     Check { before: u64, tried: u64, other: usize },
 }
@@ -118,7 +118,8 @@ impl Tuner {
     ) -> Option<usize> {
         // A thread that does not get the lock goes on with its work.
         let mut state = self.0.try_lock().ok()?;
-        let period = if matches!(state.phase, Phase::Usual) { state.pause } else { TRIAL_TIME };
+        let period =
+            if matches!(state.phase, Phase::Usual) { state.pause } else { EXPERIMENT_TIME };
         let passed = at.saturating_duration_since(state.since.at);
         if passed < period {
             return None;
@@ -141,14 +142,14 @@ impl State {
         self.phase = match self.phase {
             Phase::Usual if is_busy && self.workers >= self.known.usual => Phase::Usual,
             Phase::Usual => self.attempt(rate, most, is_busy),
-            Phase::Trial { before, of } => {
+            Phase::Experiment { before, of } => {
                 let other = std::mem::replace(&mut self.workers, of);
                 Phase::Check { before, tried: rate, other }
             }
             Phase::Check { before, tried, other } => {
                 if tried > before.max(rate) * BETTER_PERCENT / 100 {
-                    // The next trial may follow soon.
-                    self.pause = TRIAL_TIME;
+                    // The next experiment may follow soon.
+                    self.pause = EXPERIMENT_TIME;
                     self.workers = other;
                 } else {
                     self.more = !self.more;
@@ -167,7 +168,7 @@ impl State {
             return Phase::Usual;
         };
         self.more = next > self.workers;
-        Phase::Trial { before, of: std::mem::replace(&mut self.workers, next) }
+        Phase::Experiment { before, of: std::mem::replace(&mut self.workers, next) }
     }
 }
 
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_cost_little() {
+    fn experiments_cost_little() {
         let (_, done) = in_a_minute(2, 2, |n| [0, 100, 200][n]);
         assert!(done > 60_000 * 200 * 98 / 100, "{done}");
     }

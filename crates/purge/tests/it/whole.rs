@@ -57,8 +57,8 @@ fn figures_are_those_of_the_tree() {
         }
         let place = tree.dir("empty/inside").make_temp();
         let expected = counted(place.path());
-        let looked_at = remove(&place, &Options { operation: Operation::Count, ..options.clone() });
-        assert_eq!((looked_at.files, looked_at.dirs), expected);
+        let count = remove(&place, &Options { operation: Operation::Count, ..options.clone() });
+        assert_eq!((count.files, count.dirs), expected);
         assert_eq!(counted(place.path()), expected, "counting removes nothing");
         let outcome = remove(&place, &options);
         assert_gone(&place, &outcome);

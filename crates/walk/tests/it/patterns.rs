@@ -127,7 +127,7 @@ fn patterns_that_matched_nothing_are_known() {
 }
 
 #[test]
-fn a_pattern_of_an_existing_name_is_no_typo_without_a_match() {
+fn a_pattern_of_an_existing_name_is_not_reported_as_unmatched() {
     let tree = TempTree::new();
     TreeBuilder::new().file("top/a/b", "").make(tree.path());
     assert!(below(&tree, "top", "a/b", PatternUse::Exclude).unmatched().is_empty());
