@@ -16,9 +16,10 @@ use crate::quantity::{at_least_one, parse_rate};
 /// The contents of SRC go into DST, with or without a slash at the end of either. Equal files are skipped, so the next
 /// run resumes an interrupted one.
 ///
-/// Files are equal if their size and modification time are. A file that differs is copied to a temporary name and then
-/// replaced in one step, so no name ever has half a file. A file of DST that has other names is never written to, only
-/// replaced. Nothing is removed without --delete; with it, removing comes last, and only if all of SRC could be read.
+/// Files are equal if their size and modification time are. A file that differs is copied to a temporary name, which
+/// then replaces the old file in one step, so no name ever refers to a half-written file. A file of DST that has other
+/// names is never written to, only replaced. Nothing is removed without --delete; with it, removing comes last, and
+/// only if all of SRC could be read.
 ///
 /// Copies share the extents of the original where the file system can do that.
 ///
