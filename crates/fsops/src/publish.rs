@@ -153,7 +153,9 @@ impl Drop for Lock {
 ///
 /// # Errors
 ///
-/// `EEXIST` if `to` exists; otherwise the error of the failed step. `from` then keeps its name.
+/// `EEXIST` if `to` exists; `from` then keeps its name. Otherwise the error of the failed step. If
+/// that is the sync of the directory, the file already has its new name, which a crash may undo; if
+/// it is the removal of `from` after a link, the file has both names.
 pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(from).context(Op::Open, || from)?;
     file.sync_all().context(Op::Create, || from)?;

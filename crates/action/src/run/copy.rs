@@ -62,7 +62,7 @@ impl CopyJob<'_> {
             Err(Interrupted) => return Err(Reason::stopped()),
         };
         let failed = Reason::failed(Op::Change);
-        let has_owner = match new.set_owner(self.like) {
+        let has_owner = match new.copy_owner(self.like) {
             Ok(()) => true,
             Err(e) if is_denied(&e) => false,
             Err(e) => return Err(failed(e)),
@@ -70,7 +70,7 @@ impl CopyJob<'_> {
         // The set-user-ID and set-group-ID bits of one owner must not apply to another.
         let bits = if has_owner { 0 } else { 0o6000 };
         let like = Stat { mode: self.like.mode & !bits, ..*self.like };
-        new.set_metadata(&like, self.xattrs).map_err(failed)?;
+        new.copy_metadata(&like, self.xattrs).map_err(failed)?;
         Ok(CopiedFile { file: new, digest, has_owner })
     }
 }

@@ -91,28 +91,25 @@ impl NewFile {
     /// # Errors
     ///
     /// `EPERM` for another owner without root rights. Nothing has changed then.
-    pub fn set_owner(&self, like: &Stat) -> io::Result<()> {
-        about_to_change()?;
+    pub fn copy_owner(&self, like: &Stat) -> io::Result<()> {
         let now = self.stat()?;
         if (now.uid, now.gid) == (like.uid, like.gid) {
             return Ok(());
         }
-        let (uid, gid) = (Uid::from_raw(like.uid), Gid::from_raw(like.gid));
-        Ok(rustix::fs::fchown(&self.fd, Some(uid), Some(gid))?)
+        self.set_owner(Some(like.uid), like.gid)
     }
 
-    /// Sets mode, extended attributes and times. Call it after [`NewFile::set_owner`], which clears
+    /// Sets mode, extended attributes and times. Call it after [`NewFile::copy_owner`], which clears
     /// some modes and attributes.
     ///
     /// # Errors
     ///
     /// The first of them that could not be set; later ones have not been tried. An attribute that
     /// the file system does not support is an error too, as a file without it is no equal copy.
-    pub fn set_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
-        about_to_change()?;
-        rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(like.mode & 0o7777))?;
-        self.set_xattrs_to(&self.xattrs()?, xattrs)?;
-        Ok(rustix::fs::futimens(&self.fd, &timestamps(like.atime, like.mtime))?)
+    pub fn copy_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
+        self.set_mode(like.mode)?;
+        self.set_xattrs(&self.xattrs()?, xattrs)?;
+        self.set_times(like.atime, like.mtime)
     }
 
     /// Sets owner and group. A new file needs this only if they differ from the defaults.
@@ -120,7 +117,7 @@ impl NewFile {
     /// # Errors
     ///
     /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
-    pub fn set_owner_to(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
+    pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
     }
@@ -141,7 +138,7 @@ impl NewFile {
     /// # Errors
     ///
     /// As for [`crate::Dir::set_child_xattrs`].
-    pub fn set_xattrs_to(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
+    pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
     }

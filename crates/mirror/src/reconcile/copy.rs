@@ -248,9 +248,8 @@ impl Worker<'_> {
         );
         let owner = owner.unwrap_or_default();
         let to_be = privileges.owner(support, owner, stat);
-        let failed = to_be.is_some_and(|Owner { user, group }| {
-            try_to(Op::SetOwner, new.set_owner_to(user, group))
-        });
+        let failed = to_be
+            .is_some_and(|Owner { user, group }| try_to(Op::SetOwner, new.set_owner(user, group)));
         let mode = privileges.mode(support, owner, stat).map(mode_after_chown(failed));
         let made_with =
             now.map_or_else(|| privileges.mode_of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
@@ -259,7 +258,7 @@ impl Worker<'_> {
         if has_others {
             let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
             let has = wanted.comparable(privileges, support, has);
-            try_to(Op::SetAttributes, new.set_xattrs_to(&has, wanted.all()));
+            try_to(Op::SetAttributes, new.set_xattrs(&has, wanted.all()));
         }
         if let Some(mode) = mode
             && (to_be.is_some() || has_others || made_with != mode)

@@ -144,7 +144,7 @@ fn probe_file(
     let owners =
         privileges.another_owner((made.uid, made.gid)).is_none_or(|Owner { user, group }| {
             let owner = |stat: &Stat| (stat.uid, stat.gid);
-            match file.set_owner_to(user, group) {
+            match file.set_owner(user, group) {
                 Ok(()) => file.stat().is_ok_and(|now| owner(&now) != owner(&made)),
                 Err(e) => e.kind() != ErrorKind::PermissionDenied || !fsops::may_give_files_away(),
             }
