@@ -47,7 +47,7 @@ mod roots;
 mod run;
 
 pub use engine::estimate::estimate;
-pub use model::change::{Action, Change, Differences};
+pub use model::change::{Change, Differences};
 pub use model::content::{ContentHint, ContentHints, MIN_REUSED_BYTES};
 pub use model::reason::{Problem, Reason};
 pub use options::{Consent, OnChange, Options, User};
@@ -57,4 +57,4 @@ pub use remote::sender::send;
 pub use roots::refusal::Refusal;
 pub use roots::{Roots, Source};
 pub use run::{mirror, receive};
-pub use wire::{Cause, KeptReason, LeftOut};
+pub use wire::{Action, Cause, KeptReason, LeftOut};

@@ -3,9 +3,10 @@
 //! [`Outcome`] adds up over workers. The problem list is bounded by [`MAX_PROBLEMS`] and [`MAX_PROBLEM_BYTES`]; the
 //! counts are not. Every problem MUST go through [`Outcome::add_problem`], which holds the bound.
 
-use crate::model::change::{Action, CreatedEntry};
+use crate::model::change::CreatedEntry;
 use crate::model::reason::{Problem, Reason};
 use fsops::Kind;
+use wire::Action;
 use wire::{KeptReason, LeftOut, Summary};
 
 /// The most problems that are kept, and the most bytes of their paths and texts. Problems beyond that are only counted.

@@ -34,7 +34,7 @@ pub use message::{
     HostDirId, InodeMetadata, Item, KnownPrefix, Loss, Meta, Op, Open, Pattern, Role, Time, Xattr,
     is_name,
 };
-pub use report::{Cause, Change, KeptReason, LeftOut, Problem, Removal, Summary, What};
+pub use report::{Action, Cause, Change, KeptReason, LeftOut, Problem, Removal, Summary};
 
 /// Version of the protocol. Both sides must have the same one.
 pub const VERSION: u32 = 3;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<'a> {
     /// The kind of change.
-    pub what: What,
+    pub action: Action,
     /// The path relative to the top directory.
     pub path: &'a [u8],
     /// The file type, as in the `S_IFMT` bits of `st_mode`; 0 if unknown.
@@ -23,7 +23,7 @@ pub struct Change<'a> {
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum Action {
     /// Created.
     New,
     /// Replaced a different file.

@@ -10,10 +10,11 @@ use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::{GroupState, Leader};
 use crate::hardlinks::table::SourceInode;
-use crate::model::change::{Action, CreatedEntry, Differences};
+use crate::model::change::{CreatedEntry, Differences};
 use crate::model::settled::{Failure, Settled, destination};
 use crate::outcome::Outcome;
 use crate::reconcile::put_in_place::name_exists;
+use wire::Action;
 
 impl Worker<'_> {
     /// Links a name to the leader, or to another copy if the leader can have no more names. `stat` is the metadata of

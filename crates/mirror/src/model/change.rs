@@ -1,11 +1,12 @@
 //! The changes that a run reports, and how two entries differ.
 
 use fsops::Kind;
+use wire::Action;
 
 /// One change, or in a dry run a change that would be made.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What was done.
+    /// The kind of change.
     pub action: Action,
     /// The path below the top directories.
     pub path: Vec<u8>,
@@ -40,23 +41,6 @@ impl CreatedEntry {
         let size = (kind == Kind::File).then_some(size);
         Change { action, path, kind, size, to, differences }
     }
-}
-
-/// What was done to a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Created: a file with its content.
-    New,
-    /// Replaced an entry of the destination.
-    Replaced,
-    /// Linked to another name.
-    Linked,
-    /// Had only its metadata changed.
-    Adjusted,
-    /// Deleted.
-    Removed,
-    /// Made from content that the destination already had.
-    Reused,
 }
 
 /// How two entries differ.

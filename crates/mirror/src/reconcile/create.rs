@@ -11,13 +11,14 @@ use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::change::{Action, Change, CreatedEntry, Differences};
+use crate::model::change::{Change, CreatedEntry, Differences};
 use crate::model::dir_node::CHANGED;
 use crate::model::ownership::{Owner, mode_after_chown};
 use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::reconcile::put_in_place::name_exists;
 use crate::remote::receiver::pending::Basis;
+use wire::Action;
 
 /// From this size on, copying a file takes longer than checking beforehand whether its name is free.
 const MIN_CHECKED_BYTES: u64 = 64 << 10;

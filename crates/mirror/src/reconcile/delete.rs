@@ -20,13 +20,14 @@ use wire::KeptReason;
 
 use crate::engine::extraneous::{Extraneous, split_names};
 use crate::engine::job::Job;
-use crate::model::change::{Action, Change, CreatedEntry, Differences};
+use crate::model::change::{Change, CreatedEntry, Differences};
 use crate::model::dir_node::DirNode;
 use crate::model::reason::Reason;
 use crate::model::settled::Failure;
 use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
 use crate::{Consent, Options};
+use wire::Action;
 
 /// The number of names that the user is shown before they are deleted.
 const MAX_EXAMPLES: usize = 5;

@@ -16,7 +16,7 @@ use crate::engine::dir_state::DirState;
 use crate::engine::estimate::count_subtree;
 use crate::engine::job::Job;
 use crate::engine::worker::Worker;
-use crate::model::change::{Action, Change, Differences};
+use crate::model::change::{Change, Differences};
 use crate::model::dir_node::{
     CHANGED, DRY_RUN_ONLY, DirMetadata, DirNode, EXISTS, HAS_TEMP_NAME, REPLACES_OTHER,
 };
@@ -27,6 +27,7 @@ use crate::model::settled::{Failure, destination};
 use crate::model::temp_name::is_temp_name;
 use crate::reconcile::directory::{OWNER_ACCESS, child_state};
 use crate::reconcile::put_in_place::{check_still_ours, name_exists};
+use wire::Action;
 
 impl Worker<'_> {
     /// Completes a directory: gives a new one its final name, and starts its subdirectories.

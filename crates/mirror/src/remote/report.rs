@@ -11,7 +11,7 @@ use fsops::{FileKey, Kind};
 use runtime::{Progress, Stage};
 use wire::{ConnectionError, FromReceiver, Incoming, Outgoing, Summary};
 
-use crate::model::change::{Action, Change, Differences};
+use crate::model::change::{Change, Differences};
 use crate::model::reason::{Problem, Reason};
 use crate::outcome::Outcome;
 use crate::remote::sender::{ReportingUser, send_to};
@@ -164,20 +164,12 @@ pub fn receive_and_report(
 
 impl Change {
     fn to_wire(&self) -> wire::Change<'_> {
-        let action = match self.action {
-            Action::New => wire::What::New,
-            Action::Replaced => wire::What::Replaced,
-            Action::Linked => wire::What::Linked,
-            Action::Adjusted => wire::What::Adjusted,
-            Action::Removed => wire::What::Removed,
-            Action::Reused => wire::What::Reused,
-        };
         let bits = self.differences.all().into_iter().enumerate();
         let differences =
             bits.fold(0, |bits, (bit, differences)| bits | u8::from(differences) << bit);
         let (path, size, to) = (&self.path[..], self.size, self.to.as_deref());
         wire::Change {
-            what: action,
+            action: self.action,
             path,
             file_type: self.kind.mode_bits(),
             size,
@@ -187,17 +179,9 @@ impl Change {
     }
 
     fn from_wire(message: &wire::Change<'_>) -> Change {
-        let action = match message.what {
-            wire::What::New => Action::New,
-            wire::What::Replaced => Action::Replaced,
-            wire::What::Linked => Action::Linked,
-            wire::What::Adjusted => Action::Adjusted,
-            wire::What::Removed => Action::Removed,
-            wire::What::Reused => Action::Reused,
-        };
         let differences = |bit: u8| message.differs & 1 << bit != 0;
         Change {
-            action,
+            action: message.action,
             path: message.path.to_vec(),
             kind: Kind::of_mode(message.file_type),
             size: message.size,
@@ -227,7 +211,8 @@ impl Differences {
 mod tests {
     use fsops::Kind;
 
-    use crate::model::change::{Action, Change, Differences};
+    use crate::model::change::{Change, Differences};
+    use wire::Action;
 
     #[test]
     fn a_change_survives_the_protocol() {
