@@ -212,7 +212,7 @@ complete -c lop -n "__fish_lop_using_subcommand contains" -s q -l quiet -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand contains" -s v -l verbose -d 'Print more than the first 20 problems, and what was measured of the devices'
 complete -c lop -n "__fish_lop_using_subcommand contains" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand contains" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'What to do with each redundant file' -r -f -a "delete\t'Delete it'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l by -d 'The action on each redundant file' -r -f -a "delete\t'Delete it'
 hardlink\t'Replace it by a hard link to the kept file'
 reflink\t'Let it share the disk space of the kept file; it remains a separate file'
 symlink\t'Replace it by a relative symbolic link to the kept file'

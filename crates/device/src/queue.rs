@@ -111,8 +111,8 @@ impl<T: Clone + Ord> Queue<T> {
     /// is none, and returns `None` once every worker is out of work.
     ///
     /// With more workers than [`Queue::limit`] allows, the newest ones pause here, and the others
-    /// continue with their own work. A paused worker keeps `own`, because its items may be close on
-    /// disk to those of the others.
+    /// continue with their own work. A paused worker keeps `own`: workers that took its items
+    /// could end up close to each other on disk.
     pub fn next(&self, own: &mut Vec<T>) -> Option<T> {
         if let Some(waiting) = own.pop_if(|_| !self.is_crowded()) {
             return Some(waiting);
@@ -127,8 +127,8 @@ impl<T: Clone + Ord> Queue<T> {
         shared.paused += pauses;
         self.waits(&mut shared, true);
         if shared.paused > pauses && shared.is_empty() {
-            // The work of a paused worker is far from all other work, so paused workers continue
-            // first.
+            // The items of a paused worker are far on disk from all other work, so it continues
+            // before idle workers get items.
             self.wake.notify_all();
         }
         let next = loop {

@@ -57,7 +57,7 @@ pub struct AliasKey {
 #[derive(Debug)]
 pub struct AliasKeyReader(Ctimes);
 
-/// Where the files of a file system are stored.
+/// The place where a file system stores its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
     /// On the file system itself.

@@ -13,9 +13,10 @@
 //! - **Equal**: both directories are whole and have the same relative paths with equal files. All
 //!   directories that are equal form one set. All but the first are redundant.
 //! - **Contained**: the first is whole, and every file in it has an equal file in the second,
-//!   whatever its name. Neither is above the other. The first is redundant.
+//!   whatever its name. Neither contains the other as a subdirectory. The first
+//!   is redundant.
 //! - **Overlapping**: at least half of the bytes of the first are in files that have an equal file
-//!   in the second. Neither is above the other.
+//!   in the second. Neither contains the other as a subdirectory.
 //!
 //! Only the largest directories are reported: nothing below a redundant directory is, and no
 //! overlap of directories that are below two overlapping ones. A file in a redundant directory

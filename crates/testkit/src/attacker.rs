@@ -30,8 +30,8 @@
 //!
 //! The links lead to a directory with copies of the tree's own files, under the same names and with
 //! the same times. A program that follows a link finds what it expects there, and only one that
-//! works with descriptors is safe. These copies do not prove that a content was kept, so tests MUST
-//! NOT count them.
+//! works with descriptors is safe. A copy here does not prove that the program kept the content, so
+//! tests MUST NOT count it.
 
 mod bait;
 mod mover;

@@ -1,4 +1,4 @@
-//! What a run did with each file: for the history, and for callers that update a catalog.
+//! Reads from a journal how a run changed each file. The history shows it, and callers update a catalog with it.
 
 use content::Digest;
 
@@ -25,7 +25,7 @@ pub enum FileState {
     Purged,
 }
 
-/// What a run did with a file.
+/// The change that a run made to a file.
 #[derive(Clone, Debug)]
 pub struct FileAction {
     /// The path of the file.

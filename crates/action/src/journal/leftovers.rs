@@ -58,7 +58,7 @@ impl Leftovers {
     }
 }
 
-/// What an entry in a staging directory is.
+/// The origin of an entry in a staging directory.
 enum Leftover {
     /// The user's file.
     File,

@@ -81,7 +81,7 @@ impl std::fmt::Display for KeepReason {
     }
 }
 
-/// What to do with the files of a group, or with the part of a group on one file system.
+/// The planned actions on the files of a group, or of its part on one file system.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The file that the others are compared with.
@@ -199,7 +199,7 @@ fn chosen(files: &[Vec<Member>], rules: &[Rule]) -> (usize, Option<String>) {
     choose(&seen, rules)
 }
 
-/// What an action loses besides the bytes, or what is unusual about it.
+/// A reason to warn the user: an action loses metadata, or is unusual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
     /// The kept file has another owner or group.

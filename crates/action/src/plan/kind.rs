@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// How many files are compared side by side. More would get too small a share of the processor's cache each.
 pub(crate) const MAX_COMPARED_AT_ONCE: usize = 31;
 
-/// What a run does with each redundant file.
+/// The action that a run performs on each redundant file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

@@ -1,4 +1,4 @@
-//! What rules out an action on a file before any byte is compared, for previews and for runs.
+//! Finds reasons to refuse an action before any byte is compared. Previews and runs share these checks.
 //!
 //! # Aliases
 //!

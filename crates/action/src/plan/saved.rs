@@ -47,7 +47,7 @@ pub struct Saved {
 pub struct SavedGroup {
     /// The files of the group.
     pub group: Group,
-    /// Why the first file is kept, in the words of the plan.
+    /// The reason why the first file is kept, as the plan states it.
     pub why: String,
 }
 

@@ -1,8 +1,8 @@
 //! The quarantine on a disk, read without the journals of the runs that filled it: each staging directory has a
 //! manifest.
 //!
-//! The disk may be mounted elsewhere than before. Files are then restored below the directory that now contains the
-//! quarantine, as they were below the one that contained it.
+//! The disk may be mounted elsewhere than before. Each file is then restored to its old path relative
+//! to the directory that contains the quarantine.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

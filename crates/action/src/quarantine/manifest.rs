@@ -78,7 +78,7 @@ impl Manifests {
         lines.append(intents);
         let written = log.append(lines.bytes()).and_then(|()| log.sync());
         written.inspect_err(|_| {
-            // Nothing was moved yet, and the next intents create the manifest anew.
+            // No file has been moved yet. The next batch of intents creates a new manifest.
             let _left = staging.dir.remove_name(MANIFEST);
         })?;
         Ok(log)

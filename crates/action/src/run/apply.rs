@@ -29,7 +29,7 @@ use crate::staging::placement::{StagingDirs, WorkerStagings};
 /// How to carry out a run.
 #[derive(Clone, Debug)]
 pub struct ApplyOptions {
-    /// What to do with each redundant file.
+    /// The action on each redundant file.
     pub kind: Kind,
     /// Whether to restore the times that directories had before names in them changed.
     pub directory_times: bool,

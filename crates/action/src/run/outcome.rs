@@ -53,11 +53,11 @@ pub struct Suspect {
     pub path: Vec<u8>,
     /// The version of the file that was compared.
     pub version: Version,
-    /// What the comparison found.
+    /// The defect.
     pub fault: Fault,
 }
 
-/// What a comparison found wrong with a file.
+/// The defect that a comparison found in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The file differs from files that are still equal to each other.

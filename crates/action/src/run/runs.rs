@@ -99,7 +99,7 @@ impl Runs {
         let (outcome, answer) = apply_groups(&shared, batches);
         let ApplyOutcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
-        // What the journal lacks is found out by the next [`Runs::open`].
+        // The next [`Runs::open`] recovers the changes that the journal does not record.
         let is_recorded = !matches!(answer, Err(Error::File(_)));
         let ended = if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())

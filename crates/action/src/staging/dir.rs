@@ -7,7 +7,7 @@
 //!
 //! # Full disks
 //!
-//! A new directory takes a block, and a full disk, where users delete duplicates, may have none. Then files pass
+//! A new directory needs a block. Users delete duplicates on full disks, which may have none. Files then pass
 //! through names beside them that begin with `.lop-quarantine-UID-ID-`, but only in a directory of the user's own
 //! that nobody else may write to. There too, no other user can take a name between two system calls. No file stays
 //! under such a name.

@@ -59,7 +59,7 @@ pub(crate) struct DedupeArgs {
     #[arg(long, conflicts_with_all = ["paths", "report", "files_from", "plan"])]
     pub(crate) all: bool,
 
-    /// What to do with each redundant file
+    /// The action on each redundant file
     #[arg(long, value_name = "KIND", required_unless_present = "plan", conflicts_with = "plan")]
     pub(crate) by: Option<By>,
 

@@ -55,6 +55,22 @@ pub struct DirRecord {
     pub complete: bool,
 }
 
+impl DirRecord {
+    /// Returns the record of a directory that has not been listed yet.
+    pub(crate) fn unlisted(parent: Option<DirId>, name: u32) -> DirRecord {
+        DirRecord {
+            inode: 0,
+            parent,
+            name,
+            first: 0,
+            count: 0,
+            shard: 0,
+            device: 0,
+            complete: false,
+        }
+    }
+}
+
 /// A path that the user named, or that a catalog remembers.
 #[derive(Clone, Debug)]
 pub struct Root {

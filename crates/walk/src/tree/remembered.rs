@@ -74,16 +74,7 @@ impl Tree {
 
     fn push_dir(&mut self, parent: Option<DirId>, name: u32) -> DirId {
         let id = DirId(count(self.dirs.len()));
-        self.dirs.push(DirRecord {
-            inode: 0,
-            parent,
-            name,
-            first: 0,
-            count: 0,
-            shard: 0,
-            device: 0,
-            complete: false,
-        });
+        self.dirs.push(DirRecord::unlisted(parent, name));
         id
     }
 

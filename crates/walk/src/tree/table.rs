@@ -72,16 +72,7 @@ impl Directories {
 
     fn push(&mut self, parent: Option<DirId>, name: u32) -> DirId {
         let id = DirId(count(self.records.len()));
-        self.records.push(DirRecord {
-            inode: 0,
-            parent,
-            name,
-            first: 0,
-            count: 0,
-            shard: 0,
-            device: 0,
-            complete: false,
-        });
+        self.records.push(DirRecord::unlisted(parent, name));
         id
     }
 

@@ -89,7 +89,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     while let Some(start) = rest.find(|c: char| c.is_alphabetic() || c == '_') {
         let word = word_at(&rest[start..]);
         let is_start = ["crate", "super", "self"].contains(&word);
-        // `$crate`, `pub(crate)` and a field `x.self` name no module; the latter cannot occur.
+        // The `crate` of `pub(crate)` is a path without a module, so it makes no edge.
         let from = &rest[start..];
         rest = if is_start { path_at(from, &[], &mut paths) } else { &from[word.len()..] };
     }
