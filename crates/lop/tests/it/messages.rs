@@ -96,7 +96,7 @@ fn links_are_called_what_they_are() {
     assert!(said.ends_with(made), "{said}");
     fs::set_permissions(lop.path("s/a"), Permissions::from_mode(0o640)).expect("set");
     let output = lop.run(["mirror", "s", "d"]);
-    assert!(output.success().stderr_str().ends_with("; metadata of 1 updated\n"));
+    assert!(output.success().stderr_str().ends_with("; metadata of 1 entry updated\n"));
     let output = lop.run(["scan", "s"]);
     assert!(output.success().stdout_str().ends_with("Skipped   3 symbolic links, 1 FIFO\n"));
 }

@@ -83,7 +83,9 @@ fn done(totals: &Totals) -> String {
         some(totals.dirs_made, "directory made", "directories made"),
         some(totals.symlinks_made, "symlink made", "symlinks made"),
         some(totals.special_files_made, "special file made", "special files made"),
-        (totals.adjusted > 0).then(|| format!("metadata of {} updated", count(totals.adjusted))),
+        (totals.adjusted > 0).then(|| {
+            format!("metadata of {} updated", counted(totals.adjusted, "entry", "entries"))
+        }),
         some(totals.removed, "removed", "removed"),
     ];
     let below = "name missing below a directory that failed";
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(
             said(&totals),
             "2,004 names in 0.30 s; 1 file copied (1.0 KiB), 2 linked, 81 symlinks made, \
-             1 special file made, metadata of 49 updated, 2 failed, 2 directories not read"
+             1 special file made, metadata of 49 entries updated, 2 failed, 2 directories not read"
         );
     }
 
