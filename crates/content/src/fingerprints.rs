@@ -1,8 +1,8 @@
 //! A table of the known contents of files: 12 bytes per file, and a digest per content.
 
+use runtime::Mutex;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 use crate::digest::Digest;
 use crate::head::Head;
@@ -131,6 +131,6 @@ impl Fingerprints {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Option<Digest>>> {
-        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.digests.lock()
     }
 }

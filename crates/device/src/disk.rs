@@ -1,8 +1,9 @@
 //! One physical disk: what lop has learned about it, and the reading strategy that follows.
 
+use runtime::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::disk_info::DiskInfo;
@@ -177,7 +178,7 @@ impl Disk {
         let seek_bound =
             if self.info.rotates == Some(true) { !faster } else { probe.single >= SLOW && !faster };
         self.seek_bound.store(if seek_bound { SEEK_BOUND } else { NOT_SEEK_BOUND }, Relaxed);
-        *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
+        *self.probe.lock() = Some(probe);
     }
 
     /// Returns the maximum useful number of threads on a machine with `processors` processors.
@@ -208,7 +209,7 @@ impl Disk {
             info: self.info.clone(),
             cold: self.is_cold(),
             seek_bound: self.is_seek_bound(),
-            probe: *self.probe.lock().unwrap_or_else(PoisonError::into_inner),
+            probe: *self.probe.lock(),
             waited: Duration::from_nanos(self.waited_ns.load(Relaxed)),
         }
     }
@@ -236,7 +237,7 @@ impl Disks {
 
     /// Returns the disk that holds the device `number` (encoded as in [`fsops::Stat::device`]).
     pub fn of(&self, number: u64) -> Arc<Disk> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(disk) = known.by_number.get(&number) {
             return Arc::clone(disk);
         }
@@ -253,7 +254,7 @@ impl Disks {
 
     /// Returns what is known about each disk, in the order in which they were met.
     pub fn profiles(&self) -> Vec<DiskProfile> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.all.iter().map(|disk| disk.profile()).collect()
     }
 }

@@ -6,8 +6,8 @@
 //! kernel for its processor time. Once the disk is cold, each thread that finds itself waiting
 //! doubles the pool.
 
+use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ impl WorkerPool<'_> {
             let _all = (1..threads).all(|_| spawn(scope, &shared));
             work_on(&shared, &|| spawn_more(scope, &shared));
         });
-        shared.results.into_inner().unwrap_or_else(PoisonError::into_inner)
+        shared.results.into_inner()
     }
 
     /// Returns the current maximum number of threads.
@@ -124,7 +124,7 @@ fn work_on<R, F: Fn(&mut WaitMeter<'_>) -> R>(shared: &Shared<'_, R, F>, spawn: 
         },
     };
     let result = (shared.each)(&mut meter);
-    shared.results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+    shared.results.lock().push(result);
 }
 
 impl WaitMeter<'_> {

@@ -2,8 +2,8 @@
 //!
 //! Parallel reads are much faster on an SSD, but not on a hard disk ([`crate::Disk::classify`]).
 
+use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use runtime::own_descriptor_table;
@@ -41,7 +41,7 @@ impl Probe {
         times.sort_unstable();
         let single = times[times.len() / 2];
         let (things, next, times) = (rest.as_slice(), AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let so_far = || times.lock().unwrap_or_else(PoisonError::into_inner);
+        let so_far = || times.lock();
         let one = || {
             own_descriptor_table();
             let mut own = own();
@@ -58,7 +58,7 @@ impl Probe {
                 let _unstarted = std::thread::Builder::new().spawn_scoped(scope, one);
             }
         });
-        let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let times = times.into_inner();
         let number = u32::try_from(times.len()).unwrap_or(u32::MAX);
         // A disk may serve some requests fast by delaying others, so the mean covers all of them.
         let parallel = times.iter().sum::<Duration>() / number.max(1) / PARALLEL;
@@ -80,7 +80,7 @@ fn is_prime(n: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use runtime::Mutex;
     use std::time::Duration;
 
     use super::{Probe, spread};
@@ -92,7 +92,7 @@ mod tests {
         let head = Mutex::new(());
         let fetch = |(): &mut (), n: usize| {
             let start = std::time::Instant::now();
-            let _turn = head.lock().expect("nobody panics");
+            let _turn = head.lock();
             std::thread::sleep(Duration::from_millis(2));
             // Every other file is in memory.
             n.is_multiple_of(2).then(|| start.elapsed())

@@ -13,10 +13,11 @@
 //! that had been written in random order, the disk head moved 247 times; 377 times when each level
 //! of the tree was sorted by itself, and 14,357 times in tree order.
 
+use runtime::{Condvar, Mutex};
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 /// Work items waiting for a worker. The order of `T` is the elevator order.
@@ -147,7 +148,7 @@ impl<T: Clone + Ord> Queue<T> {
             if shared.closed {
                 break None;
             }
-            shared = self.wake.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            shared = self.wake.wait(shared);
         };
         shared.paused -= pauses;
         self.waits(&mut shared, false);
@@ -285,7 +286,7 @@ impl<T: Clone + Ord> Queue<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<T>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 
@@ -304,7 +305,8 @@ impl<T: Clone + Ord> Drop for CloseOnPanic<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Barrier, Mutex};
+    use runtime::Mutex;
+    use std::sync::Barrier;
 
     use super::Queue;
 
@@ -342,7 +344,7 @@ mod tests {
         let (done, joined) = (Mutex::new(Vec::new()), Barrier::new(2));
         let work = |mut own: Vec<i32>| {
             while let Some(task) = queue.next(&mut own) {
-                done.lock().expect("no panic").push(task);
+                done.lock().push(task);
             }
         };
         queue.join();
@@ -357,6 +359,6 @@ mod tests {
             work(vec![2, 1]);
             later.join().expect("no panic");
         });
-        assert_eq!(done.into_inner().expect("no panic"), [1, 2, 3, 4]);
+        assert_eq!(done.into_inner(), [1, 2, 3, 4]);
     }
 }

@@ -1,7 +1,7 @@
 //! Classes of files that share their size.
 
 use runtime::Progress;
-use walk::{FileId, FileRecord, Tree};
+use walk::{FileId, FileRecord, Tree, to_u32};
 
 use crate::sets::Sets;
 use crate::work::Work;
@@ -32,8 +32,7 @@ impl Key {
 pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> SameSize {
     let key = |(id, file): (u32, &FileRecord)| Key {
         size: file.size,
-        // A tree has at most 65,536 devices.
-        device: u32::try_from(tree.device_index(file.dir)).unwrap_or(u32::MAX),
+        device: to_u32(tree.device_index(file.dir)),
         inode: file.inode,
         file: FileId(id),
     };

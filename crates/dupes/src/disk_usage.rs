@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use fsops::{Dir, ExtentSet};
 use runtime::Interrupted;
-use walk::{Device, DirId, FileId, Opener, Tree};
+use walk::{Device, DirId, FileId, Opener, Tree, to_u32};
 
 use crate::group::Group;
 use crate::sets::{Set, Sets};
@@ -26,7 +26,7 @@ pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Int
     let mut groups = Sets::default();
     for files in lists {
         let size = files.first().map_or(0, |&file| work.tree.file(file).size);
-        let inodes = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        let inodes = to_u32(files.len());
         groups.push(files, Group { size, content: None, digest: None, inodes, reclaimable: 0 });
     }
     measure(work, &mut groups)?;

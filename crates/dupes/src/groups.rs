@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use content::{ContentId, Fingerprints};
 use runtime::{Interrupted, Progress};
-use walk::{DirId, FileId, Tree};
+use walk::{DirId, FileId, Tree, to_u32};
 
 use crate::Found;
 use crate::classes::{SameSize, inodes};
@@ -75,7 +75,7 @@ fn of_class(
     let mut start = 0;
     for names in inodes(work, class.files) {
         copy_to_all_names(fingerprints, names);
-        let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        let count = to_u32(names.len());
         if let Some(content) = fingerprints.content(names[0].0) {
             by_content.push((content, start, count));
         } else if work.options.hardlinks && names.len() > 1 {

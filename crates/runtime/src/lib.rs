@@ -11,6 +11,7 @@
 //! | `stalls` | the files that threads are blocked on |
 //! | `signals` | signal masks and dispositions |
 //! | `process` | descriptor limits, descriptor tables, I/O priority |
+//! | `sync` | locks without poisoning |
 //! | `usage` | processor time and waits of a thread |
 
 pub mod memory;
@@ -19,6 +20,7 @@ mod progress;
 mod signals;
 mod spill;
 mod stalls;
+mod sync;
 mod throttle;
 mod usage;
 
@@ -28,5 +30,6 @@ pub use process::{
 pub use progress::{Interrupted, Progress, Stage};
 pub use signals::{SignalsBlocked, is_ignored};
 pub use stalls::{BlockedThread, blocked_threads};
+pub use sync::{Condvar, Mutex};
 pub use throttle::Throttle;
 pub use usage::{ThreadUsage, process_cpu};

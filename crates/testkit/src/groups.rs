@@ -53,7 +53,11 @@ pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
     Some(text)
 }
 
-/// Returns `Ok` if the groups are equal, and otherwise the description of [`diff_groups`].
+/// Checks that the groups are equal.
+///
+/// # Errors
+///
+/// Fails with the description of [`diff_groups`] if they differ.
 pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
     diff_groups(expected, actual).map_or(Ok(()), Err)
 }

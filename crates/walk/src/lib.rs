@@ -47,5 +47,5 @@ pub use open::path_opener::{PathOpener, split_path};
 pub use tree::Tree;
 pub use tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
-    push_component,
+    push_component, to_u32,
 };

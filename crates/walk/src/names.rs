@@ -21,6 +21,10 @@ pub struct Names {
 
 impl Names {
     /// Stores a name of at most one page. Returns the page and the offset in it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the name is longer than a page, or beyond 16 TiB of names.
     pub fn put(&mut self, name: &[u8]) -> (u32, u16) {
         let fits = self.filled + name.len() <= PAGE;
         if self.needed.is_empty() || !fits {
@@ -31,7 +35,7 @@ impl Names {
         self.pieces[page as usize / PAGES][start..start + name.len()].copy_from_slice(name);
         self.needed[page as usize] += 1;
         self.filled += name.len();
-        (page, u16::try_from(at).unwrap_or(u16::MAX))
+        (page, u16::try_from(at).expect("a page has 4 KiB"))
     }
 
     /// Starts a free page.
@@ -42,7 +46,7 @@ impl Names {
             if page / PAGES == self.pieces.len() {
                 self.pieces.push(vec![0; PAGES * PAGE].into_boxed_slice());
             }
-            u32::try_from(page).unwrap_or(u32::MAX)
+            u32::try_from(page).expect("fewer than 2^32 pages of names")
         });
         self.filled = 0;
     }

@@ -153,8 +153,8 @@ impl<W: Write> Inner<W> {
         self.is_broken |= compressed.is_err();
         let compressed = compressed?;
         let length = self.buffer.len() - start - 4;
-        let length =
-            u32::try_from(length).unwrap_or(0) | if compressed { COMPRESSED_BIT } else { 0 };
+        let length = u32::try_from(length).expect("checked above")
+            | if compressed { COMPRESSED_BIT } else { 0 };
         self.buffer[start..start + 4].copy_from_slice(&length.to_le_bytes());
         Ok(())
     }

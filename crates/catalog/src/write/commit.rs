@@ -1,7 +1,7 @@
 //! Writes the result of a scan in one transaction, and only what differs from what is stored.
 
 use rusqlite::{OptionalExtension, params};
-use walk::{DirId, Problem, Tree};
+use walk::{DirId, Problem, Tree, to_u32};
 
 use super::counts::CopiesByRow;
 use super::delta::{Committed, Delta, Dropped};
@@ -150,7 +150,7 @@ impl Catalog {
             if delta.dir_rows[index] != 0 {
                 continue;
             }
-            let id = DirId(u32::try_from(index).unwrap_or(u32::MAX));
+            let id = DirId(to_u32(index));
             let dir = delta.tree.dir(id);
             let row = match (dir.parent, delta.tree.dir_name(id)) {
                 (Some(parent), Some(name)) => {
@@ -226,7 +226,7 @@ impl Catalog {
             delta.written.sort_unstable();
             delta.written.dedup();
             for same in delta.written.chunk_by(|a, b| a.0 == b.0) {
-                counts.push((same[0].0, u32::try_from(same.len()).unwrap_or(u32::MAX)));
+                counts.push((same[0].0, to_u32(same.len())));
             }
         } else {
             let mut touched = std::mem::take(&mut delta.touched);

@@ -166,7 +166,11 @@ impl<'a> Delta<'a> {
         let row = content.map(|content| self.content_row(content));
         if let Some(row) = row {
             let device = self.tree.device_index(record.dir);
-            self.written.push((row, u16::try_from(device).unwrap_or(u16::MAX), record.inode));
+            self.written.push((
+                row,
+                u16::try_from(device).expect("a tree has at most 65,536 devices"),
+                record.inode,
+            ));
         }
         let version = version(self.tree, file, &mut self.volumes);
         Some(FileRow { head, content: row, state, ..version })

@@ -24,7 +24,7 @@ pub(super) fn container(
     let copies = |content: u32| index.occurrences(content).len();
     let rarest =
         index.below(dir_number).iter().map(|file| file.content).min_by_key(|&i| copies(i))?;
-    let all = 0..u32::try_from(index.files.len()).unwrap_or(u32::MAX);
+    let all = 0..walk::to_u32(index.files.len());
     let apart = |at| index.largest_disjoint(at, dir_number);
     let mut found = first_with_all(index, remaining, dir_number, rarest, &all, apart)?;
     loop {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, DirBuffer, Kind, Op, is_gone};
 use runtime::Interrupted;
-use walk::{DirId, FileId, Problem, Reason, Tree, is_system_name};
+use walk::{DirId, FileId, Problem, Reason, Tree, is_system_name, to_u32};
 
 use super::layout::Layout;
 use crate::work::Work;
@@ -88,7 +88,7 @@ impl Listing<'_> {
             self.list(tree, dir)?;
             let device = if self.names.is_empty() { 0 } else { dir.stat()?.device };
             let new = self.names.iter().filter(|name| is_new(dir, name, device));
-            Ok(u32::try_from(new.count()).unwrap_or(u32::MAX))
+            Ok(to_u32(new.count()))
         });
         worker.work.progress.entries.fetch_add(1, Relaxed);
         match found {

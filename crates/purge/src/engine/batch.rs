@@ -37,7 +37,7 @@ impl Batch {
     }
 
     pub(crate) fn push(&mut self, inode: u64, name: &CStr) {
-        let at = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let at = u32::try_from(self.names.len()).expect("a batch has less than 4 GiB of names");
         self.items.push((inode, at));
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }

@@ -1,10 +1,11 @@
 //! The removal of one tree, and the state that its workers share.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use device::{Disk, Queue, Threads, WorkerPool};
@@ -159,11 +160,11 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nodes.lock()
     }
 
     fn batches(&self) -> MutexGuard<'_, Batches> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.batches.lock()
     }
 
     /// Records the identity of a directory that is closed before it is finished.

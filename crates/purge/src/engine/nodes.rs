@@ -80,7 +80,7 @@ impl Nodes {
     pub(crate) fn add(&mut self, parent: NodeId, name: &[u8], chosen: bool) -> NodeId {
         self.hold(parent);
         let (page, at) = self.names.put(name);
-        let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
+        let length = u16::try_from(name.len()).expect("a name has at most 255 bytes");
         let (parent, state) = (parent.index, state(chosen));
         self.insert(Node { parent, pending: 1, page, at, length, state, ..Node::default() })
     }

@@ -17,7 +17,7 @@ use runtime::Interrupted;
 
 use crate::engine::worker::Mount;
 use crate::open::dir_slots::DirSlots;
-use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, cstr_at, push_component};
+use crate::tree::records::{DirId, FileRecord, Problem, Reason, cstr_at, push_component, to_u32};
 use crate::tree::store::{Store, record, skip_kind};
 
 /// Files per batch of results: 26 MiB.
@@ -185,7 +185,7 @@ fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
                 }
                 to += 1;
             }
-            (dir.first, dir.count) = (count(start), count(to - start));
+            (dir.first, dir.count) = (to_u32(start), to_u32(to - start));
         }
         store.files.truncate(to);
         store.notes.truncate(to);

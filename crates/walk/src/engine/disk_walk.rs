@@ -1,9 +1,10 @@
 //! The walk of one disk: its roots and mounts, one after the other, with all of its workers.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use device::{Disk, Queue, WorkerPool};
 use fsops::{Dir, FileKey, Op, Stat};
@@ -14,7 +15,9 @@ use crate::engine::listing::{Automount, Visitor};
 use crate::engine::options::Options;
 use crate::engine::worker::{Mount, PendingDir, Worker};
 use crate::filter::Filter;
-use crate::tree::records::{DirId, Problem, Reason, Root, Skipped, count, push_component, to_path};
+use crate::tree::records::{
+    DirId, Problem, Reason, Root, Skipped, push_component, to_path, to_u32,
+};
 use crate::tree::store::Store;
 use crate::tree::table::Table;
 
@@ -75,7 +78,7 @@ impl ListedDirs {
     pub(crate) fn update(&mut self, table: &Table) {
         let table = table.read();
         for index in self.upto..table.records.len() {
-            let id = DirId(count(index));
+            let id = DirId(to_u32(index));
             if let Some(key) = table.key(id) {
                 self.keys.insert(key, id);
             }
@@ -130,7 +133,7 @@ impl<'a> DiskWalk<'a> {
             return Ok(());
         }
         {
-            let mut roots = self.common.roots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut roots = self.common.roots.lock();
             self.listed.update(&self.common.table);
             if let Some(&id) = self.listed.keys.get(&stat.key()) {
                 root.dir = id;
@@ -225,7 +228,7 @@ impl<'a> DiskWalk<'a> {
             Worker::new(&mount, store).run(meter)
         });
         deferred::query(&mount, &pool, &mut stores)?;
-        let others = mount.others.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let others = mount.others.into_inner();
         self.found.extend(others.into_iter().map(|(id, device)| FoundMount {
             root: Arc::clone(&found.root),
             root_device: found.root_device,

@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::filter::top::normal;
 use crate::tree::Tree;
 use crate::tree::assemble::assemble;
-use crate::tree::records::{DirId, DirRecord, FileRecord, Problem, Reason, Root, count, cstr_at};
+use crate::tree::records::{DirId, DirRecord, FileRecord, Problem, Reason, Root, cstr_at, to_u32};
 use crate::tree::store::{Store, record, skip_kind};
 use crate::tree::table::{Directories, Table};
 
@@ -149,7 +149,7 @@ impl FileList {
                     continue;
                 }
                 let store = &mut stores[0];
-                let first = count(store.files.len());
+                let first = to_u32(store.files.len());
                 let mut table = table.write();
                 let dir = table.add_root(tree.roots.len());
                 store.files.extend(files.into_iter().map(|f| FileRecord { dir, ..f }));

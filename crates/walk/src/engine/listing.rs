@@ -10,7 +10,7 @@ use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 use crate::filter::own::OwnFiles;
 use crate::filter::system::is_system_dir;
 use crate::filter::{Filter, QUARANTINE_PREFIX};
-use crate::tree::records::{DirId, FileRecord, Problem, Reason, count, push_component};
+use crate::tree::records::{DirId, FileRecord, Problem, Reason, push_component, to_u32};
 use crate::tree::store::{Store, record, skip_kind};
 
 /// An automount point: its directory and its name in it.
@@ -139,7 +139,7 @@ impl Listing<'_> {
             let full = io::ErrorKind::OutOfMemory.into();
             return self.problem(item.name, Op::List, full, store);
         };
-        store.deferred.push(count(store.files.len()));
+        store.deferred.push(to_u32(store.files.len()));
         let inode = item.inode;
         let dir = self.id;
         store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });

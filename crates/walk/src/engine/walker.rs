@@ -1,11 +1,12 @@
 //! Walks the roots and the mounts below them: one after the other on each disk, and disks in
 //! parallel.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
@@ -74,7 +75,7 @@ pub fn walk(
     progress.enter(Stage::Sort);
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
     let SharedState { table, roots, .. } = common;
-    tree.roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
+    tree.roots = roots.into_inner();
     let mut all = HashMap::new();
     for mut listed in listed.into_values() {
         listed.update(&table);

@@ -1,9 +1,9 @@
 //! A thread of a walk: takes directories of one mount from the queue and lists them.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
 
 use device::{Disk, Queue, WaitMeter};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume};
@@ -13,7 +13,7 @@ use crate::engine::listing::{Automount, Listing, Visitor};
 use crate::engine::options::Options;
 use crate::filter::Filter;
 use crate::filter::own::OwnFiles;
-use crate::tree::records::{DirId, Problem, Reason, count, cstr_at, push_component};
+use crate::tree::records::{DirId, Problem, Reason, cstr_at, push_component, to_u32};
 use crate::tree::store::Store;
 use crate::tree::table::Table;
 
@@ -115,7 +115,7 @@ impl<'a> Worker<'a> {
         let dir = self.open_dir(id)?;
         let stat = dir.stat()?;
         if stat.mount != self.mount.id || stat.device != self.mount.device {
-            let mut others = self.mount.others.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut others = self.mount.others.lock();
             others.push((id, stat.device));
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl<'a> Worker<'a> {
         stat: &Stat,
         meter: &mut WaitMeter<'_>,
     ) -> io::Result<()> {
-        let first = count(self.store.files.len());
+        let first = to_u32(self.store.files.len());
         let (entries, bytes) = (self.store.entries, self.store.bytes);
         let filter = self.mount.filter;
         let below_root = filter.wants_paths().then(|| self.mount.table.read().path_below(None, id));

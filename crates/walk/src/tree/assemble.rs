@@ -1,7 +1,7 @@
 //! Merges the findings of all workers into one tree.
 
 use crate::tree::Tree;
-use crate::tree::records::count;
+use crate::tree::records::to_u32;
 use crate::tree::store::Store;
 use crate::tree::table::Directories;
 
@@ -10,7 +10,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     let mut bases = Vec::with_capacity(stores.len());
     let mut stores = stores;
     for store in &mut stores {
-        bases.push(count(tree.files.len()));
+        bases.push(to_u32(tree.files.len()));
         let files = std::mem::take(&mut store.files);
         if tree.files.is_empty() {
             tree.files = files;

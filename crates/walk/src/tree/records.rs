@@ -221,6 +221,6 @@ pub(crate) fn to_path(bytes: Vec<u8>) -> PathBuf {
 ///
 /// Panics beyond 2^32 entries or 4 GiB of directory names, for which 160 GB of memory would be
 /// needed.
-pub(crate) fn count(length: usize) -> u32 {
+pub fn to_u32(length: usize) -> u32 {
     u32::try_from(length).expect("fewer than 2^32 entries")
 }

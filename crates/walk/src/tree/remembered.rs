@@ -6,7 +6,9 @@ use std::ffi::CStr;
 use fsops::{FileKey, Volume};
 
 use crate::tree::Tree;
-use crate::tree::records::{Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, count};
+use crate::tree::records::{
+    Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, to_u32,
+};
 
 /// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20. No file is on
 /// these devices.
@@ -16,23 +18,27 @@ const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 impl Tree {
     /// Adds the root directory as the ancestor of remembered directories.
     pub fn remember_root(&mut self) -> DirId {
-        let root = count(self.roots.len());
+        let root = to_u32(self.roots.len());
         let dir = self.push_dir(None, root);
         let (given, absolute) = (b"/".to_vec(), b"/".to_vec());
         self.roots.push(Root { given, absolute, dir, whole: false });
-        self.remembered_from.get_or_insert(count(self.files.len()));
+        self.remembered_from.get_or_insert(to_u32(self.files.len()));
         dir
     }
 
     /// Adds the directory `name` in `parent`.
     pub fn remember_dir(&mut self, parent: DirId, name: &CStr) -> DirId {
-        let at = count(self.dir_names.len());
+        let at = to_u32(self.dir_names.len());
         self.dir_names.extend_from_slice(name.to_bytes_with_nul());
         self.push_dir(Some(parent), at)
     }
 
     /// Sets a remembered directory's current identity and file system, or `None` if it is gone.
     /// Call it before files are added.
+    ///
+    /// # Panics
+    ///
+    /// Panics beyond 65,536 devices.
     pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
         let nowhere = (FileKey { device: NO_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         let (key, volume) = place.unwrap_or(nowhere);
@@ -42,10 +48,10 @@ impl Tree {
             self.devices.len() - 1
         });
         let shard = self.remembered_names();
-        let first = count(self.files.len());
+        let first = to_u32(self.files.len());
         let dir = &mut self.dirs[id.0 as usize];
         dir.inode = key.inode;
-        dir.device = u16::try_from(device).unwrap_or(u16::MAX);
+        dir.device = u16::try_from(device).expect("a catalog has at most 65,535 devices");
         (dir.first, dir.count, dir.shard) = (first, 0, shard);
     }
 
@@ -63,9 +69,9 @@ impl Tree {
     /// Adds a file to the directory placed last.
     pub fn remember_file(&mut self, dir: DirId, name: &CStr, file: Remembered) -> FileId {
         let shard = self.dir(dir).shard as usize;
-        let at = count(self.names[shard].len());
+        let at = to_u32(self.names[shard].len());
         self.names[shard].extend_from_slice(name.to_bytes_with_nul());
-        let id = FileId(count(self.files.len()));
+        let id = FileId(to_u32(self.files.len()));
         let Remembered { size, inode, mtime_ns, ctime_ns } = file;
         self.files.push(FileRecord { size, inode, mtime_ns, ctime_ns, dir, name: at });
         self.dirs[dir.0 as usize].count += 1;
@@ -73,7 +79,7 @@ impl Tree {
     }
 
     fn push_dir(&mut self, parent: Option<DirId>, name: u32) -> DirId {
-        let id = DirId(count(self.dirs.len()));
+        let id = DirId(to_u32(self.dirs.len()));
         self.dirs.push(DirRecord::unlisted(parent, name));
         id
     }
@@ -85,6 +91,6 @@ impl Tree {
             self.names.push(Vec::new());
             self.remembered_block = true;
         }
-        count(self.names.len() - 1)
+        to_u32(self.names.len() - 1)
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use fsops::{Kind, Stat};
 
 use crate::tree::left_out::LeftOut;
-use crate::tree::records::{DirId, FileRecord, Problem, Skipped, count};
+use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
 
 /// The files of one directory, as one worker stored them.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl Store {
 
     /// Returns the block of files from `first` to the last one.
     pub(crate) fn block_from(&self, first: u32) -> Block {
-        Block { first, count: count(self.files.len()) - first, shard: self.shard }
+        Block { first, count: to_u32(self.files.len()) - first, shard: self.shard }
     }
 
     /// Stores a name. Returns `None` if the block of names is full (4 GiB).

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use fsops::{FileKey, Volume};
 
-use crate::tree::records::{Device, DirId, DirRecord, FileRecord, count, cstr_at, push_component};
+use crate::tree::records::{Device, DirId, DirRecord, FileRecord, cstr_at, push_component, to_u32};
 use crate::tree::store::{Block, Store};
 
 #[derive(Debug, Default)]
@@ -38,17 +38,17 @@ impl Table {
 impl Directories {
     /// Adds the directory of the root with index `root`.
     pub(crate) fn add_root(&mut self, root: usize) -> DirId {
-        self.push(None, u32::try_from(root).unwrap_or(u32::MAX))
+        self.push(None, to_u32(root))
     }
 
     /// Adds the directories named in `names`, NUL-terminated each. Returns the number of the first.
     pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> DirId {
-        let first = DirId(count(self.records.len()));
-        let mut at = count(self.names.len());
+        let first = DirId(to_u32(self.records.len()));
+        let mut at = to_u32(self.names.len());
         self.names.extend_from_slice(names);
         for name in names.split_inclusive(|&b| b == 0) {
             self.push(Some(parent), at);
-            at += count(name.len());
+            at += to_u32(name.len());
         }
         first
     }
@@ -62,8 +62,8 @@ impl Directories {
         store: &mut Store,
         files: impl Iterator<Item = FileRecord>,
     ) {
-        let dir = DirId(count(self.records.len()));
-        let first = count(store.files.len());
+        let dir = DirId(to_u32(self.records.len()));
+        let first = to_u32(store.files.len());
         store.files.extend(files.map(|file| FileRecord { dir, ..file }));
         let original = self.records[id.0 as usize];
         let Block { first, count, shard } = store.block_from(first);
@@ -71,7 +71,7 @@ impl Directories {
     }
 
     fn push(&mut self, parent: Option<DirId>, name: u32) -> DirId {
-        let id = DirId(count(self.records.len()));
+        let id = DirId(to_u32(self.records.len()));
         self.records.push(DirRecord::unlisted(parent, name));
         id
     }

@@ -179,7 +179,7 @@ impl<'a> CopyFinder<'a> {
         let mut linked: HashMap<(i64, u64), Vec<usize>> = HashMap::new();
         for (at, record) in records.iter().enumerate() {
             let Some(known) = record.known().filter(|_| !files[at].outside) else { continue };
-            let id = FileId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = FileId(walk::to_u32(at));
             let path = self.tree.absolute_path(id);
             if self.inspector.stat(&path).is_ok_and(|stat| stat.links > 1) {
                 linked.entry((known.volume, known.inode)).or_default().push(at);

@@ -1,0 +1,64 @@
+//! Locks without poisoning.
+//!
+//! A panic in a worker is a bug, and it ends the operation: the other workers stop, the panic is raised again once all
+//! of them have ended, and nothing uses the results. Code that takes a lock therefore does not ask whether another
+//! thread panicked while it held the lock.
+
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A mutual exclusion lock like [`std::sync::Mutex`].
+#[derive(Debug, Default)]
+pub struct Mutex<T>(std::sync::Mutex<T>);
+
+/// A condition variable like [`std::sync::Condvar`].
+#[derive(Debug, Default)]
+pub struct Condvar(std::sync::Condvar);
+
+impl<T> Mutex<T> {
+    /// Returns an unlocked mutex.
+    pub const fn new(value: T) -> Mutex<T> {
+        Mutex(std::sync::Mutex::new(value))
+    }
+
+    /// Locks the mutex. **May block** until another thread unlocks it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the value.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Condvar {
+    /// Returns a condition variable without waiting threads.
+    pub const fn new() -> Condvar {
+        Condvar(std::sync::Condvar::new())
+    }
+
+    /// Unlocks the mutex of `guard`, blocks until another thread notifies this one, and locks the mutex again.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits like [`Condvar::wait`], but at most for `timeout`.
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Duration,
+    ) -> MutexGuard<'a, T> {
+        self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Wakes one waiting thread.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Wakes all waiting threads.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
