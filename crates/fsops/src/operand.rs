@@ -1,7 +1,7 @@
-//! Opens a directory that the user typed, without following another user's links.
+//! Opens directories that the user typed, without following another user's links.
 //!
-//! A user who may create links in a directory on the way, such as `/tmp`, could redirect the path
-//! anywhere. Links of root and of the user are followed.
+//! Another user who can create links in a parent directory, such as `/tmp`, could redirect the path
+//! anywhere. Only links of root and of the current user are followed.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +19,7 @@ use crate::stat::{Kind, Stat};
 /// Maximum number of links followed, as in the kernel (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
 
-/// Why a directory was not opened.
+/// Reason why a directory was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OperandError {
     /// A system call failed.
@@ -53,8 +53,8 @@ impl Dir {
         Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Opens the directory at `path` in the same way, but only to reach what is in it. It need not
-    /// be readable.
+    /// Opens the directory at `path` in the same way, to reach the entries in it. If the directory
+    /// is not readable, the descriptor can look up names but not list them.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
         come_to.push("/");
     }
     while let Some(name) = rest.pop() {
-        // Opening it as a directory triggers an automount.
+        // With `O_DIRECTORY`, the open triggers an automount.
         let opened = rustix::fs::openat(&here, &name, FLAGS | OFlags::DIRECTORY, Mode::empty());
         let at = come_to.join(&name);
         match opened {
@@ -116,7 +116,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
     Ok(here)
 }
 
-/// Opens the directory at which a path starts, and puts the path's components before the rest.
+/// Opens the directory at which a path starts, and pushes the path's components onto `rest`.
 fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, OperandError> {
     push(path, rest);
     let first = if path.is_absolute() { OsStr::new("/") } else { OsStr::new(".") };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_where_it_leads_for_the_kernel() {
+    fn paths_resolve_as_in_the_kernel() {
         let temp = tempfile::tempdir().expect("a directory");
         let at = |name: &str| temp.path().join(name);
         let top = Dir::open(temp.path()).expect("there");
@@ -173,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_somebody_else_is_not_followed() {
+    fn links_of_other_users_are_not_followed() {
         let temp = tempfile::tempdir().expect("a directory");
         let at = |name: &str| temp.path().join(name);
         Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("made");
         symlink("a", at("theirs")).expect("made");
         if lchown(at("theirs"), Some(4711), None).is_err() {
-            // Only root can change a file's owner.
+            // Only root can give a link to another user.
             return;
         }
         symlink("theirs", at("mine")).expect("made");

@@ -1,9 +1,8 @@
 //! Opening directories without leaving a mount, and listing them in parts.
 //!
-//! A bind mount of the same file system has the device number of the directory it covers, so only
-//! the mount id tells them apart. `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) makes the kernel
-//! refuse to cross a mount point while it opens, so nothing can change between a check and the
-//! open.
+//! A bind mount of the same file system has the same device number as the directory that it covers.
+//! Only the mount id tells them apart. With `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) the kernel
+//! checks for mount points during the open, so no mount can appear between a check and the open.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,8 +16,7 @@ use rustix::io::Errno;
 use super::{DIR_FLAGS, Dir, DirBuffer, DirItem};
 use crate::stat::{FileKey, Stat, kind_of_type};
 
-/// Identity of a directory over time. Inode numbers are reused, but not together with the birth
-/// time.
+/// Identity of a directory over time. A reused inode number comes with a new birth time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirIdentity {
     key: FileKey,
@@ -27,8 +25,8 @@ pub struct DirIdentity {
 }
 
 impl Dir {
-    /// Returns the directory's identity, or `None` if the file system or the kernel provides too
-    /// little for it.
+    /// Returns the directory's identity, or `None` if the kernel or the file system does not report
+    /// the birth time or the mount id.
     ///
     /// # Errors
     ///
@@ -43,8 +41,8 @@ impl Dir {
         Ok(born_ns.filter(|_| answered).map(origin))
     }
 
-    /// Opens the directory at `path`, following links, only to reach what is in it. It need not be
-    /// readable.
+    /// Opens the directory at `path`, following links, to reach the entries in it. If the directory
+    /// is not readable, the descriptor can look up names but not list them.
     ///
     /// # Errors
     ///
@@ -63,7 +61,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EXDEV` for a mount point, including bind mounts; `ENOTDIR` or `ELOOP` if it is no
+    /// `EXDEV` for a mount point, including a bind mount; `ENOTDIR` or `ELOOP` if `name` is not a
     /// directory.
     pub fn open_child_same_mount(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
@@ -98,8 +96,8 @@ impl Dir {
         here.ok_or_else(|| Errno::NOENT.into())
     }
 
-    /// Opens the directory that currently contains this one. The caller MUST check that it is the
-    /// expected one.
+    /// Opens the current parent of this directory. Another process may have moved this directory,
+    /// so the caller MUST check that the parent is the expected one.
     ///
     /// # Errors
     ///
@@ -108,12 +106,12 @@ impl Dir {
         Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Calls `each` for one buffer of names except `.` and `..`, continuing where the last call
-    /// ended. Returns the position of the next buffer for [`Dir::seek`], or `None` at the end.
+    /// Calls `each` for the next buffer of names, except `.` and `..`. Returns the position of the
+    /// next buffer for [`Dir::seek`], or `None` at the end.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`. `each` has been called for the names listed before it.
+    /// The error of `getdents64`. The names listed before the error have been passed to `each`.
     pub fn list_some(
         &self,
         buffer: &mut DirBuffer,
@@ -135,8 +133,9 @@ impl Dir {
         Ok(next)
     }
 
-    /// Makes the next [`Dir::list_some`] start at a position that an earlier call returned, on this
-    /// or another descriptor of the directory. Position 0 is the start.
+    /// Sets the position at which the next [`Dir::list_some`] starts. `place` is 0 for the first
+    /// name, or a position that `list_some` returned on this or another descriptor of the
+    /// directory.
     ///
     /// # Errors
     ///
@@ -145,14 +144,14 @@ impl Dir {
     /// # Platform behavior
     ///
     /// On file systems that NFS can export, positions stay valid while names are added and removed.
-    /// On others a listing may skip names.
+    /// On other file systems a listing may skip names.
     pub fn seek(&self, place: u64) -> io::Result<()> {
         rustix::fs::seek(self, SeekFrom::Start(place))?;
         Ok(())
     }
 
-    /// Reads the first block of the directory into the page cache. The next listing starts at the
-    /// beginning.
+    /// Reads the first block of the directory into the page cache, then resets the position to the
+    /// first name.
     ///
     /// # Errors
     ///
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_has_a_number_and_another_one_a_different_one() {
+    fn two_mounts_have_different_ids() {
         let open = |path: &str| Dir::open(Path::new(path)).expect("a directory");
         let (root, proc) = (open("/"), open("/proc"));
         assert_ne!(mount_of(root.fd()).expect("a mount"), mount_of(proc.fd()).expect("a mount"));
