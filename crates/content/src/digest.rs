@@ -64,8 +64,8 @@ impl FromStr for Digest {
 /// For a proper prefix, this is the chaining value of the prefix's subtree (BLAKE3 paper, section
 /// 2.1). For a whole file, it is the [`Digest`]. If two files have the same size and the values of
 /// two prefixes of the same length are equal, the prefixes are equal. The value of a longer prefix
-/// is computed from this value and the bytes that follow, so each byte is read once, in any number
-/// of rounds.
+/// is computed from this value and the bytes that follow, so a file that is read in several rounds
+/// is read only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixDigest(pub [u8; 32]);
 
@@ -94,8 +94,8 @@ pub fn round_length(length: u64) -> u64 {
     length.max(blake3::CHUNK_LEN as u64).checked_next_power_of_two().unwrap_or(1 << 63)
 }
 
-/// Reads a range of a file and extends its prefix. Adds the bytes to the bytes done of `progress`
-/// as it reads them. After a failure, the unread rest of the range also counts as done.
+/// Reads a range of a file and extends its prefix. Adds to `progress.bytes_done` as it reads. After
+/// a failure, the unread rest of the range also counts as done.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ impl Reader<'_> {
     }
 
     /// Extends `value`, the prefix of length `at`, to length `to`. Each step reads a subtree as
-    /// long as the prefix so far and doubles the prefix; at the end of the file, the last step
+    /// long as the prefix so far and doubles the prefix. At the end of the file, the last step
     /// reads the rest.
     fn grow(
         &mut self,

@@ -1,4 +1,4 @@
-//! Hashes of the first bytes of files, a cheap way to tell different files apart.
+//! Hashes of the first bytes of files. They are a cheap way to tell different files apart.
 
 use std::num::NonZeroU64;
 
@@ -8,13 +8,13 @@ use twox_hash::XxHash3_64;
 
 use crate::{ReadError, Scratch, read_exact};
 
-/// Number of bytes that a head covers. It reaches past the headers that files of one type share,
-/// and so few bytes are cheap to copy.
+/// Number of bytes that a head covers. A head extends past the header that files of one type share
+/// and is still cheap to copy.
 ///
 /// Measured in a warm cache on a home directory of 265,000 files. The alternative was to hash 16
 /// KiB of large files and all of files up to 64 KiB. Compared with that, 8 KiB read a quarter less
-/// and saved 1 to 2 % of the wall time. 2 and 4 KiB saved another 1 %, but ten times as many pairs
-/// of different files had equal heads.
+/// and saved 1 to 2 % of the wall time. Heads of 2 or 4 KiB saved another 1 %, but ten times as
+/// many pairs of different files had equal heads.
 const FIRST: u64 = 8 * 1024;
 
 /// XXH3-64 of the first [`head_length`] bytes of a file. A hash of 0 is stored as 1.
@@ -44,7 +44,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 ///
-/// As for [`read_exact`].
+/// Same as for [`read_exact`].
 pub fn read_head(
     file: &File,
     size: u64,

@@ -5,8 +5,8 @@
 //! - [`read_head`] returns a 64-bit hash of the first bytes of a file. Two files with unequal heads
 //!   are different. Equal heads prove nothing.
 //! - [`partition()`] reads several files side by side and splits them into sets with equal bytes.
-//! - [`extend_prefix`] computes BLAKE3. It is for files that are too many, or too far apart on the
-//!   disk, to be read side by side.
+//! - [`extend_prefix`] computes BLAKE3. It is used for files that are too numerous, or too far
+//!   apart on the disk, to be read side by side.
 //!
 //! | module | contents |
 //! |---|---|

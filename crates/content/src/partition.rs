@@ -44,9 +44,9 @@ const MOST_PROBES: u64 = 8;
 /// Options for a comparison side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct CompareOptions {
-    /// True to look for holes.
+    /// Set to skip holes that all files have in common.
     pub sparse: bool,
-    /// True to compute digests of equal files.
+    /// Set to compute digests of equal files.
     pub digest: bool,
     /// Number of bytes that can be read in the time of one access. It limits the number of probes,
     /// which together cost at most a tenth of reading the whole files.
@@ -112,7 +112,7 @@ pub struct ReadFailure {
     pub error: ReadError,
 }
 
-/// Splits contents that are in memory into sets of equal ones. `content(i)` returns the `i`-th of
+/// Splits contents in memory into sets of equal contents. `content(i)` returns the `i`-th of
 /// `count` contents.
 ///
 /// `same` is a cheap check that returns false if two contents cannot be equal, for example because

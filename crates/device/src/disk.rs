@@ -11,7 +11,7 @@ use crate::probe::Probe;
 /// Type of storage according to the user (`--io`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Io {
-    /// Not given. lop finds out.
+    /// No type was given, so lop detects it.
     #[default]
     Auto,
     /// A hard disk, with nothing cached.
@@ -22,16 +22,16 @@ pub enum Io {
     Cached,
 }
 
-/// Accumulated waiting time from which on a disk counts as cold. It is the time of three seeks of a
-/// hard disk, or of about 300 reads of an SSD. In a warm cache a scan also waits, for locks and
-/// memory, but for less time and less often.
+/// A disk counts as cold once threads have waited for it this long. This is the time of three seeks
+/// of a hard disk, or of about 300 reads of an SSD. In a warm cache a scan also waits, for locks
+/// and memory, but for less time and less often.
 const COLD: Duration = Duration::from_millis(30);
 
 /// Amount of work that cancels a wait, as a multiple of the waiting time.
 ///
-/// Under memory pressure a few files leave the cache. These must not switch a scan to the strategy
-/// for cold disks. When they did, a scan that had to fetch 600 of 180,000 files took a quarter
-/// longer.
+/// Under memory pressure a few files leave the cache. Fetching these must not switch a scan to the
+/// strategy for cold disks. With that strategy, a scan that had to fetch 600 of 180,000 files took
+/// a quarter longer.
 const WORK_PER_WAIT: u32 = 4;
 
 /// Minimum speed-up of parallel reads over single reads that rules out a hard disk.
@@ -58,14 +58,14 @@ const FAST: Duration = Duration::from_micros(150);
 /// 16 threads are within 3 % of each other.
 const DEPTH: usize = 16;
 
-/// Number of requests that a thread on a cold disk issues in advance. They need no additional
-/// thread, and the thread does not wait for them. 4 and 16 were no faster.
+/// Number of requests that a thread on a cold disk issues in advance. Such requests need no
+/// additional thread and no waiting. Values of 4 and 16 were no faster.
 const AHEAD: usize = 8;
 
 /// A snapshot of the conclusions about a disk and the measurements behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskProfile {
-    /// Description of the disk by the kernel.
+    /// The kernel's description of the disk.
     pub info: DiskInfo,
     /// True if data had to be fetched from the disk.
     pub cold: bool,
@@ -157,8 +157,8 @@ impl Disk {
         self.level_ns.store(0, Relaxed);
     }
 
-    /// Returns true if random reads on the disk need a seek. Before a probe, this is what the
-    /// kernel says.
+    /// Returns true if random reads on the disk need a seek. Until the disk is classified, this is
+    /// the type reported by the kernel.
     pub fn is_seek_bound(&self) -> bool {
         match self.seek_bound.load(Relaxed) {
             NOT_SEEK_BOUND => false,

@@ -6,8 +6,8 @@
 //! (Documentation/ABI/testing/sysfs-block). A partition is in the directory of its disk.
 //! Device-mapper and md devices list their components in `slaves`. The backing file of a loop
 //! device is in `loop/backing_file`. File systems with an anonymous device number (btrfs,
-//! overlayfs, NFS, FUSE) have no entry in `/sys/dev/block`. `/proc/self/mountinfo` gives their
-//! mount source, but only for btrfs is it a block device.
+//! overlayfs, NFS, FUSE) have no entry in `/sys/dev/block`. `/proc/self/mountinfo` has their mount
+//! source, which is a block device only for btrfs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

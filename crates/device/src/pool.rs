@@ -103,7 +103,7 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     hired
 }
 
-/// Doubles the pool, so that the pool reaches its maximum within a few steps.
+/// Doubles the pool, which reaches 16 threads in at most four steps.
 fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
@@ -136,8 +136,8 @@ impl WaitMeter<'_> {
         }
     }
 
-    /// Ends a work item and starts the clock for the next. If [`WaitMeter::begin`] restarts the
-    /// clock, the time in between counts neither as work nor as waiting.
+    /// Ends a work item and starts the clock for the next. The time until a later
+    /// [`WaitMeter::begin`] counts neither as work nor as waiting.
     pub fn tick(&mut self) {
         if !self.disk.is_auto() {
             return;

@@ -70,7 +70,7 @@ impl Probe {
 
 /// Returns each number below `len` once, in an order that puts nearby numbers far apart.
 pub fn spread(len: usize) -> impl Iterator<Item = usize> + Clone {
-    // The steps follow the golden ratio, modulo a prime so that each number occurs once.
+    // Each step is about 0.618 times a prime, modulo that prime, so each number occurs once.
     let steps = (len..=2 * len + 2).find(|&n| is_prime(n)).unwrap_or(1);
     let step = (steps * 618 / 1000).max(1);
     (0..steps).map(move |n| n * step % steps).filter(move |&n| n < len)
@@ -94,7 +94,7 @@ mod tests {
         let head = Mutex::new(());
         let fetch = |(): &mut (), n: usize| {
             let start = std::time::Instant::now();
-            let _turn = head.lock().expect("nobody panics");
+            let _turn = head.lock().expect("no panic");
             std::thread::sleep(Duration::from_millis(2));
             // Every other item is in memory.
             n.is_multiple_of(2).then(|| start.elapsed())

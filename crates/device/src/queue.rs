@@ -1,17 +1,18 @@
 //! A work queue that the workers of a pool share, for example of directories to list.
 //!
-//! Each worker has its own stack. When another worker is idle, it shares the older half, which has
-//! the larger subtrees. The depth-first order keeps the stacks short, and a parent's descriptor is
-//! still open when its children are listed. A worker that takes a shared item also takes half of
-//! the remaining items, so that two workers do not stay in neighbouring directories for long.
+//! Each worker has its own stack. When another worker is idle, a worker gives away the older half
+//! of its stack, which has the larger subtrees. The depth-first order keeps the stacks short, and a
+//! parent's descriptor is still open when its children are listed. A worker that takes a shared
+//! item also takes half of the remaining items, so that two workers do not stay in neighbouring
+//! directories for long.
 //!
 //! # Elevator order
 //!
 //! On a cold hard disk all directories to list are in one queue, sorted by inode number. The next
 //! item is the one with the first number beyond that of the last item. Most file systems place
 //! inodes and directory blocks in the order of these numbers. On a tree of 16,177 directories that
-//! had been written in random order, the disk head moved 247 times. It moved 377 times when each
-//! level of the tree was sorted separately, and 14,357 times in tree order.
+//! had been written in random order, the disk head moved 247 times in this order. It moved 377
+//! times when each level of the tree was sorted separately, and 14,357 times in tree order.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -60,7 +61,8 @@ impl<T: Clone + Ord> Shared<T> {
         self.at_work.iter().take(most).any(|&worker| worker == this)
     }
 
-    /// Takes the next item. If it is a ready item, moves half of the other ready items to `own`.
+    /// Takes the next item. If the item comes from `ready`, also moves half of the remaining ready
+    /// items to `own`.
     fn take(&mut self, own: &mut Vec<T>) -> Option<T> {
         if let Some(offered) = self.offered.pop() {
             return Some(offered);
@@ -205,8 +207,8 @@ impl<T: Clone + Ord> Queue<T> {
         rest
     }
 
-    /// Returns true if more workers are active than the limit allows. The surplus workers pause in
-    /// [`Queue::next`].
+    /// Returns true if more workers are active than the limit allows. [`Queue::next`] pauses the
+    /// newest ones.
     pub fn is_crowded(&self) -> bool {
         self.active.load(Relaxed) > self.most.load(Relaxed)
     }
@@ -280,8 +282,8 @@ impl<T: Clone + Ord> Queue<T> {
         CloseOnPanic(self)
     }
 
-    /// Closes the queue. The next call of [`Queue::next`] on each worker that takes shared work
-    /// returns `None`.
+    /// Closes the queue. [`Queue::next`] then returns `None` to every worker without items of its
+    /// own.
     pub fn close(&self) {
         self.lock().closed = true;
         self.wake.notify_all();

@@ -29,7 +29,7 @@ pub fn may_give_files_away() -> bool {
 /// # Platform behavior
 ///
 /// Before Linux 4.7, or without `/proc`, the umask can only be read by changing it for a moment.
-/// Call this while the process has a single thread.
+/// Call this while the process has only one thread.
 pub fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let said = status.lines().find_map(|line| line.strip_prefix("Umask:"));

@@ -101,8 +101,8 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error { op, path: path().into(), source })
     }
 }
-/// Returns true if an error means that a path does not exist. Either a name is missing, or a
-/// component is not a directory. A link that is not followed (`ELOOP`) counts as such a component.
+/// Returns true if an error means that a path does not exist. This is the case if a name is
+/// missing, or if a component is not a directory or is a link that is not followed (`ELOOP`).
 pub fn is_gone(error: &io::Error) -> bool {
     let link = rustix::io::Errno::LOOP.raw_os_error();
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

@@ -43,7 +43,7 @@ pub(crate) fn check(op: Op, name: &[u8]) -> io::Result<()> {
     }
 }
 
-/// What happens to a chosen change.
+/// Effect on a chosen change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeFault {
     /// The change fails with this error number.
@@ -56,7 +56,7 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
 static BLOW: AtomicI64 = AtomicI64::new(0);
 
-/// Applies `blow` to the change with this number, counted from 0 after this call.
+/// Applies `blow` to the `number`-th change after this call, counted from 0.
 pub fn fault_at_change(number: u64, blow: ChangeFault) {
     let blow = match blow {
         ChangeFault::Fail(errno) => i64::from(errno),
@@ -72,15 +72,15 @@ pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
 
-/// The number of changes that precede the callback, and the callback.
+/// A callback, and the number of changes to skip before calling it.
 type Meddler = (u64, Box<dyn FnOnce()>);
 
 thread_local! {
     static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
 }
 
-/// Calls `meddle` once, before the change of this thread with this number, counted from 0 after
-/// this call. The callback simulates another process that acts between two steps.
+/// Calls `meddle` once, before the `number`-th change that this thread makes after this call,
+/// counted from 0. The callback simulates another process that acts between two steps.
 pub fn before_change(number: u64, meddle: impl FnOnce() + 'static) {
     MEDDLER.set(Some((number, Box::new(meddle))));
 }

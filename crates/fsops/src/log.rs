@@ -21,8 +21,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if the name exists. `PermissionDenied` with the reason if the file system lets
-    /// other users write to the file, as FAT and NTFS may. The file has been removed then.
+    /// Returns `EEXIST` if the name exists. `PermissionDenied` with the reason if the file system
+    /// lets other users write to the file, as FAT and NTFS may. The file has been removed then.
     pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
         let log = Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)?;
@@ -37,7 +37,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// As for [`Log::reader`].
+    /// Same as for [`Log::reader`].
     pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         let log = Log::open_with(dir, name, OFlags::empty())?;
         check_private(&log.fd)?;
@@ -48,7 +48,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// `ELOOP` for a symbolic link, `InvalidInput` for any other non-regular file.
+    /// Returns `ELOOP` for a symbolic link, `InvalidInput` for any other non-regular file.
     /// `PermissionDenied` with the reason if another user owns the file or may write to it, as that
     /// user could have changed the content.
     pub fn reader(path: &Path) -> io::Result<std::fs::File> {
@@ -70,7 +70,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// The error of `write(2)`. Part of the bytes may have been written.
+    /// Returns the error of `write(2)`. Part of the bytes may have been written.
     pub fn append(&self, mut bytes: &[u8]) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -88,7 +88,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// The error of `fdatasync(2)`.
+    /// Returns the error of `fdatasync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fdatasync(&self.fd)?)
@@ -99,7 +99,7 @@ impl Log {
 ///
 /// # Errors
 ///
-/// `PermissionDenied` with the reason.
+/// Returns `PermissionDenied` with the reason.
 pub fn check_private(fd: impl AsFd) -> io::Result<()> {
     let stat = rustix::fs::fstat(fd)?;
     let user = rustix::process::geteuid().as_raw();

@@ -1,4 +1,4 @@
-//! Marks on directories, visible to other processes on this host. The kernel removes a mark when
+//! Marks on directories that other processes on this host can see. The kernel removes a mark when
 //! its process ends.
 //!
 //! A mark is a shared byte-range lock of an open file description (`F_OFD_SETLK`) on a byte that no
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn marks_are_visible_through_other_descriptors() {
         let temp = tempfile::tempdir().expect("a directory");
-        let open = || Dir::open(temp.path()).expect("it is there");
+        let open = || Dir::open(temp.path()).expect("exists");
         let (one, two, three) = (open(), open(), open());
         one.mark(DirMark::Destination).expect("marked");
         assert!(two.is_marked(DirMark::Destination) && !two.is_marked(DirMark::AboveDestination));

@@ -1,4 +1,4 @@
-//! Opens directories that the user typed, without following another user's links.
+//! Opens directories at paths that the user typed, without following another user's links.
 //!
 //! Another user who can create links in a parent directory, such as `/tmp`, could redirect the path
 //! anywhere. Only links of root and of the current user are followed.
@@ -47,7 +47,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`OperandError::Foreign`] for any other link; otherwise the error of the failed call.
+    /// Returns [`OperandError::Foreign`] for any other link; otherwise the error of the failed
+    /// call.
     pub fn open_operand(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
@@ -58,7 +59,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_operand`].
+    /// Same as for [`Dir::open_operand`].
     pub fn open_operand_for_search(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         match rustix::fs::openat(&dir, c".", DIR_FLAGS, Mode::empty()) {
@@ -142,23 +143,23 @@ mod tests {
     use crate::{Dir, effective_user};
 
     fn key(path: &Path) -> crate::FileKey {
-        Dir::open(path).and_then(|dir| dir.stat()).expect("it is there").key()
+        Dir::open(path).and_then(|dir| dir.stat()).expect("exists").key()
     }
 
     #[test]
     fn paths_resolve_as_in_the_kernel() {
         let temp = tempfile::tempdir().expect("a directory");
         let at = |name: &str| temp.path().join(name);
-        let top = Dir::open(temp.path()).expect("there");
-        top.make_dir(c"a").expect("made");
-        top.open_child(c"a").and_then(|a| a.make_dir(c"b")).expect("made");
-        symlink("a/b", at("relative")).expect("made");
-        symlink(at("a"), at("absolute")).expect("made");
-        symlink("relative/../../a/./b", at("chain")).expect("made");
-        symlink("loop", at("loop")).expect("made");
+        let top = Dir::open(temp.path()).expect("exists");
+        top.make_dir(c"a").expect("created");
+        top.open_child(c"a").and_then(|a| a.make_dir(c"b")).expect("created");
+        symlink("a/b", at("relative")).expect("created");
+        symlink(at("a"), at("absolute")).expect("created");
+        symlink("relative/../../a/./b", at("chain")).expect("created");
+        symlink("loop", at("loop")).expect("created");
         for name in ["a", "a/b", "relative", "absolute/b", "chain", "absolute/b/..", "a//b/", "."] {
-            let opened = Dir::open_operand(&at(name)).expect("it is opened");
-            assert_eq!(opened.stat().expect("it is open").key(), key(&at(name)), "{name}");
+            let opened = Dir::open_operand(&at(name)).expect("opens");
+            assert_eq!(opened.stat().expect("metadata").key(), key(&at(name)), "{name}");
         }
         for (name, errno) in [("loop", libc::ELOOP), ("none", libc::ENOENT)] {
             match Dir::open_operand(&at(name)) {
@@ -166,23 +167,23 @@ mod tests {
                 other => panic!("{name}: {other:?}"),
             }
         }
-        top.create_file(c"file", 0o600).expect("made");
+        top.create_file(c"file", 0o600).expect("created");
         assert!(matches!(Dir::open_operand(&at("file")), Err(OperandError::Failed(_))));
-        let relative = walk(Path::new("."), effective_user()).expect("it is there");
-        assert_eq!(Dir::from(relative).stat().expect("open").key(), key(Path::new(".")));
+        let relative = walk(Path::new("."), effective_user()).expect("exists");
+        assert_eq!(Dir::from(relative).stat().expect("metadata").key(), key(Path::new(".")));
     }
 
     #[test]
     fn links_of_other_users_are_not_followed() {
         let temp = tempfile::tempdir().expect("a directory");
         let at = |name: &str| temp.path().join(name);
-        Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("made");
-        symlink("a", at("theirs")).expect("made");
+        Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("created");
+        symlink("a", at("theirs")).expect("created");
         if lchown(at("theirs"), Some(4711), None).is_err() {
             // Only root can give a link to another user.
             return;
         }
-        symlink("theirs", at("mine")).expect("made");
+        symlink("theirs", at("mine")).expect("created");
         for name in ["theirs", "mine", "theirs/.."] {
             match Dir::open_operand(&at(name)) {
                 Err(OperandError::Foreign { link, owner: 4711 }) => assert_eq!(link, at("theirs")),

@@ -12,7 +12,7 @@ use crate::error::{Context, Error, Op};
 ///
 /// # Errors
 ///
-/// The error for the first directory that could not be created. Its parents exist then.
+/// Returns the error for the first directory that could not be created. Its parents exist then.
 pub fn create_dir_private(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();
@@ -23,7 +23,7 @@ pub fn create_dir_private(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// `EEXIST` if the name exists, also as a dangling link. Nothing has changed then.
+/// Returns `EEXIST` if the name exists, also as a dangling link. Nothing has changed then.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));
@@ -41,9 +41,9 @@ impl Lock {
     ///
     /// If another process has the lock, calls `waiting` once with that process's id and then waits.
     ///
-    /// Only the process that has the lock may remove the file. Other processes may be waiting for
-    /// it then. After it gets the lock, a process checks that the file is still at `path`, and
-    /// otherwise starts over.
+    /// Only the process that has the lock may remove the file, even while other processes wait for
+    /// the lock. A process that gets the lock therefore checks that the file is still at `path`,
+    /// and otherwise starts over.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// As for [`Lock::take`].
+    /// Same as for [`Lock::take`].
     pub fn try_take(path: &Path) -> Result<Result<Lock, Option<u32>>, Error> {
         loop {
             let lock = Lock::open(path)?;
@@ -100,7 +100,7 @@ impl Lock {
         Ok(Lock { fd })
     }
 
-    /// Takes the lock if it is free. Returns true if it was.
+    /// Tries to take the lock. Returns true on success.
     fn is_taken(&self) -> io::Result<bool> {
         match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -152,16 +152,15 @@ impl Drop for Lock {
 ///
 /// # Errors
 ///
-/// `EEXIST` if `to` exists; `from` then keeps its name. Otherwise the error of the failed step. If
-/// the sync of the directory failed, the file has its new name, but a crash may undo the rename. If
-/// `from` could not be unlinked after `to` was linked, the file has both names.
+/// Returns `EEXIST` if `to` exists; `from` then keeps its name. Otherwise the error of the failed
+/// step. If the sync of the directory failed, the file has its new name, but a crash may undo the
+/// rename. If `from` could not be unlinked after `to` was linked, the file has both names.
 pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(from).context(Op::Open, || from)?;
     file.sync_all().context(Op::Create, || from)?;
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        // Some network file systems lack RENAME_NOREPLACE. There the file is linked and then
-        // unlinked.
+        // Some network file systems lack RENAME_NOREPLACE. They need a link and an unlink instead.
         Err(rustix::io::Errno::INVAL) => {
             rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())
                 .map_err(io::Error::from)
@@ -179,7 +178,7 @@ pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// The error of `unlink(2)`.
+/// Returns the error of `unlink(2)`.
 pub fn remove_file(path: &Path) -> Result<(), Error> {
     match rustix::fs::unlinkat(CWD, path, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
@@ -195,10 +194,10 @@ mod tests {
     fn dropped_lock_is_free_even_if_descriptor_copies_remain() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let lock = Lock::take(&path, |_| {}).expect("nobody has it");
+        let lock = Lock::take(&path, |_| {}).expect("the lock is free");
         let copy = rustix::io::dup(&lock.fd).expect("a descriptor is free");
         drop(lock);
-        let again = Lock::take(&path, |_| panic!("it is still locked")).expect("it is free");
+        let again = Lock::take(&path, |_| panic!("still locked")).expect("the lock is free");
         drop((again, copy));
     }
 
@@ -206,8 +205,8 @@ mod tests {
     fn try_take_returns_the_process_that_has_the_lock() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let lock = Lock::try_take(&path).expect("opens").expect("nobody has it");
-        let holder = Lock::try_take(&path).expect("opens").expect_err("it is locked");
+        let lock = Lock::try_take(&path).expect("opens").expect("the lock is free");
+        let holder = Lock::try_take(&path).expect("opens").expect_err("the lock is taken");
         assert_eq!(holder, Some(std::process::id()));
         drop(lock);
         assert!(Lock::try_take(&path).expect("opens").is_ok());
@@ -217,11 +216,12 @@ mod tests {
     fn lock_on_a_removed_file_does_not_count() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let lock = Lock::take(&path, |_| {}).expect("nobody has it");
+        let lock = Lock::take(&path, |_| {}).expect("the lock is free");
         assert!(lock.is_at(&path));
-        super::remove_file(&path).expect("is removed");
+        super::remove_file(&path).expect("removed");
         assert!(!lock.is_at(&path));
-        let next = Lock::take(&path, |_| panic!("it is another one")).expect("nobody has it");
+        let next =
+            Lock::take(&path, |_| panic!("the new file is locked")).expect("the lock is free");
         assert!(next.is_at(&path) && !lock.is_at(&path));
     }
 }

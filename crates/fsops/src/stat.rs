@@ -30,7 +30,7 @@ pub enum Kind {
     Socket,
     /// A block or character device.
     Device,
-    /// The listing has no type. [`crate::Dir::stat_child`] returns it.
+    /// The listing does not have the type. Call [`crate::Dir::stat_child`] to get it.
     Unknown,
 }
 
@@ -114,7 +114,7 @@ impl Stat {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn of_path(path: &std::path::Path) -> std::io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         Stat::of(CWD, path, flags)
@@ -125,7 +125,7 @@ impl Stat {
         FileKey { device: self.device, inode: self.inode }
     }
 
-    /// Returns the modification time as [`Time::as_ns`].
+    /// Returns the modification time in nanoseconds since the epoch ([`Time::as_ns`]).
     pub fn mtime_ns(&self) -> i64 {
         self.mtime.as_ns()
     }
@@ -136,8 +136,8 @@ impl Stat {
         self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
-    /// Returns true if both are the same inode. Where the file system records the birth time, it
-    /// detects a reused inode number.
+    /// Returns true if both are the same inode. A reused inode number is detected if the file
+    /// system records birth times.
     pub fn same_file(&self, other: &Stat) -> bool {
         (self.key(), self.born_ns) == (other.key(), other.born_ns)
     }

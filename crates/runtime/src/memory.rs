@@ -2,9 +2,9 @@
 //!
 //! # Guarantee
 //!
-//! The memory of lop grows with the number of files, and ten million files need more than a small
-//! NAS has. With `--memory 256M`, a scan of any number of files finishes. It becomes slower where
-//! it would otherwise be killed. The bound is soft, as explained below.
+//! The memory that lop needs grows with the number of files. Ten million files need more than a
+//! small NAS has. With `--memory 256M`, a scan of any number of files finishes. It becomes slower
+//! instead of being killed. The bound is soft, as explained below.
 //!
 //! # How it works
 //!
@@ -37,7 +37,7 @@
 //!
 //! The bound is not strict. Between two checks, random access can read back more pages than fit. If
 //! a file cannot be created or extended, the allocation takes anonymous memory. [`spilled`] reports
-//! the peak size of the files and the first failure.
+//! the peak size of the files and the last failure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -57,9 +57,9 @@ const PAGE_BYTES: usize = 4096;
 /// The smallest bound that a scan can keep.
 ///
 /// The program, the buffers of 16 threads and the cache of a catalog take 20 to 50 MiB. The rest is
-/// for pages that return between two checks. The kernel maps 64 KiB around each page that is used,
-/// which can amount to 60 MiB per millisecond. A checking thread may wait for a processor for a few
-/// milliseconds.
+/// for pages that become resident again between two checks. The kernel maps 64 KiB around each page
+/// that is used, which can amount to 60 MiB per millisecond. A checking thread may wait for a
+/// processor for a few milliseconds.
 pub const MIN_BOUND_BYTES: u64 = 256 << 20;
 
 /// Number of bytes that large allocations may take before further ones are spilled.
@@ -75,7 +75,7 @@ static UNSPILLED_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// the reason.
 pub fn bound(bytes: u64, folder: &Path) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    // This much is reserved for small allocations and for resident pages of spilled ones.
+    // Reserve for small allocations and for resident pages of spilled allocations.
     let small = 64 << 20;
     SHARE_BYTES.store((bytes / 2).saturating_sub(small).max(bytes / 4), Relaxed);
     spill::start(bytes, folder);
@@ -83,8 +83,8 @@ pub fn bound(bytes: u64, folder: &Path) {
 
 pub use spill::{Spilled, spilled};
 
-/// Returns the memory available to this process, in bytes. It is the memory of the machine or a
-/// lower limit of the process's control groups (version 2).
+/// Returns the memory available to this process, in bytes. This is the memory of the machine, or
+/// the limit of the process's control groups (version 2) if that is lower.
 pub fn available() -> u64 {
     let system = rustix::system::sysinfo();
     let unit = u64::from(system.mem_unit.max(1));
@@ -219,7 +219,7 @@ fn map(length: usize) -> *mut u8 {
 /// The mapping MUST come from [`map`] or [`resize`] with this length, and MUST NOT be in use.
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe fn unmap(at: *mut u8, length: usize) {
-    // SAFETY: the caller guarantees the same.
+    // SAFETY: the caller upholds the same contract.
     if unsafe { spill::unmap(at, length) } {
         return;
     }
@@ -233,7 +233,7 @@ unsafe fn unmap(at: *mut u8, length: usize) {
 ///
 /// # Safety
 ///
-/// As for [`unmap`], with the old length.
+/// Same as for [`unmap`], with the old length.
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe fn resize(at: *mut u8, before: usize, after: usize) -> *mut u8 {
     if spill::holds(at) {

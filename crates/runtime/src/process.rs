@@ -13,7 +13,7 @@ const IDLE: libc::c_int = 3 << 13;
 ///
 /// # Errors
 ///
-/// The error of `ioprio_set(2)`.
+/// Returns the error of `ioprio_set(2)`.
 ///
 /// # Platform behavior
 ///

@@ -23,7 +23,7 @@ pub enum Stage {
     Heads,
     /// Comparing whole contents.
     Compare,
-    /// Checking that remembered files are unchanged.
+    /// Checking whether remembered files have changed.
     Look,
     /// Comparing directories.
     Relate,
@@ -57,8 +57,8 @@ pub struct Interrupted;
 pub struct Progress {
     stop: Arc<AtomicBool>,
     stage: AtomicU8,
-    /// True while results are being saved. Work that was asked to stop may take time to finish
-    /// that.
+    /// True while results are being saved. Work that was asked to stop may still take a while to
+    /// finish this.
     pub saving: AtomicBool,
     /// Number of entries of any type that the walk has found.
     pub entries: AtomicU64,
@@ -144,7 +144,7 @@ impl Progress {
     ///
     /// # Errors
     ///
-    /// [`Interrupted`] after a request to stop.
+    /// Returns [`Interrupted`] after a request to stop.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.poll_stop() { Err(Interrupted) } else { Ok(()) }
     }

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Blocks SIGINT, SIGTERM and SIGHUP in the calling thread, and in threads that it starts, until
-/// the value is dropped.
+/// Blocks SIGINT, SIGTERM and SIGHUP in the calling thread until the value is dropped. Threads
+/// started in the meantime inherit the block.
 ///
 /// The kernel delivers a signal to any thread that does not block it. If it chose a worker that
 /// hangs in a read from a failed disk, the handler would never run.

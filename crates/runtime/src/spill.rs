@@ -47,8 +47,8 @@ struct Regions {
     failed: Option<i32>,
 }
 
-/// Number of bytes that can return in a microsecond. The kernel takes about that long to map the 64
-/// KiB around a page that is in the page cache.
+/// Number of bytes that can become resident again in a microsecond. The kernel takes about that
+/// long to map the 64 KiB around a page that is in the page cache.
 const RETURN_BYTES_PER_US: usize = 64 << 10;
 
 impl Regions {
@@ -186,7 +186,7 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
 /// Drops resident pages if they exceed an eighth of the bound. Returns at once if no memory has
 /// been spilled.
 pub(crate) fn relieve() {
-    /// Number of calls per check. A check takes as long as the return of about ten pages.
+    /// Number of calls per check. A check takes as long as mapping about ten pages again.
     const CALLS_PER_CHECK: usize = 8;
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     if !IN_USE.load(Relaxed) {
@@ -198,7 +198,7 @@ pub(crate) fn relieve() {
     }
 }
 
-/// Blocks while pages are being dropped. Without the pause, more pages would return than are
+/// Blocks while pages are being dropped. Without the pause, more pages would be read back than are
 /// dropped.
 #[inline]
 pub(crate) fn wait_for_release() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::progress::Progress;
 
 /// Maximum length of a sleep, so that a request to stop takes effect soon. It is also the maximum
-/// credit: after a longer pause, the throttle does not catch up on the rest.
+/// credit for a pause. The throttle does not make up for more lost time than this.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A rate limit that threads share.

@@ -39,7 +39,7 @@ fn short_file_fails_and_the_others_are_compared() {
 }
 
 #[test]
-fn sets_of_short_files_are_empty() {
+fn short_files_are_in_no_set() {
     let opened = Opened::new(&equal(3, 100_000));
     let (parts, failures) = partition(
         &opened.files(),
@@ -72,10 +72,10 @@ static RULES: Mutex<()> = Mutex::new(());
 
 #[test]
 fn bad_block_drops_one_file_of_a_set() {
-    let alone = RULES.lock().expect("no other test fails with the rules");
+    let alone = RULES.lock().expect("not poisoned");
     let opened = Opened::new(&equal(14, 200_000));
     TreeBuilder::new().seeded("with a bad block", 1, 200_000).make(&opened.tree);
-    let bad = File::open(&opened.tree.join("with a bad block")).expect("a file just made");
+    let bad = File::open(&opened.tree.join("with a bad block")).expect("a new file");
     let files = [opened.files(), vec![&bad]].concat();
     let fault = Fault { op: Op::Read, name_suffix: b"bad block".to_vec(), errno: libc::EIO };
     inject(vec![fault]);

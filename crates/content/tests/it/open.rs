@@ -17,7 +17,7 @@ impl Opened {
             builder = builder.file(i.to_string(), content.clone());
         }
         let tree = builder.make_temp();
-        let open = |i: usize| File::open(&tree.join(i.to_string())).expect("a file just made");
+        let open = |i: usize| File::open(&tree.join(i.to_string())).expect("a new file");
         Opened { files: (0..contents.len()).map(open).collect(), tree }
     }
 

@@ -44,8 +44,8 @@ fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<EqualFiles>, Pro
     (sorted(parts), progress)
 }
 
-/// Generates contents of one size. Some are holes with at most one byte of data or written zeros.
-/// The others agree up to the first, a middle, the last or any byte.
+/// Generates contents of one size. Some are written zeros, or a hole with at most one byte of data.
+/// The others agree up to the first byte, a middle byte, the last byte or a random byte.
 fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
     select(&SIZES[..]).prop_flat_map(|len| {
         let at = proptest::prop_oneof![select(vec![0, len / 2, len - 1]), 0..len];

@@ -1,4 +1,4 @@
-//! Opening directories without leaving a mount, and listing them in parts.
+//! Opens directories without leaving a mount, and lists them in parts.
 //!
 //! A bind mount of the same file system has the same device number as the directory that it covers.
 //! Only the mount id tells them apart. With `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) the kernel
@@ -30,7 +30,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn identity(&self) -> io::Result<Option<DirIdentity>> {
         let mask = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
@@ -46,7 +46,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `open(2)`.
+    /// Returns the error of `open(2)`.
     pub fn open_for_search(path: &Path) -> io::Result<Dir> {
         match Dir::open(path) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
@@ -61,8 +61,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EXDEV` for a mount point, including a bind mount; `ENOTDIR` or `ELOOP` if `name` is not a
-    /// directory.
+    /// Returns `EXDEV` for a mount point, including a bind mount; `ENOTDIR` or `ELOOP` if `name` is
+    /// not a directory.
     pub fn open_child_same_mount(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -80,7 +80,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_child_same_mount`].
+    /// Same as for [`Dir::open_child_same_mount`].
     pub fn open_below_same_mount(&self, path: &[u8]) -> io::Result<Dir> {
         let mut here: Option<Dir> = None;
         for names in steps(path) {
@@ -101,17 +101,18 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`.
+    /// Returns the error of `openat(2)`.
     pub fn open_parent(&self) -> io::Result<Dir> {
         Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Calls `each` for the next buffer of names, except `.` and `..`. Returns the position of the
-    /// next buffer for [`Dir::seek`], or `None` at the end.
+    /// Calls `each` for the next buffer of names, except `.` and `..`. Returns the position after
+    /// these names, for [`Dir::seek`], or `None` at the end.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`. The names listed before the error have been passed to `each`.
+    /// Returns the error of `getdents64`. The names listed before the error have been passed to
+    /// `each`.
     pub fn list_some(
         &self,
         buffer: &mut DirBuffer,
@@ -139,7 +140,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `lseek(2)`.
+    /// Returns the error of `lseek(2)`.
     ///
     /// # Platform behavior
     ///
@@ -155,9 +156,9 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `getdents64` or `lseek(2)`.
+    /// Returns the error of `getdents64` or `lseek(2)`.
     pub fn prefetch_first_block(&self) -> io::Result<()> {
-        // Room for a single name of any length. A larger buffer would read more blocks.
+        // The buffer has room for one name of any length. A larger buffer would read more blocks.
         let mut space = [MaybeUninit::uninit(); 512];
         if let Some(first) = RawDir::new(self, &mut space).next() {
             first?;

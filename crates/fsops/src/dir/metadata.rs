@@ -18,7 +18,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
+    /// Returns the error of `llistxattr(2)` or `lgetxattr(2)`.
     pub fn child_xattrs(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
         xattr::all_of_path(&self.path_of(name)?)
     }
@@ -28,7 +28,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `lgetxattr(2)`.
+    /// Returns the error of `lgetxattr(2)`.
     pub fn child_acls(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
         xattr::acls_of_path(&self.path_of(name)?)
     }
@@ -37,7 +37,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `lgetxattr(2)`.
+    /// Returns the error of `lgetxattr(2)`.
     pub fn acls(&self) -> io::Result<Vec<Xattr>> {
         xattr::acls_of_path(&self.path_of(c".")?)
     }
@@ -46,7 +46,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
+    /// Returns the error of `llistxattr(2)` or `lgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())
     }
@@ -55,7 +55,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -66,8 +66,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing has
-    /// changed then.
+    /// Returns `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing
+    /// has changed then.
     pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
         about_to_change()?;
         // Before Linux 6.6 no call changes a mode without following a link. An `O_PATH` descriptor
@@ -88,8 +88,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error for the first attribute that could not be set or removed. The other attributes
-    /// have still been processed.
+    /// Returns the error for the first attribute that could not be set or removed. The other
+    /// attributes have still been processed.
     pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         let path = self.path_of(name)?;
@@ -106,7 +106,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `utimensat(2)`. Nothing has changed then.
+    /// Returns the error of `utimensat(2)`. Nothing has changed then.
     pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         let times = timestamps(atime, mtime);
@@ -117,7 +117,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -128,7 +128,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. Nothing has changed then.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)
@@ -139,7 +139,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::set_child_xattrs`].
+    /// Same as for [`Dir::set_child_xattrs`].
     pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
@@ -149,7 +149,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fsync(2)`.
+    /// Returns the error of `fsync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fsync(self)?)
@@ -172,7 +172,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `flock(2)`.
+    /// Returns the error of `flock(2)`.
     pub fn lock(&self) -> io::Result<bool> {
         match rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Ok(false),
@@ -188,7 +188,7 @@ impl Dir {
     }
 
     /// Returns a path to `name` through `/proc/thread-self/fd`, for system calls that take no
-    /// descriptor. The kernel resolves only the last component in a file system.
+    /// descriptor. Apart from the descriptor, the kernel resolves only `name`.
     fn path_of(&self, name: &CStr) -> io::Result<CString> {
         let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();
         path.extend_from_slice(name.to_bytes());

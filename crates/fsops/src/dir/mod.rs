@@ -30,7 +30,7 @@ pub struct Dir {
 /// One name in a directory listing.
 #[derive(Debug)]
 pub struct DirItem<'a> {
-    /// The name, NUL-terminated for the next system call.
+    /// The name. It is NUL-terminated, as system calls expect.
     pub name: &'a CStr,
     /// The type, or [`Kind::Unknown`] if the listing does not have it.
     pub kind: Kind,
@@ -65,7 +65,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `open(2)`.
+    /// Returns the error of `open(2)`.
     pub fn open(path: &Path) -> io::Result<Dir> {
         let bytes = path.as_os_str().as_bytes();
         if bytes.len() >= libc::PATH_MAX as usize {
@@ -82,7 +82,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `ENOTDIR` if `name` is a link or not a directory; otherwise the error of `openat(2)`.
+    /// Returns `ENOTDIR` if `name` is a link or not a directory; otherwise the error of
+    /// `openat(2)`.
     pub fn open_child(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -97,8 +98,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `ELOOP` or `ENOTDIR` if a component is a link or not a directory; otherwise the error of
-    /// `openat2(2)`.
+    /// Returns `ELOOP` or `ENOTDIR` if a component is a link or not a directory; otherwise the
+    /// error of `openat2(2)`.
     pub fn open_below(&self, path: &[u8]) -> io::Result<Dir> {
         // The kernel's limit includes the final NUL.
         const STEP: usize = libc::PATH_MAX as usize - 1;
@@ -143,7 +144,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`. The names listed before the error have been passed to `each`.
+    /// Returns the error of `getdents64`. The names listed before the error have been passed to
+    /// `each`.
     pub fn for_each(
         &self,
         buffer: &mut DirBuffer,
@@ -165,7 +167,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
@@ -174,7 +176,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`, such as `ENOENT`.
+    /// Returns the error of `statx(2)`, such as `ENOENT`.
     pub fn stat_child(&self, name: &CStr) -> io::Result<Stat> {
         // Reading the metadata of a mount point must not trigger an automount.
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
@@ -185,7 +187,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::stat_child`].
+    /// Same as for [`Dir::stat_child`].
     ///
     /// # Platform behavior
     ///
@@ -196,12 +198,12 @@ impl Dir {
     }
 
     /// Opens a handle to `name` for its metadata only (`O_PATH`). If `name` is a link, the handle
-    /// is to the link itself. The handle refers to the same inode even if the name is removed or
-    /// replaced.
+    /// refers to the link itself. The handle refers to the same inode even if the name is removed
+    /// or replaced.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`.
+    /// Returns the error of `openat(2)`.
     pub fn hold(&self, name: &CStr) -> io::Result<File> {
         File::hold_at(self.fd.as_fd(), name)
     }
@@ -211,7 +213,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`, such as `ELOOP` for a link.
+    /// Returns the error of `openat(2)`, such as `ELOOP` for a link.
     pub fn open_file(&self, name: &CStr) -> io::Result<File> {
         self.open_file_with(name, OFlags::empty())
     }
@@ -230,7 +232,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fstatfs(2)`.
+    /// Returns the error of `fstatfs(2)`.
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
@@ -239,7 +241,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fstatfs(2)`.
+    /// Returns the error of `fstatfs(2)`.
     pub fn block_size(&self) -> io::Result<u64> {
         Ok(rustix::fs::fstatfs(&self.fd)?.f_frsize.cast_unsigned())
     }
@@ -249,7 +251,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of opening `name` or of `fstatfs(2)`.
+    /// Returns the error of opening `name` or of `fstatfs(2)`.
     pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;

@@ -24,17 +24,17 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if `to_name` exists, `EXDEV` if the directories are on different mounts. Nothing
-    /// has changed then.
+    /// Returns `EEXIST` if `to_name` exists, `EXDEV` if the directories are on different mounts.
+    /// Nothing has changed then.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems lack a rename that refuses to replace. There the file is
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, the file is
     /// linked to its new name and then unlinked from the old one, so it has both names for a
-    /// moment. For directories, and on file systems without hard links (exFAT through FUSE, cloud
-    /// storage), this checks that the new name is free and then uses a plain rename. If another
-    /// process creates a file or an empty directory of that name between the two calls, the rename
-    /// replaces it.
+    /// moment. Directories, and files on file systems without hard links (exFAT through FUSE, cloud
+    /// storage), are moved by a plain rename after a check that the new name is free. If another
+    /// process creates a file or an empty directory of that name between the check and the rename,
+    /// the rename replaces it.
     pub fn move_new(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
@@ -61,7 +61,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::move_new`].
+    /// Same as for [`Dir::move_new`].
     pub fn take_out(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
@@ -84,8 +84,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the file system lacks this operation (NFS, some FUSE). Nothing has changed
-    /// then.
+    /// Returns `EINVAL` where the file system lacks this operation (NFS, some FUSE). Nothing has
+    /// changed then.
     pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
@@ -96,14 +96,14 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if the file has no name left, `EMLINK` at the link limit, `EPERM` if the file
-    /// system has no hard links or only the owner may link the file. Nothing has changed then.
+    /// Returns `ENOENT` if the file has no name left, `EMLINK` at the link limit, `EPERM` if the
+    /// file system has no hard links or only the owner may link the file. Nothing has changed then.
     pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
             // Before Linux 6.10 an empty path needs a capability and otherwise fails with ENOENT.
             Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
-                // A thread can have its own descriptor table; /proc/self shows the one of the main
+                // A thread can have its own descriptor table, but /proc/self shows that of the main
                 // thread.
                 let path = format!("/proc/thread-self/fd/{}", file.fd().as_raw_fd());
                 Ok(rustix::fs::linkat(CWD, path, self, name, AtFlags::SYMLINK_FOLLOW)?)
@@ -116,7 +116,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn make_symlink(&self, target: &[u8], name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::symlinkat(target, self, name)?)
@@ -126,7 +126,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `readlinkat(2)`.
+    /// Returns the error of `readlinkat(2)`.
     pub fn read_symlink(&self, name: &CStr) -> io::Result<Vec<u8>> {
         Ok(rustix::fs::readlinkat(self, name, Vec::new())?.into_bytes())
     }
@@ -135,7 +135,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `mkdirat(2)`. Nothing has changed then.
+    /// Returns the error of `mkdirat(2)`. Nothing has changed then.
     pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         #[cfg(feature = "faults")]
@@ -147,7 +147,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `mkdirat(2)`. Nothing has changed then.
+    /// Returns the error of `mkdirat(2)`. Nothing has changed then.
     pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
@@ -157,7 +157,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `unlinkat(2)`. Nothing has changed then.
+    /// Returns the error of `unlinkat(2)`. Nothing has changed then.
     pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
@@ -168,7 +168,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `unlinkat(2)`. Nothing has changed then.
+    /// Returns the error of `unlinkat(2)`. Nothing has changed then.
     pub fn remove_name(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
@@ -179,7 +179,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn create_private_file(&self, name: &CStr) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -191,7 +191,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `faccessat(2)`, such as `EACCES` or `EROFS`.
+    /// Returns the error of `faccessat(2)`, such as `EACCES` or `EROFS`.
     pub fn may_change(&self) -> io::Result<()> {
         let wanted = Access::WRITE_OK | Access::EXEC_OK;
         Ok(rustix::fs::accessat(self, c".", wanted, AtFlags::EACCESS)?)
@@ -210,7 +210,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. Nothing has changed then.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
@@ -221,7 +221,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn create_file(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -234,7 +234,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_file`].
+    /// Same as for [`Dir::open_file`].
     pub fn open_file_quietly(&self, name: &CStr) -> io::Result<File> {
         match self.open_file_with(name, OFlags::NOATIME) {
             Err(e) if e.raw_os_error() == Some(libc::EPERM) => self.open_file(name),
@@ -247,7 +247,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP`, `EISDIR` or `ENOENT` where the file system has no unnamed files.
+    /// Returns `EOPNOTSUPP`, `EISDIR` or `ENOENT` where the file system has no unnamed files.
     pub fn create_unnamed(&self) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
@@ -260,7 +260,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if `name` is not a regular file. It has not been opened then.
+    /// Returns `InvalidInput` if `name` is not a regular file. It has not been opened then.
     pub fn open_regular(&self, name: &CStr) -> io::Result<File> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Open, name.to_bytes())?;
@@ -278,7 +278,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EPERM` for a device, unless the process is privileged. Nothing has changed then.
+    /// Returns `EPERM` for a device, unless the process is privileged. Nothing has changed then.
     pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
         about_to_change()?;
         let kind = FileType::from_raw_mode(like.mode);
@@ -286,11 +286,11 @@ impl Dir {
     }
 
     /// Creates `new_name` in this directory as a hard link to `name` in `from`. `new_name` must not
-    /// exist. If `name` is a symbolic link, the new name is for the link itself.
+    /// exist. If `name` is a symbolic link, the link itself gets the new name.
     ///
     /// # Errors
     ///
-    /// `EMLINK` at the link limit, `EXDEV` on a different mount. Nothing has changed then.
+    /// Returns `EMLINK` at the link limit, `EXDEV` on a different mount. Nothing has changed then.
     pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
@@ -302,8 +302,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EISDIR` or `ENOTDIR` if only one is a directory, `ENOTEMPTY` for a non-empty directory.
-    /// Nothing has changed then.
+    /// Returns `EISDIR` or `ENOTDIR` if only one is a directory, `ENOTEMPTY` for a non-empty
+    /// directory. Nothing has changed then.
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat(self, ready, self, name)?)
@@ -313,14 +313,14 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if `name` exists, or a name that the file system considers the same, such as one in
-    /// a different case. Nothing has changed then.
+    /// Returns `EEXIST` if `name` exists, or if a name exists that the file system considers the
+    /// same, such as one in a different case. Nothing has changed then.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems lack a rename that refuses to replace. There this checks that
-    /// the name is free and then uses a plain rename. A lock keeps other threads of this process
-    /// out between the two calls.
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, a plain rename
+    /// follows a check that the name is free. A lock keeps other threads of this process from
+    /// creating the name in between.
     pub fn rename_new(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, ready, self, name, RenameFlags::NOREPLACE) {
@@ -349,41 +349,41 @@ mod tests {
     #[test]
     fn end_of_file_is_found_by_reading() {
         let temp = tempfile::tempdir().expect("a directory");
-        let dir = Dir::open(temp.path()).expect("it is there");
-        let new = dir.create_file(c"file", 0o600).expect("made");
+        let dir = Dir::open(temp.path()).expect("exists");
+        let new = dir.create_file(c"file", 0o600).expect("created");
         new.write_at(b"four", 0).expect("written");
-        let file = dir.open_file(c"file").expect("it is opened");
+        let file = dir.open_file(c"file").expect("opens");
         for (size, ends) in [(0, false), (3, false), (4, true), (5, true)] {
-            assert_eq!(file.ends_at(size).expect("it is read"), ends, "{size}");
+            assert_eq!(file.ends_at(size).expect("readable"), ends, "{size}");
         }
         // The kernel generates this file when it is read and reports a size of 0.
         if let Ok(made_up) = crate::File::open(std::path::Path::new("/proc/self/status")) {
-            assert_eq!(made_up.stat().expect("there").size, 0);
-            assert!(!made_up.ends_at(0).expect("it is read"));
+            assert_eq!(made_up.stat().expect("exists").size, 0);
+            assert!(!made_up.ends_at(0).expect("readable"));
         }
     }
 
     #[test]
     fn only_regular_files_are_opened() {
         let temp = tempfile::tempdir().expect("a directory");
-        let dir = Dir::open(temp.path()).expect("it is there");
-        let new = dir.create_file(c"file", 0o600).expect("made");
+        let dir = Dir::open(temp.path()).expect("exists");
+        let new = dir.create_file(c"file", 0o600).expect("created");
         new.write_at(b"f", 0).expect("written");
-        dir.make_dir(c"dir").expect("made");
-        dir.make_symlink(b"file", c"link").expect("made");
+        dir.make_dir(c"dir").expect("created");
+        dir.make_symlink(b"file", c"link").expect("created");
         let mut byte = [0];
-        let file = dir.open_regular(c"file").expect("it is opened");
-        assert_eq!(file.read_at(&mut byte, 0).expect("it is read"), 1);
-        let like = |mode| crate::Stat { mode, special: 0, ..dir.stat().expect("there") };
-        dir.make_node(c"fifo", &like(libc::S_IFIFO)).expect("made");
+        let file = dir.open_regular(c"file").expect("opens");
+        assert_eq!(file.read_at(&mut byte, 0).expect("readable"), 1);
+        let like = |mode| crate::Stat { mode, special: 0, ..dir.stat().expect("exists") };
+        dir.make_node(c"fifo", &like(libc::S_IFIFO)).expect("created");
         for name in [c"dir", c"link", c"fifo"] {
-            let refused = dir.open_regular(name).expect_err("it is no file");
+            let refused = dir.open_regular(name).expect_err("not a regular file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
         }
         // There is no driver for this device, so opening it would fail with another error.
         let device = crate::Stat { special: rustix::fs::makedev(240, 77), ..like(libc::S_IFCHR) };
         if dir.make_node(c"device", &device).is_ok() {
-            let refused = dir.open_regular(c"device").expect_err("it is no file");
+            let refused = dir.open_regular(c"device").expect_err("not a regular file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput);
         }
     }

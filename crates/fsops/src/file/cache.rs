@@ -2,9 +2,9 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// The number of `cachestat`, from include/uapi/asm-generic/unistd.h. It is the same on every
-/// architecture, as for all system calls since Linux 5.1. The libc crate lacks it on some
-/// architectures.
+/// System call number of `cachestat`, from include/uapi/asm-generic/unistd.h. All system calls
+/// added since Linux 5.1 have the same number on every architecture. The libc crate lacks this one
+/// on some architectures.
 const CACHESTAT: libc::c_long = 451;
 
 /// `struct cachestat_range` of include/uapi/linux/mman.h.
@@ -39,8 +39,8 @@ fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     (answer == 0).then_some(counts.cached)
 }
 
-/// Returns true if all of a range of a file is in the page cache, or `None` if the kernel refuses
-/// to say.
+/// Returns true if a range of a file is completely in the page cache, or `None` if the kernel
+/// refuses to say.
 pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<bool> {
     Some(pages_cached(file, offset, length)? >= pages_of(offset, length))
 }

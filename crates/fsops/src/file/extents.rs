@@ -2,8 +2,8 @@
 //!
 //! # Platform behavior
 //!
-//! Uses `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it fail with
-//! `EOPNOTSUPP` or `ENOTTY`. Their files are treated as sharing nothing.
+//! The queries use `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it
+//! fail with `EOPNOTSUPP` or `ENOTTY`. Their files are treated as sharing nothing.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -66,7 +66,7 @@ pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>>
 /// Implements [`File::is_inline`].
 pub(crate) fn is_inline(file: &File) -> bool {
     let mut request = Request::<1>::new(0);
-    // The kernel decides only on writeback if the data fits into the inode.
+    // Dirty data has no place yet. Writeback decides whether it is stored inside the inode.
     request.flags = FLAG_SYNC;
     request.ask(file).is_ok() && request.mapped > 0 && request.extents[0].flags & EXTENT_INLINE != 0
 }
@@ -101,8 +101,7 @@ fn first_extent(file: &File) -> Option<RawExtent> {
 
 fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
-    // For a file that shares nothing, the first extent is enough to tell. Most files are of this
-    // kind.
+    // Most files share nothing, and the first extent is enough to tell.
     if first.flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
         return None;
     }
@@ -149,8 +148,8 @@ pub struct ExtentSet {
 }
 
 impl ExtentSet {
-    /// Adds a file's storage. Returns the number of bytes that the file alone occupies, without
-    /// holes and data inside the inode.
+    /// Adds a file's storage. Returns the number of bytes that the file would occupy if it shared
+    /// nothing, not counting holes and data inside the inode.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::File;
 
-/// The result of asking for a lease.
+/// Result of a request for a lease.
 #[derive(Debug)]
 pub enum Lease<'a> {
     /// No process has the file open for writing. A process that opens or truncates the file blocks
@@ -35,7 +35,7 @@ impl File {
     pub fn take_lease(&self) -> Lease<'_> {
         let fd = self.fd().as_raw_fd();
         // The kernel sends this process a signal when another process has to wait for the lease.
-        // The default signal would end this process; SIGURG is ignored by default. SAFETY: both
+        // The default signal would end this process, but SIGURG is ignored by default. SAFETY: both
         // commands take an integer and access no memory of this process.
         let answer = unsafe {
             libc::fcntl(fd, F_SETSIG, libc::SIGURG);
@@ -52,7 +52,7 @@ impl File {
 }
 
 impl Lease<'_> {
-    /// Returns false if a process is known to write to the file or to wait for that.
+    /// Returns false if a process is known to have the file open for writing, or to wait for that.
     ///
     /// A process that opens the file for writing after the lease was granted blocks in `open(2)`.
     /// When it continues, it writes to this file, even if the name was replaced in the meantime.

@@ -41,7 +41,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `open(2)`, such as `ELOOP` for a link.
+    /// Returns the error of `open(2)`, such as `ELOOP` for a link.
     pub fn open(path: &Path) -> io::Result<File> {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
@@ -69,7 +69,7 @@ impl File {
         let flags = FLAGS.difference(OFlags::NOFOLLOW);
         let opened = match rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty()) {
             Err(rustix::io::Errno::PERM) => rustix::fs::open(&path, flags, Mode::empty()),
-            // Without /proc, the name is opened again and compared.
+            // Without /proc, the name is opened again, and the identity of the file is compared.
             Err(rustix::io::Errno::NOENT) => {
                 let file = File::open_at(dir, name, OFlags::empty())?;
                 let is_same = file.stat()?.key() == found.stat()?.key();
@@ -101,7 +101,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
@@ -110,7 +110,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `fstatfs(2)`.
+    /// Returns the error of `fstatfs(2)`.
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
@@ -120,7 +120,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `pread(2)`.
+    /// Returns the error of `pread(2)`.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Read, &self.name)?;
@@ -140,7 +140,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// As for [`File::stat`].
+    /// Same as for [`File::stat`].
     ///
     /// # Platform behavior
     ///
@@ -149,14 +149,14 @@ impl File {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
     }
 
-    /// Returns whether no byte can be read at or after `size`.
+    /// Returns true if no byte can be read at or after `size`.
     ///
     /// The size in the metadata is no proof of that. Some file systems report 0 for files that they
     /// generate when they are read, and others return a cached size.
     ///
     /// # Errors
     ///
-    /// The error of `pread(2)`.
+    /// Returns the error of `pread(2)`.
     pub fn ends_at(&self, size: u64) -> io::Result<bool> {
         Ok(self.read_at(&mut [0], size)? == 0)
     }
@@ -166,7 +166,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `lseek(2)`.
+    /// Returns the error of `lseek(2)`.
     pub fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
         match rustix::fs::seek(&self.fd, SeekFrom::Data(offset)) {
             Ok(at) => Ok(Some(at)),
@@ -181,7 +181,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `lseek(2)`.
+    /// Returns the error of `lseek(2)`.
     pub fn next_hole(&self, offset: u64) -> io::Result<u64> {
         match rustix::fs::seek(&self.fd, SeekFrom::Hole(offset)) {
             Ok(at) => Ok(at),

@@ -14,7 +14,7 @@ use crate::stat::{Stat, Time};
 /// Number of bytes copied per system call. A request to stop takes effect between two calls.
 const STEP_BYTES: u64 = 16 << 20;
 
-/// Size of the buffer for a copy that the kernel cannot do.
+/// Size of the buffer for copies that the kernel cannot make.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A newly created file, open for writing.
@@ -36,13 +36,13 @@ impl AsFd for NewFile {
 }
 
 impl NewFile {
-    /// Makes the content equal to that of `source`. If the two files can share extents, they do;
-    /// otherwise the bytes are copied and the holes are kept. Calls `step` before each part of the
-    /// copy with the number of bytes in the previous part. An error of `step` ends the copy.
+    /// Copies the content of `source`. If the two files can share extents, no bytes are copied.
+    /// Otherwise holes stay holes. Calls `step` before each part of the copy with the number of
+    /// bytes in the previous part. An error of `step` ends the copy.
     ///
     /// # Errors
     ///
-    /// The error of the failed call or of `step`. The file then has part of the content.
+    /// Returns the error of the failed call or of `step`. The file then has part of the content.
     pub fn copy_from(
         &self,
         source: &File,
@@ -90,7 +90,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// `EPERM` if the process may not change the owner. Nothing has changed then.
+    /// Returns `EPERM` if the process may not change the owner. Nothing has changed then.
     pub fn copy_owner(&self, like: &Stat) -> io::Result<()> {
         let now = self.stat()?;
         if (now.uid, now.gid) == (like.uid, like.gid) {
@@ -104,9 +104,9 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of the first step that failed. Later steps have not been tried. It is also an
-    /// error if the file system does not support an attribute, because the copy would be incomplete
-    /// without it.
+    /// Returns the error of the first step that failed. Later steps have not been tried. It is also
+    /// an error if the file system does not support an attribute, because the copy would be
+    /// incomplete without it.
     pub fn copy_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
         self.set_mode(like.mode)?;
         self.set_xattrs(&self.xattrs()?, xattrs)?;
@@ -117,7 +117,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
@@ -127,7 +127,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. Nothing has changed then.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
@@ -138,7 +138,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// As for [`crate::Dir::set_child_xattrs`].
+    /// Same as for [`crate::Dir::set_child_xattrs`].
     pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
@@ -148,7 +148,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
+    /// Returns the error of `flistxattr(2)` or `fgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())
     }
@@ -157,7 +157,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. Nothing has changed then.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
@@ -167,7 +167,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `pwrite(2)`. Part of the bytes may have been written.
+    /// Returns the error of `pwrite(2)`. Part of the bytes may have been written.
     pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -188,18 +188,18 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `ftruncate(2)`.
+    /// Returns the error of `ftruncate(2)`.
     pub fn set_size(&self, size: u64) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
     }
 
-    /// Makes the file share all extents of `source`. Returns false if these two files cannot share
+    /// Shares all extents of `source` with this file. Returns false if these two files cannot share
     /// extents.
     ///
     /// # Errors
     ///
-    /// The error of `ioctl_ficlone(2)`.
+    /// Returns the error of `ioctl_ficlone(2)`.
     pub fn clone_from(&self, source: &File) -> io::Result<bool> {
         about_to_change()?;
         match rustix::fs::ioctl_ficlone(self.as_fd(), source.fd()) {
@@ -214,7 +214,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `copy_file_range(2)`. Part of the bytes may have been copied.
+    /// Returns the error of `copy_file_range(2)`. Part of the bytes may have been copied.
     pub fn copy_range(&self, source: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
         about_to_change()?;
         let (mut from, mut to) = (at, at);
@@ -224,8 +224,8 @@ impl NewFile {
             match rustix::fs::copy_file_range(source.fd(), from, self.as_fd(), to, length) {
                 Ok(copied) => return Ok(Some(copied as u64)),
                 Err(Errno::INTR) => {}
-                // The kernel cannot copy on this file system or between these two. It answers
-                // `ETXTBSY` for an active swap file.
+                // The kernel cannot copy within this file system or between these two file systems.
+                // `ETXTBSY` is for an active swap file.
                 Err(
                     Errno::XDEV
                     | Errno::INVAL
@@ -244,7 +244,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `fsync(2)`.
+    /// Returns the error of `fsync(2)`.
     pub fn sync_and_forget(&self) -> io::Result<()> {
         about_to_change()?;
         rustix::fs::fdatasync(self.as_fd())?;
@@ -257,7 +257,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `fsync(2)`.
+    /// Returns the error of `fsync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fsync(&self.fd)?)
@@ -267,7 +267,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of copying the descriptor (`fcntl(2)`).
+    /// Returns the error of copying the descriptor (`fcntl(2)`).
     pub fn reader(&self) -> io::Result<File> {
         Ok(File::from_fd(self.fd.try_clone()?))
     }
@@ -276,7 +276,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }

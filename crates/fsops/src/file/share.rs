@@ -1,4 +1,4 @@
-//! Sharing extents between files, after a comparison by the kernel.
+//! Shares extents between files after the kernel has compared them.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -29,9 +29,9 @@ impl File {
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file systems,
-    /// `EPERM` for another user's file that the process may not write. Some extents may already be
-    /// shared then.
+    /// Returns `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file
+    /// systems, `EPERM` for another user's file that the process may not write. Some extents may
+    /// have been shared already.
     pub fn share_extents_of(
         &self,
         source: &File,

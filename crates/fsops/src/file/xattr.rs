@@ -22,13 +22,14 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
+    /// Returns the error of `flistxattr(2)` or `fgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         all(self.fd())
     }
 }
 
-/// The attributes for the ACL of a file or directory and for the default ACL of a directory.
+/// Names of the attributes that hold the ACL of a file or directory, and the default ACL of a
+/// directory.
 const ACLS: [&CStr; 2] = [c"system.posix_acl_access", c"system.posix_acl_default"];
 
 /// Returns true if an attribute is an ACL.
@@ -36,7 +37,7 @@ pub fn is_acl(name: &[u8]) -> bool {
     ACLS.iter().any(|acl| acl.to_bytes() == name)
 }
 
-/// Start of the names under which XFS shows ACLs to root, in addition to the standard names
+/// Prefix of the names under which XFS shows ACLs to root, in addition to the standard names
 /// (`fs/xfs/xfs_xattr.c`).
 const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
 
@@ -90,7 +91,7 @@ where
     G: Fn(&CStr, &mut [u8]) -> Result<usize, Errno>,
 {
     fn all(&self) -> io::Result<Vec<Xattr>> {
-        // Most files have no attributes. For them, the length is the only call.
+        // Most files have no attributes, and the length alone shows that.
         match (self.length)() {
             Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
             Ok(_) => {}

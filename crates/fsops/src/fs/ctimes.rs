@@ -35,8 +35,8 @@ impl Ctimes {
         volume.is_local(device) || self.real.contains(&device)
     }
 
-    /// Returns true if files on this device certainly have real ctimes, or pass on those of another
-    /// file system.
+    /// Returns true if [`Ctimes::are_real`] is true, or if the file system passes on the ctimes of
+    /// another one.
     pub fn are_likely(&self, volume: &Volume, device: u64) -> bool {
         self.are_real(volume, device) || self.passed_on.contains(&device)
     }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn local_and_known_file_systems_have_real_ctimes() {
-        let proc = Dir::open(Path::new("/proc")).and_then(|dir| dir.volume()).expect("is mounted");
+        let proc = Dir::open(Path::new("/proc")).and_then(|dir| dir.volume()).expect("mounted");
         let ctimes = Ctimes { real: [70].into(), passed_on: [72].into() };
         // A device with a nonzero major number is a block device.
         assert!(ctimes.are_real(&proc, 8 << 32));

@@ -16,7 +16,7 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
-    /// Set for a FUSE file system whose mount source is a directory: the path of that directory.
+    /// Path of the directory that a FUSE file system shows, if its mount source is a directory.
     shows: Option<Vec<u8>>,
 }
 
@@ -63,14 +63,15 @@ impl Mounts {
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
 
-    /// Returns the location of a path, which is absolute and without links.
+    /// Returns the location of a path. The path must be absolute and contain no symbolic links.
     pub fn location(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
         Some(DirLocation { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
     /// Returns the location of the directory that a FUSE file system such as bindfs shows at a
-    /// path, if its mount source is a directory. The path is absolute and without links.
+    /// path, if its mount source is a directory. The path must be absolute and contain no symbolic
+    /// links.
     pub fn location_shown(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
         self.location(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
@@ -98,19 +99,21 @@ impl Mounts {
         waiting.filter(move |(at, mount)| !is_covered(*at, mount)).map(|(_, m)| &m.point[..])
     }
 
-    /// Returns true if there is a mount point below a path, which is absolute and without links.
+    /// Returns true if there is a mount point below a path. The path must be absolute and contain
+    /// no symbolic links.
     pub fn any_below(&self, path: &[u8]) -> bool {
         self.points_below(path).next().is_some()
     }
 
-    /// Returns the mount points below a path, which is absolute and without links.
+    /// Returns the mount points below a path. The path must be absolute and contain no symbolic
+    /// links.
     pub fn points_below(&self, path: &[u8]) -> impl Iterator<Item = &[u8]> {
         let is_below = move |point: &[u8]| below(path, point).is_some_and(|rest| !rest.is_empty());
         self.0.iter().map(|mount| &mount.point[..]).filter(move |point| is_below(point))
     }
 
-    /// Returns the location of a path and the locations of all mounts at or below it. The path is
-    /// absolute and without links.
+    /// Returns the location of a path and the locations of all mounts at or below it. The path must
+    /// be absolute and contain no symbolic links.
     pub fn locations_below(&self, path: &[u8]) -> Vec<DirLocation> {
         let inside = self.0.iter().filter(|mount| below(path, &mount.point).is_some());
         let inside = inside
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn two_paths_to_one_directory_have_one_location() {
         let mounts = Mounts::parse(TABLE);
-        let place = |path: &str| mounts.location(path.as_bytes()).expect("a place");
+        let place = |path: &str| mounts.location(path.as_bytes()).expect("a location");
         assert_eq!(place("/mnt/a b"), place("/data/photos"));
         assert_eq!(place("/mnt/a b/x"), place("/data/photos/x"));
         assert!(place("/mnt/a b/x").is_below(&place("/data")));
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn locations_below_include_mounts() {
         let mounts = Mounts::parse(TABLE);
-        let disk = mounts.location(b"/data/disk/sub/x").expect("a place");
+        let disk = mounts.location(b"/data/disk/sub/x").expect("a location");
         assert!(mounts.locations_below(b"/data").iter().any(|place| disk.is_below(place)));
         assert!(!mounts.locations_below(b"/mnt").iter().any(|place| disk.is_below(place)));
     }

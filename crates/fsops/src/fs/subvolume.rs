@@ -11,8 +11,8 @@ use crate::stat::{Kind, Stat};
 /// `BTRFS_IOC_SNAP_DESTROY` of linux/btrfs.h: `_IOW(0x94, 15, struct btrfs_ioctl_vol_args)`.
 const SNAP_DESTROY: libc::Ioctl = 0x5000_940F;
 
-/// Inode number of the top directory of every subvolume (`BTRFS_FIRST_FREE_OBJECTID`). Other
-/// directories have larger numbers.
+/// Inode number of the top directory of every subvolume (`BTRFS_FIRST_FREE_OBJECTID`). No other
+/// directory has this number.
 const TOP: u64 = 256;
 
 /// `struct btrfs_ioctl_vol_args`.
@@ -28,8 +28,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may not
-    /// remove it, `EBUSY` for a mount point. An unprivileged process needs the mount option
+    /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
+    /// not remove it, `EBUSY` for a mount point. An unprivileged process needs the mount option
     /// `user_subvol_rm_allowed`. Nothing has changed then.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {

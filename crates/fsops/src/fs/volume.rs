@@ -151,8 +151,8 @@ impl Volume {
         self.lists_inodes() || OTHERS_OF_UNIX.contains(&self.magic)
     }
 
-    /// Returns the maximum link count of a file if it is small. The value for ext4 is
-    /// `EXT4_LINK_MAX` in fs/ext4/ext4.h.
+    /// Returns the maximum link count of a file, or `None` if no small limit is known. The limit of
+    /// ext4 is `EXT4_LINK_MAX` in fs/ext4/ext4.h.
     pub fn most_links(&self) -> Option<u32> {
         self.is_ext().then_some(65_000)
     }
@@ -186,8 +186,8 @@ impl Volume {
         !self.is_local(device)
     }
 
-    /// Returns the answer of [`Volume::shows_others`] for an unknown device number, and true in
-    /// case of doubt.
+    /// Returns what [`Volume::shows_others`] would return, if that is known without the device
+    /// number. Otherwise returns true.
     pub fn may_show_others(&self) -> bool {
         let is_disk = self.keeps_owners_and_modes() || self.is_fat();
         !is_disk || self.is_stacked()
@@ -223,7 +223,7 @@ impl Volume {
 
     /// Returns true if equal extent locations prove equal content.
     ///
-    /// Other file systems than btrfs and XFS count locations from 0 on each of several devices, or
+    /// File systems other than btrfs and XFS count locations from 0 on each of several devices, or
     /// report locations of other file systems.
     pub fn equal_offsets_mean_equal_content(&self) -> bool {
         [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
