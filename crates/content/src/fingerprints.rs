@@ -81,7 +81,7 @@ impl Fingerprints {
         self.lock()[index]
     }
 
-    /// Returns how many content numbers have been assigned.
+    /// Returns the number of assigned content numbers.
     pub fn contents(&self) -> usize {
         self.lock().len()
     }

@@ -23,8 +23,8 @@ pub enum Io {
 }
 
 /// A disk counts as cold once threads have waited for it this long. This is the time of three seeks
-/// of a hard disk, or of about 300 reads of an SSD. In a warm cache a scan also waits, for locks
-/// and memory, but for less time and less often.
+/// of a hard disk, or of about 300 reads of an SSD. Scans in a warm cache also wait for locks and
+/// memory, but for less time and less often.
 const COLD: Duration = Duration::from_millis(30);
 
 /// Amount of work that cancels a wait, as a multiple of the waiting time.
@@ -77,7 +77,7 @@ pub struct DiskProfile {
     pub waited: Duration,
 }
 
-/// One physical disk: a hard disk, an SSD, or a server behind a network file system.
+/// A physical disk. A server behind a network file system also counts as one.
 #[derive(Debug)]
 pub struct Disk {
     info: DiskInfo,

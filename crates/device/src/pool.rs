@@ -136,7 +136,7 @@ impl WaitMeter<'_> {
         }
     }
 
-    /// Ends a work item and starts the clock for the next. The time until a later
+    /// Ends a work item and starts the clock for the next. The time between this call and a later
     /// [`WaitMeter::begin`] counts neither as work nor as waiting.
     pub fn tick(&mut self) {
         if !self.disk.is_auto() {
@@ -156,7 +156,7 @@ impl WaitMeter<'_> {
         let waits = now.waits.saturating_sub(self.before.waits);
         // A thread also waits for locks and for a processor. On a block device, the number of waits
         // for the disk is at most the number of fetched pages. The kernel does not count pages of
-        // other devices, so there all waits count.
+        // other devices, so for them all waits count.
         let fetches = if self.disk.is_block_device() {
             now.blocks_fetched.saturating_sub(self.before.blocks_fetched).div_ceil(BLOCKS_OF_A_PAGE)
         } else if waits > 1 {

@@ -25,9 +25,9 @@ impl Probe {
     /// Number of reads in each part.
     pub const READS: usize = 24;
 
-    /// Times reads of `things`, which should be spread over the disk. `fetch` reads one of them and
-    /// returns the duration, or `None` if the data did not come from the disk. `own` creates the
-    /// state that a thread passes to `fetch`.
+    /// Measures reads of `things`, which should be spread over the disk. `fetch` reads one of them
+    /// and returns the duration, or `None` if the data did not come from the disk. `own` creates
+    /// the state that a thread passes to `fetch`.
     ///
     /// Returns `None` if fewer than [`Probe::READS`] reads of either part came from the disk.
     pub fn run<T: Copy + Sync, O>(

@@ -1,7 +1,7 @@
 //! Makes chosen calls fail, so that tests can simulate a bad disk.
 //!
-//! This module exists only with the feature `faults`. A rule has an operation and the end of a file
-//! name. Every matching call fails until the rules are replaced.
+//! This module exists only with the feature `faults`. A rule consists of an operation and a file
+//! name suffix. Every matching call fails until the rules are replaced.
 //!
 //! Calls that change a file system are also counted across all threads. A test can make any one of
 //! them fail, or kill the process before it.

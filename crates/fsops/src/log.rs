@@ -21,8 +21,9 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Returns `EEXIST` if the name exists. `PermissionDenied` with the reason if the file system
-    /// lets other users write to the file, as FAT and NTFS may. The file has been removed then.
+    /// Returns `EEXIST` if the name exists. Returns `PermissionDenied` with the reason if the file
+    /// system lets other users write to the file, as FAT and NTFS may. The file has been removed
+    /// then.
     pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
         let log = Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)?;
@@ -48,9 +49,9 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Returns `ELOOP` for a symbolic link, `InvalidInput` for any other non-regular file.
-    /// `PermissionDenied` with the reason if another user owns the file or may write to it, as that
-    /// user could have changed the content.
+    /// Returns `ELOOP` for a symbolic link and `InvalidInput` for any other non-regular file.
+    /// Returns `PermissionDenied` with the reason if another user owns the file or may write to it,
+    /// as that user could have changed the content.
     pub fn reader(path: &Path) -> io::Result<std::fs::File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);

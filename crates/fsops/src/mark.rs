@@ -20,8 +20,8 @@ pub enum DirMark {
 }
 
 impl DirMark {
-    /// Returns the offset of the locked byte. It is "lop" as a number and beyond the size of any
-    /// directory.
+    /// Returns the offset of the locked byte. The offset spells "lop" in ASCII and is beyond the
+    /// size of any directory.
     fn byte(self) -> libc::off_t {
         0x6c6f_7000 + libc::off_t::from(self == DirMark::AboveDestination)
     }

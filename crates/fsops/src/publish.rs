@@ -23,7 +23,7 @@ pub fn create_dir_private(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// Returns `EEXIST` if the name exists, also as a dangling link. Nothing has changed then.
+/// Returns `EEXIST` if the name exists, even as a dangling link. Nothing has changed then.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));
@@ -152,9 +152,9 @@ impl Drop for Lock {
 ///
 /// # Errors
 ///
-/// Returns `EEXIST` if `to` exists; `from` then keeps its name. Otherwise the error of the failed
-/// step. If the sync of the directory failed, the file has its new name, but a crash may undo the
-/// rename. If `from` could not be unlinked after `to` was linked, the file has both names.
+/// Returns `EEXIST` if `to` exists; `from` then keeps its name. Otherwise returns the error of the
+/// failed step. If the sync of the directory failed, the file has its new name, but a crash may
+/// undo the rename. If `from` could not be unlinked after `to` was linked, the file has both names.
 pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(from).context(Op::Open, || from)?;
     file.sync_all().context(Op::Create, || from)?;

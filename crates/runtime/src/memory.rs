@@ -2,9 +2,9 @@
 //!
 //! # Guarantee
 //!
-//! The memory that lop needs grows with the number of files. Ten million files need more than a
-//! small NAS has. With `--memory 256M`, a scan of any number of files finishes. It becomes slower
-//! instead of being killed. The bound is soft, as explained below.
+//! The memory that lop needs grows with the number of files. Ten million files need more memory
+//! than a small NAS has. With `--memory 256M`, a scan of any number of files finishes. It becomes
+//! slower instead of being killed. The bound is soft, as explained below.
 //!
 //! # How it works
 //!
@@ -299,7 +299,7 @@ mod tests {
             // SAFETY: the layout has a size above zero.
             let new = unsafe { Allocator.alloc_zeroed(layout(size)) };
             assert!(!new.is_null());
-            // SAFETY: it was allocated with this size.
+            // SAFETY: the memory was allocated with this size.
             assert!(unsafe { slice::from_raw_parts(new, size) }.iter().all(|&byte| byte == 0));
             fill(new, 0..size);
             at.push((new, size));
@@ -313,7 +313,7 @@ mod tests {
         // again.
         for to in [11 * LARGE_BYTES, 2 * LARGE_BYTES, LARGE_BYTES - 1, 100, 4 * LARGE_BYTES] {
             for (at, size) in &mut at {
-                // SAFETY: it was allocated with this layout.
+                // SAFETY: the memory was allocated with this layout.
                 *at = unsafe { Allocator.realloc(*at, layout(*size), to) };
                 assert!(!at.is_null() && is_filled(*at, to.min(*size)));
                 fill(*at, to.min(*size)..to);
@@ -323,7 +323,7 @@ mod tests {
         }
         for (at, size) in at {
             assert!(is_filled(at, size));
-            // SAFETY: it was allocated with this layout and is no longer used.
+            // SAFETY: the memory was allocated with this layout and is no longer used.
             unsafe { Allocator.dealloc(at, layout(size)) };
             assert!(!spill::holds(at));
         }

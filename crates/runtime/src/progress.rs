@@ -57,8 +57,7 @@ pub struct Interrupted;
 pub struct Progress {
     stop: Arc<AtomicBool>,
     stage: AtomicU8,
-    /// True while results are being saved. Work that was asked to stop may still take a while to
-    /// finish this.
+    /// True while results are being saved. After a request to stop, this may still take a while.
     pub saving: AtomicBool,
     /// Number of entries of any type that the walk has found.
     pub entries: AtomicU64,

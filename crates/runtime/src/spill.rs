@@ -37,7 +37,7 @@ static DROPPING: AtomicBool = AtomicBool::new(false);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 
-/// A table of mappings that allocates no memory.
+/// A fixed-size table of mappings. It must not allocate memory.
 struct Regions {
     /// Addresses and lengths of mappings. A free slot has length 0.
     all: [(usize, usize); Regions::MOST],
@@ -217,8 +217,8 @@ fn watch_memory() {
     }
 }
 
-/// Drops resident pages if they exceed an eighth of the bound. Returns the number of further bytes
-/// that may become resident.
+/// Drops resident pages if they exceed an eighth of the bound. Returns the number of bytes that may
+/// still become resident.
 fn drop_excess() -> usize {
     // The limit is far below the bound because several times as much can become resident before the
     // next check.

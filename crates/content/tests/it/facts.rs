@@ -1,4 +1,4 @@
-//! Tests of the fingerprint table, also with several threads.
+//! Tests the fingerprint table, including concurrent updates.
 
 use std::collections::BTreeSet;
 use std::thread;

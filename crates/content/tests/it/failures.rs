@@ -1,5 +1,5 @@
-//! Tests that a file that cannot be read does not affect other files, and that a stop request ends
-//! the work.
+//! Tests that an unreadable file does not affect other files, and that a stop request ends the
+//! work.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;

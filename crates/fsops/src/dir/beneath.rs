@@ -61,8 +61,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EXDEV` for a mount point, including a bind mount; `ENOTDIR` or `ELOOP` if `name` is
-    /// not a directory.
+    /// Returns `EXDEV` for a mount point, including a bind mount, and `ENOTDIR` or `ELOOP` if
+    /// `name` is not a directory.
     pub fn open_child_same_mount(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;

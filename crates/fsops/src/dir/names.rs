@@ -24,8 +24,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EEXIST` if `to_name` exists, `EXDEV` if the directories are on different mounts.
-    /// Nothing has changed then.
+    /// Returns `EEXIST` if `to_name` exists, and `EXDEV` if the directories are on different
+    /// mounts. Nothing has changed then.
     ///
     /// # Platform behavior
     ///
@@ -84,8 +84,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EINVAL` where the file system lacks this operation (NFS, some FUSE). Nothing has
-    /// changed then.
+    /// Returns `EINVAL` if the file system does not support this operation (NFS, some FUSE file
+    /// systems). Nothing has changed then.
     pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
@@ -96,12 +96,14 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `ENOENT` if the file has no name left, `EMLINK` at the link limit, `EPERM` if the
-    /// file system has no hard links or only the owner may link the file. Nothing has changed then.
+    /// Returns `ENOENT` if the file has no name left, `EMLINK` at the link limit, and `EPERM` if
+    /// the file system has no hard links or only the owner may link the file. Nothing has changed
+    /// then.
     pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
-            // Before Linux 6.10 an empty path needs a capability and otherwise fails with ENOENT.
+            // Before Linux 6.10, linkat with an empty path needs a capability. Without it, the call
+            // fails with ENOENT.
             Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
                 // A thread can have its own descriptor table, but /proc/self shows that of the main
                 // thread.
@@ -247,7 +249,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EOPNOTSUPP`, `EISDIR` or `ENOENT` where the file system has no unnamed files.
+    /// Returns `EOPNOTSUPP`, `EISDIR` or `ENOENT` if the file system does not support unnamed
+    /// files.
     pub fn create_unnamed(&self) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
@@ -290,7 +293,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EMLINK` at the link limit, `EXDEV` on a different mount. Nothing has changed then.
+    /// Returns `EMLINK` at the link limit, and `EXDEV` on a different mount. Nothing has changed
+    /// then.
     pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
@@ -302,7 +306,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EISDIR` or `ENOTDIR` if only one is a directory, `ENOTEMPTY` for a non-empty
+    /// Returns `EISDIR` or `ENOTDIR` if only one is a directory, and `ENOTEMPTY` for a non-empty
     /// directory. Nothing has changed then.
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;

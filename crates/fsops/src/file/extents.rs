@@ -221,7 +221,7 @@ impl<const N: usize> Request<N> {
         }
     }
 
-    /// Makes the request, and fills `extents` with the answer.
+    /// Sends the request to the kernel, which fills in `extents`.
     #[expect(unsafe_code, reason = "ioctl has no safe wrapper")]
     fn ask(&mut self, file: &File) -> io::Result<()> {
         // SAFETY: the request has the layout of struct fiemap followed by `capacity` extents. All

@@ -14,11 +14,11 @@ pub enum Lease<'a> {
     /// until this value is dropped, but at most for the time in `/proc/sys/fs/lease-break-time` (45
     /// s by default).
     LeaseGuard(LeaseGuard<'a>),
-    /// No lease was granted: a process has the file open for writing, or has a writable mapping of
-    /// it.
+    /// No lease was granted because a process has the file open for writing or has a writable
+    /// mapping of it.
     Written,
-    /// No lease was granted for another reason: another user owns the file, or the file system does
-    /// not support leases.
+    /// No lease was granted because another user owns the file or the file system does not support
+    /// leases. There may be writers.
     Unknown,
 }
 

@@ -151,7 +151,7 @@ impl File {
 
     /// Returns true if no byte can be read at or after `size`.
     ///
-    /// The size in the metadata is no proof of that. Some file systems report 0 for files that they
+    /// The size in the metadata does not prove this. Some file systems report 0 for files that they
     /// generate when they are read, and others return a cached size.
     ///
     /// # Errors
@@ -233,8 +233,8 @@ impl File {
         cache::is_cached(self.fd(), offset, length)
     }
 
-    /// Starts reading `length` bytes from `offset` on into the page cache. This does not wait for
-    /// the bytes.
+    /// Starts reading `length` bytes from `offset` on into the page cache. The call does not wait
+    /// for the bytes.
     pub fn fetch(&self, offset: u64, length: u64) {
         let length = std::num::NonZeroU64::new(length);
         // The call is only advice, so a failure has no consequence.

@@ -225,7 +225,7 @@ impl NewFile {
                 Ok(copied) => return Ok(Some(copied as u64)),
                 Err(Errno::INTR) => {}
                 // The kernel cannot copy within this file system or between these two file systems.
-                // `ETXTBSY` is for an active swap file.
+                // It returns `ETXTBSY` for an active swap file.
                 Err(
                     Errno::XDEV
                     | Errno::INVAL
@@ -244,7 +244,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fsync(2)`.
+    /// Returns the error of `fdatasync(2)`.
     pub fn sync_and_forget(&self) -> io::Result<()> {
         about_to_change()?;
         rustix::fs::fdatasync(self.as_fd())?;

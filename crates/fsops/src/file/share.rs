@@ -30,8 +30,8 @@ impl File {
     /// # Errors
     ///
     /// Returns `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file
-    /// systems, `EPERM` for another user's file that the process may not write. Some extents may
-    /// have been shared already.
+    /// systems, and `EPERM` for another user's file that the process may not write. Some extents
+    /// may have been shared already.
     pub fn share_extents_of(
         &self,
         source: &File,

@@ -29,7 +29,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
-    /// not remove it, `EBUSY` for a mount point. An unprivileged process needs the mount option
+    /// not remove it, and `EBUSY` for a mount point. An unprivileged process needs the mount option
     /// `user_subvol_rm_allowed`. Nothing has changed then.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {

@@ -260,7 +260,7 @@ fn fsid_bits(raw: &rustix::fs::StatFs) -> u64 {
     unsafe { std::ptr::from_ref(&raw.f_fsid).cast::<u64>().read_unaligned() }
 }
 
-/// Mask for the first of the two words of an `fsid_t` that was read as one number.
+/// Bit mask of the first word in an `fsid_t` that was read as a single integer.
 const fn first_word_mask() -> u64 {
     u64::from_ne_bytes([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
 }
