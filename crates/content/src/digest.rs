@@ -22,7 +22,7 @@ impl Digest {
 }
 
 impl From<PrefixDigest> for Digest {
-    /// Returns the digest of a file that has been read to its end.
+    /// Converts the value of a prefix that is the whole file.
     fn from(whole: PrefixDigest) -> Digest {
         Digest(whole.0)
     }
@@ -46,7 +46,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The text is not 64 hexadecimal digits.
+/// Error for a text that is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("not a digest of 64 hexadecimal digits")]
 pub struct ParseDigestError;
@@ -61,30 +61,31 @@ impl FromStr for Digest {
 
 /// BLAKE3 of a prefix of a file.
 ///
-/// For a proper prefix it is the chaining value of the prefix's subtree (BLAKE3 paper, section
-/// 2.1); for a whole file it is the [`Digest`]. Two files of one size have equal prefixes of one
-/// length if these values are equal. A longer prefix can be computed from the value and the further
-/// bytes, so a file is read once, in any number of rounds.
+/// For a proper prefix, this is the chaining value of the prefix's subtree (BLAKE3 paper, section
+/// 2.1). For a whole file, it is the [`Digest`]. If two files have the same size and the values of
+/// two prefixes of the same length are equal, the prefixes are equal. The value of a longer prefix
+/// is computed from this value and the bytes that follow, so a file that is read in several rounds
+/// is read only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixDigest(pub [u8; 32]);
 
-/// The range of a file that extends a prefix.
+/// A range of a file that extends a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashRange {
     /// The file's size in bytes.
     pub size: u64,
-    /// Length and value of the prefix read so far; `None` at the start of the file.
+    /// Length and value of the prefix read so far, or `None` at the start of the file.
     pub before: Option<(u64, PrefixDigest)>,
-    /// End of the range: the file's size, or a smaller [`round_length`].
+    /// End of the range. It is the file's size or a smaller [`round_length`].
     pub to: u64,
 }
 
-/// The result of reading a range.
+/// Result of [`extend_prefix`].
 #[derive(Clone, Copy, Debug)]
 pub struct HashedPrefix {
-    /// The value of the whole prefix.
+    /// Value of the prefix up to the end of the range.
     pub beginning: PrefixDigest,
-    /// The file's head, if the range covers it.
+    /// Head of the file, if the range covers it.
     pub head: Option<Head>,
 }
 
@@ -93,8 +94,8 @@ pub fn round_length(length: u64) -> u64 {
     length.max(blake3::CHUNK_LEN as u64).checked_next_power_of_two().unwrap_or(1 << 63)
 }
 
-/// Reads a range of a file and extends its prefix. Adds the range to the bytes done as it reads; on
-/// failure it adds the rest at once.
+/// Reads a range of a file and extends its prefix. Adds to `progress.bytes_done` as it reads. After
+/// a failure, the unread rest of the range also counts as done.
 ///
 /// # Errors
 ///
@@ -119,7 +120,7 @@ struct Reader<'a> {
     scratch: &'a mut Scratch,
     progress: &'a Progress,
     head: Option<Head>,
-    /// Bytes added to the progress so far.
+    /// Number of bytes added to the progress so far.
     read: u64,
 }
 
@@ -136,7 +137,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Extends `value` by the subtrees that follow it, each as long as everything before it.
+    /// Extends `value`, the prefix of length `at`, to length `to`. Each step reads a subtree as
+    /// long as the prefix so far and doubles the prefix. At the end of the file, the last step
+    /// reads the rest.
     fn grow(
         &mut self,
         mut at: u64,
@@ -156,11 +159,12 @@ impl Reader<'_> {
         Ok(*merge_subtrees_root(&value, &rest, Mode::Hash).as_bytes())
     }
 
-    /// Hashes one subtree with a hasher of its own.
+    /// Hashes a range of the file as one subtree.
     fn hash(&mut self, start: u64, length: u64) -> Result<blake3::Hasher, ReadError> {
         let mut hasher = blake3::Hasher::new();
         hasher.set_input_offset(start);
-        // Reads of 256 KiB stay in the L2 cache until they are hashed. Larger reads were no faster.
+        // A chunk of 256 KiB stays in the L2 cache until it is hashed. Larger chunks were no
+        // faster.
         let buffer = self.scratch.bytes(length.min(256 * 1024));
         let mut at = 0;
         while at < length {
@@ -185,7 +189,7 @@ impl Reader<'_> {
 mod tests {
     use super::Digest;
 
-    /// The empty input's digest, from the BLAKE3 paper's test vectors.
+    /// Digest of the empty input, from the test vectors of the BLAKE3 paper.
     const EMPTY: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
     #[test]

@@ -1,4 +1,4 @@
-//! A table of the known contents of files: 12 bytes per file, and a digest per content.
+//! A table of file fingerprints, with 12 bytes per file and a digest per content number.
 
 use runtime::Mutex;
 use std::num::NonZeroU64;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::digest::Digest;
 use crate::head::Head;
 
-/// The number of a content. For two files of one size that both have a number, equal numbers prove
-/// the files equal, and unequal numbers prove them different.
+/// A content number. If two files of the same size both have a number, the numbers are equal if,
+/// and only if, the bytes are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(u32);
 
@@ -19,7 +19,8 @@ impl ContentId {
     }
 }
 
-/// Heads and contents of files, by file number. Threads may add to it concurrently.
+/// Heads and content numbers of files, indexed by file number. Threads may add to the table
+/// concurrently.
 #[derive(Debug, Default)]
 pub struct Fingerprints {
     heads: Vec<AtomicU64>,
@@ -51,8 +52,8 @@ impl Fingerprints {
         NonZeroU64::new(self.heads[file as usize].load(Relaxed)).map(Head)
     }
 
-    /// Returns a file's content, if the file has been compared with the others of its size and
-    /// head.
+    /// Returns a file's content number, if the file has been compared with all files of the same
+    /// size and head.
     pub fn content(&self, file: u32) -> Option<ContentId> {
         match self.contents[file as usize].load(Relaxed) {
             0 | UNREADABLE | CHANGED => None,
@@ -60,27 +61,27 @@ impl Fingerprints {
         }
     }
 
-    /// Returns whether a file was dropped because it could not be read or changed.
+    /// Returns true if a file was dropped because it could not be read or had changed.
     pub fn dropped(&self, file: u32) -> bool {
         self.contents[file as usize].load(Relaxed) >= CHANGED
     }
 
-    /// Returns whether a file was dropped because it could not be read.
+    /// Returns true if a file was dropped because it could not be read.
     pub fn unreadable(&self, file: u32) -> bool {
         self.contents[file as usize].load(Relaxed) == UNREADABLE
     }
 
-    /// Returns a content's digest, if known.
+    /// Returns the digest of a content number, if known.
     pub fn digest(&self, content: ContentId) -> Option<Digest> {
         self.lock()[content.index()]
     }
 
-    /// Returns the digest of the content with this [`ContentId::index`], if known.
+    /// Returns the digest of the content number with this [`ContentId::index`], if known.
     pub fn digest_at(&self, index: usize) -> Option<Digest> {
         self.lock()[index]
     }
 
-    /// Returns the number of contents.
+    /// Returns the number of assigned content numbers.
     pub fn contents(&self) -> usize {
         self.lock().len()
     }
@@ -90,12 +91,12 @@ impl Fingerprints {
         self.heads[file as usize].store(head.0.get(), Relaxed);
     }
 
-    /// Records a file's content.
+    /// Records a file's content number.
     pub fn set_content(&self, file: u32, content: ContentId) {
         self.contents[file as usize].store(content.0, Relaxed);
     }
 
-    /// Drops a file that cannot be read: it belongs to no group.
+    /// Drops a file that cannot be read. It cannot be part of a group.
     pub fn drop_file(&self, file: u32) {
         self.heads[file as usize].store(0, Relaxed);
         self.contents[file as usize].store(UNREADABLE, Relaxed);
@@ -107,25 +108,25 @@ impl Fingerprints {
         self.contents[file as usize].store(CHANGED, Relaxed);
     }
 
-    /// Copies what is known about one name of an inode to another name.
+    /// Copies the fingerprints of one name of an inode to another name.
     pub fn copy(&self, from: u32, to: u32) {
         let (from, to) = (from as usize, to as usize);
         self.heads[to].store(self.heads[from].load(Relaxed), Relaxed);
         self.contents[to].store(self.contents[from].load(Relaxed), Relaxed);
     }
 
-    /// Adds a content that differs from every other.
+    /// Assigns a new content number.
     ///
     /// # Panics
     ///
-    /// Panics beyond 2^32 contents.
+    /// Panics if all 2^32 - 1 numbers are in use.
     pub fn new_content(&self, digest: Option<Digest>) -> ContentId {
         let mut digests = self.lock();
         digests.push(digest);
         ContentId(u32::try_from(digests.len()).expect("fewer than 2^32 contents"))
     }
 
-    /// Records a content's digest.
+    /// Records the digest of a content number.
     pub fn set_digest(&self, content: ContentId, digest: Digest) {
         self.lock()[content.index()] = Some(digest);
     }

@@ -1,27 +1,27 @@
-//! Reads and digests file contents, and finds out which open files are equal.
+//! Reads, hashes and compares the contents of open files.
 //!
-//! There are three ways to look at a file, cheapest first:
+//! There are three ways to compare files, cheapest first:
 //!
-//! - [`read_head`] returns a 64-bit fingerprint of its first bytes. Unequal heads prove two files
-//!   different; equal heads prove nothing.
-//! - [`partition()`] reads several files side by side and splits them by their bytes.
-//! - [`extend_prefix`] computes BLAKE3, for files that are too many or too far apart on disk to be read
-//!   side by side.
+//! - [`read_head`] returns a 64-bit hash of the first bytes of a file. Two files with unequal heads
+//!   are different. Equal heads prove nothing.
+//! - [`partition()`] reads several files side by side and splits them into sets with equal bytes.
+//! - [`extend_prefix`] computes BLAKE3. It is used for files that are too numerous, or too far
+//!   apart on the disk, to be read side by side.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `head` | heads |
-//! | `partition` | comparison side by side |
+//! | `partition` | comparison of files side by side |
 //! | `digest` | BLAKE3 of files and prefixes |
-//! | `fingerprints` | a table of what is known about each file |
+//! | `fingerprints` | a table of the heads and content numbers of files |
 //!
 //! # Why both bytes and BLAKE3
 //!
-//! BLAKE3 of every candidate would take 30 % of a warm scan's time. Reading side by side proves
-//! equality by the bytes, and one BLAKE3 per group instead of per file gives the digest that is
-//! stored. It is the value that `b3sum` prints, so anyone can check it.
+//! BLAKE3 of every candidate would take 30 % of the time of a warm scan. Reading side by side
+//! proves equality by the bytes and needs BLAKE3 only once per group, for the digest that is
+//! stored. The digest is the value that `b3sum` prints, so users can check it.
 //!
-//! This crate knows open files, but no paths or trees.
+//! This crate takes open files and has no notion of paths or trees.
 
 mod digest;
 mod fingerprints;
@@ -35,13 +35,13 @@ pub use fingerprints::{ContentId, Fingerprints};
 pub use head::{Head, checksum, head_length, head_of, read_head};
 pub use partition::{CompareOptions, EqualFiles, ReadFailure, Scratch, partition, partition_bytes};
 
-/// Why the bytes of a file could not be read.
+/// Reason why the bytes of a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A system call failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The file ended before its size.
+    /// The file is shorter than its size in the metadata.
     #[error("the file ended before its size")]
     Short,
     /// A stop was requested.

@@ -1,16 +1,17 @@
-//! Splits open files of one size into sets of equal ones, reading each byte at most once.
+//! Splits open files of one size into sets of equal files.
 //!
-//! The files are read side by side, chunk by chunk. After each chunk, a set whose members were
-//! equal so far is split into sets whose members still are. A set of one file is finished and read
-//! no further. The final sets are equal byte by byte. The digest of a set is computed from one of
-//! its files as it is read.
+//! The files of a set are read side by side, chunk by chunk. After each chunk, the set is split
+//! into sets of files with equal chunks. A set of one file is finished and is not read any further.
+//! The files of a final set are equal byte by byte. The digest of a set is computed from one of its
+//! files as it is read. Apart from probes, each byte is read at most once.
 //!
 //! Holes that all files of a set have in common are neither read nor compared.
 //!
 //! # Probes
 //!
-//! Files with equal first bytes often differ everywhere, or only near the end: disk images,
-//! databases, films. A few pages at distant offsets are therefore compared before the whole files.
+//! Large files with equal first bytes, such as disk images, databases and films, often differ
+//! everywhere else or only near the end. A few pages at distant offsets are therefore compared
+//! before the whole files.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,40 +22,40 @@ use runtime::{Interrupted, Progress};
 use crate::digest::Digest;
 use crate::{ReadError, read_exact};
 
-/// Bytes read per round over all files of a set, so that the data stays in the core's cache from
-/// the read to the comparison.
+/// Number of bytes read per round, for all files of a set together. The data stays in the
+/// processor's cache between the read and the comparison.
 ///
-/// Measured on pairs of 128 MiB in a warm cache with two threads: 2 MiB take twice as long, 128 KiB
-/// a tenth longer.
+/// Measured on pairs of 128 MiB files in a warm cache with two threads: 2 MiB took twice as long,
+/// 128 KiB a tenth longer.
 const ROUND: usize = 512 * 1024;
-/// Minimum and maximum chunk size per file and round.
+/// Range of the chunk size per file and round.
 const CHUNK: Range<usize> = 16 * 1024..256 * 1024;
-/// Maximum number of zeros from common holes that are hashed per set. A file with more has no
-/// digest: its equality is proven all the same, and hashing the zeros of a 1 TB hole would take
-/// minutes.
+/// Maximum number of bytes in common holes that are hashed per set. Sets with larger holes get no
+/// digest, as hashing the zeros of a 1 TB hole would take minutes. Their files are still proven
+/// equal.
 const HOLE_DIGEST_LIMIT: u64 = 1 << 30;
 
 /// Size of a probe in bytes: one page.
 const PROBE: u64 = 4096;
 
-/// Maximum number of probes. More of them found few further differences.
+/// Maximum number of probes. More probes found few further differences.
 const MOST_PROBES: u64 = 8;
 
-/// How to compare files side by side.
+/// Options for a comparison side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct CompareOptions {
-    /// Whether to look for holes.
+    /// Set to skip holes that all files have in common.
     pub sparse: bool,
-    /// Whether to compute digests of equal files.
+    /// Set to compute digests of equal files.
     pub digest: bool,
-    /// Bytes that can be read in the time of one access. All probes together cost at most a tenth
-    /// of reading everything.
+    /// Number of bytes that can be read in the time of one access. It limits the number of probes,
+    /// which together cost at most a tenth of reading the whole files.
     pub quantum: u64,
 }
 
 impl CompareOptions {
-    /// Returns the offsets to probe in files of `size` bytes: the end, the middle, the middles of
-    /// the halves, and so on.
+    /// Returns the offsets to probe in files of `size` bytes. They are the end, the middle, the
+    /// middles of both halves, and so on.
     fn probes(&self, size: u64) -> impl Iterator<Item = u64> + use<> {
         let number = (size / self.quantum.max(PROBE) / 10).min(MOST_PROBES);
         let last = size.saturating_sub(PROBE);
@@ -91,28 +92,32 @@ impl Scratch {
     }
 }
 
-/// A set of files that are equal byte by byte, as indices into the given list.
+/// A set of files that are equal byte by byte. Files are indices into the list passed by the
+/// caller.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EqualFiles {
-    /// The files in ascending order; never empty.
+    /// The files, in ascending order. Never empty.
     pub members: Vec<usize>,
-    /// Their digest; `None` for a set of one, and for files with common holes of more than 1 GiB.
+    /// Digest of the files, or `None` for a single file and for files with more than 1 GiB of
+    /// common holes.
     pub digest: Option<Digest>,
 }
 
 /// A file that could not be read to its end.
 #[derive(Debug)]
 pub struct ReadFailure {
-    /// Its index in the given list.
+    /// Index of the file in the list passed by the caller.
     pub member: usize,
-    /// The reason.
+    /// Reason for the failure.
     pub error: ReadError,
 }
 
-/// Splits whole contents that are in memory. `content(i)` returns the `i`-th of `count` contents.
+/// Splits contents in memory into sets of equal contents. `content(i)` returns the `i`-th of
+/// `count` contents.
 ///
-/// `same` is a cheap check whether two of them can be equal (equal heads); the bytes decide.
-/// `digest` says whether to compute digests of equal ones.
+/// `same` is a cheap check that returns false if two contents cannot be equal, for example because
+/// their heads differ. Otherwise the bytes decide. If `digest` is true, the digest of each set is
+/// computed.
 pub fn partition_bytes<'a>(
     count: usize,
     digest: bool,
@@ -136,9 +141,9 @@ pub fn partition_bytes<'a>(
     parts
 }
 
-/// Splits open files of `size` bytes each into sets of equal ones.
+/// Splits open files of `size` bytes each into sets of equal files.
 ///
-/// Every file is in exactly one set or one failure.
+/// Every file appears in exactly one set or one failure.
 ///
 /// # Errors
 ///
@@ -174,7 +179,7 @@ pub fn partition(
 struct Set {
     members: Vec<usize>,
     at: u64,
-    /// Hash state of those bytes; `None` once no digest will be computed.
+    /// Hash state of these bytes, or `None` if no digest will be computed.
     hasher: Option<Box<blake3::Hasher>>,
     hole_bytes: u64,
 }
@@ -189,7 +194,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Removes a decided set from the work. Returns it if it is still undecided.
+    /// Moves a finished set to the results. Returns the set if it is not finished.
     fn finish(&mut self, set: Set) -> Option<Set> {
         let alone = set.members.len() < 2;
         if !alone && set.at < self.size {
@@ -216,7 +221,7 @@ impl Run<'_> {
         split(read, &set, step)
     }
 
-    /// Splits a set by the bytes at a later offset.
+    /// Splits a set by the page at `at`, which is beyond the part already compared.
     fn probe(&mut self, set: Set, at: u64, scratch: &mut Scratch) -> Vec<Set> {
         if set.members.len() < 2 {
             return vec![set];
@@ -229,8 +234,8 @@ impl Run<'_> {
         split(read, &set, 0)
     }
 
-    /// Reads `length` bytes of each file of a set. A file that cannot be read becomes a failure,
-    /// and its remaining bytes count as done.
+    /// Reads `length` bytes at `at` of each file of a set. A file that cannot be read becomes a
+    /// failure, and its remaining bytes count as done.
     fn read<'s>(
         &mut self,
         set: &Set,
@@ -252,12 +257,12 @@ impl Run<'_> {
         read
     }
 
-    /// Returns the end of the hole at `at` that all files of the set have in common; at most `at`
-    /// if there is none.
+    /// Returns the end of the hole at `at` that all files of the set have in common. If there is
+    /// none, the result is at most `at`.
     fn common_hole(&self, set: &Set, at: u64) -> u64 {
         let mut end = self.size;
         for &member in &set.members {
-            // A file whose holes cannot be queried is read.
+            // If the holes of a file cannot be queried, it is treated as data.
             let data = self.files[member].next_data(at).unwrap_or(Some(at));
             end = end.min(data.unwrap_or(self.size));
             if end <= at {
@@ -267,7 +272,7 @@ impl Run<'_> {
         end
     }
 
-    /// Skips a hole that all files of the set have in common. Returns whether there was one.
+    /// Skips a hole that all files of the set have in common. Returns true if there was one.
     fn skip_common_hole(&mut self, set: &mut Set) -> bool {
         let end = self.common_hole(set, set.at);
         if end <= set.at {
@@ -286,7 +291,7 @@ impl Run<'_> {
     }
 }
 
-/// Splits a set by the chunks just read. The new sets are `on` bytes further on.
+/// Splits a set by the chunks just read, and advances the new sets by `on` bytes.
 fn split(mut read: Vec<(usize, &[u8])>, set: &Set, on: usize) -> Vec<Set> {
     let mut sets = Vec::new();
     while let Some(&(_, leader)) = read.first() {

@@ -1,4 +1,4 @@
-//! One physical disk: what lop has learned about it, and the reading strategy that follows.
+//! A physical disk, its measured properties, and the reading strategy that follows from them.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use crate::disk_info::DiskInfo;
 use crate::probe::Probe;
 
-/// What the user says about the storage (`--io`).
+/// Type of storage according to the user (`--io`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Io {
-    /// Nothing: lop finds out.
+    /// No type was given, so lop detects it.
     #[default]
     Auto,
     /// A hard disk, with nothing cached.
@@ -23,31 +23,32 @@ pub enum Io {
     Cached,
 }
 
-/// Accumulated waiting time at which a disk counts as cold. It corresponds to three seeks of a hard
-/// disk, or about 300 reads of an SSD. A scan in a warm cache waits too, for locks and memory, but
-/// for less time and less often.
+/// A disk counts as cold once threads have waited for it this long. This is the time of three seeks
+/// of a hard disk, or of about 300 reads of an SSD. Scans in a warm cache also wait for locks and
+/// memory, but for less time and less often.
 const COLD: Duration = Duration::from_millis(30);
 
-/// Time of work that cancels a wait, as a multiple of the wait.
+/// Amount of work that cancels a wait, as a multiple of the waiting time.
 ///
-/// Under memory pressure a few files leave the cache. This must not switch the scan to the cold
-/// strategy: a scan that had to fetch 600 of 180,000 files took a quarter longer that way.
+/// Under memory pressure a few files leave the cache. Fetching these must not switch a scan to the
+/// strategy for cold disks. With that strategy, a scan that had to fetch 600 of 180,000 files took
+/// a quarter longer.
 const WORK_PER_WAIT: u32 = 4;
 
-/// Minimum speed-up of parallel over single reads that rules out a hard disk.
+/// Minimum speed-up of parallel reads over single reads that rules out a hard disk.
 ///
-/// A hard disk that serves the nearest of 8 requests first is 1.5 to 2 times as fast as with single
-/// requests, an SSD 4 to 8 times.
+/// With 8 requests in flight, a hard disk serves the nearest request first and is 1.5 to 2 times as
+/// fast as with single requests. An SSD is 4 to 8 times as fast.
 const SPEED_UP: u32 = 3;
 
-/// Minimum time of a single random read on a hard disk, where [`SPEED_UP`] does not decide: half
-/// the time of the fastest disks.
+/// Minimum time of a single random read on a hard disk, for cases in which [`SPEED_UP`] does not
+/// decide. It is half the time of the fastest hard disks.
 const SLOW: Duration = Duration::from_millis(2);
 
-/// A random read below this time cannot have come from a hard disk, whose platter alone takes 2 ms
-/// for half a turn.
+/// A random read that takes less time than this cannot have come from a hard disk. Half a turn of
+/// the platter alone takes 2 ms.
 ///
-/// The value is far smaller than that because the simulated hard disk of the benchmarks runs on a
+/// The value is much smaller than 2 ms because the simulated hard disk of the benchmarks uses a
 /// scaled clock.
 const FAST: Duration = Duration::from_micros(150);
 
@@ -58,35 +59,35 @@ const FAST: Duration = Duration::from_micros(150);
 /// 16 threads are within 3 % of each other.
 const DEPTH: usize = 16;
 
-/// Requests that a thread on a cold disk issues in advance while it processes earlier ones.
-/// Prefetching costs no thread and no wait. 4 and 16 were no faster.
+/// Number of requests that a thread on a cold disk issues in advance. Such requests need no
+/// additional thread and no waiting. Values of 4 and 16 were no faster.
 const AHEAD: usize = 8;
 
-/// What lop has concluded about a disk, and why.
+/// A snapshot of the conclusions about a disk and the measurements behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskProfile {
-    /// What the kernel says about it.
+    /// The kernel's description of the disk.
     pub info: DiskInfo,
-    /// Whether any data had to be fetched from it.
+    /// True if data had to be fetched from the disk.
     pub cold: bool,
-    /// Whether lop treated it as a hard disk.
+    /// True if lop treated the disk as a hard disk.
     pub seek_bound: bool,
-    /// The probe's result, if there was one.
+    /// Result of the probe, if there was one.
     pub probe: Option<Probe>,
-    /// Total time that threads waited for it.
+    /// Total time that threads waited for the disk.
     pub waited: Duration,
 }
 
-/// One physical disk: a hard disk, an SSD, or a server behind a network file system.
+/// A physical disk. A server behind a network file system also counts as one.
 #[derive(Debug)]
 pub struct Disk {
     info: DiskInfo,
     io: Io,
-    /// Waiting time minus what work cancelled. From [`COLD`] on it only grows, until
-    /// [`Disk::note_cached`].
+    /// Waiting time minus the part that work cancelled. Once it reaches [`COLD`], work does not
+    /// reduce it. [`Disk::note_cached`] resets it.
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
-    /// 0 if unclassified, otherwise [`NOT_SEEK_BOUND`] or [`SEEK_BOUND`].
+    /// [`NOT_SEEK_BOUND`], [`SEEK_BOUND`], or 0 if the disk is not classified.
     seek_bound: AtomicU8,
     probe: Mutex<Option<Probe>>,
 }
@@ -111,12 +112,12 @@ impl Disk {
         &self.info.name
     }
 
-    /// Returns whether lop finds out what the disk is like, as opposed to being told by the user.
+    /// Returns true if lop determines the type of the disk, and false if the user gave it.
     pub fn is_auto(&self) -> bool {
         self.io == Io::Auto
     }
 
-    /// Returns whether data has to be fetched from the disk, as opposed to the page cache.
+    /// Returns true if data comes from the disk and not from the page cache.
     pub fn is_cold(&self) -> bool {
         match self.io {
             Io::Auto => self.level_ns.load(Relaxed) >= nanos(COLD),
@@ -125,7 +126,8 @@ impl Disk {
         }
     }
 
-    /// Returns whether the kernel counts the pages fetched from it.
+    /// Returns true if this is a block device. The kernel counts the pages fetched from block
+    /// devices only.
     pub fn is_block_device(&self) -> bool {
         self.info.rotates.is_some()
     }
@@ -145,17 +147,19 @@ impl Disk {
         let _settled = self.level_ns.fetch_update(Relaxed, Relaxed, less);
     }
 
-    /// Notes that some data was not in the page cache.
+    /// Notes that data was not in the page cache, which makes the disk cold.
     pub fn note_cold(&self) {
         self.level_ns.fetch_max(nanos(COLD), Relaxed);
     }
 
-    /// Notes that the data to be read from now on is in the page cache, whatever was true before.
+    /// Notes that all data to be read after this call is in the page cache. The disk counts as
+    /// warm.
     pub fn note_cached(&self) {
         self.level_ns.store(0, Relaxed);
     }
 
-    /// Returns whether random reads cost a seek, as far as is known.
+    /// Returns true if random reads on the disk need a seek. Until the disk is classified, this is
+    /// the type reported by the kernel.
     pub fn is_seek_bound(&self) -> bool {
         match self.seek_bound.load(Relaxed) {
             NOT_SEEK_BOUND => false,
@@ -164,15 +168,17 @@ impl Disk {
         }
     }
 
-    /// Returns whether [`Disk::is_seek_bound`] is final: measured by a probe, or given by the user.
+    /// Returns true if the answer of [`Disk::is_seek_bound`] is final because it was measured by a
+    /// probe or given by the user.
     pub fn is_classified(&self) -> bool {
         self.seek_bound.load(Relaxed) != 0
     }
 
     /// Decides from a probe whether the disk is seek-bound.
     ///
-    /// The statement of `/sys` stands unless the probe contradicts it. Slow reads that gain little
-    /// from parallelism indicate a hard disk; a large gain from parallelism rules it out.
+    /// The type given in `/sys` is used unless the probe contradicts it. Slow reads that gain
+    /// little from parallelism indicate a hard disk. Fast reads, or a large gain from parallelism,
+    /// rule it out.
     pub fn classify(&self, probe: Probe) {
         let faster = probe.single < FAST || probe.parallel * SPEED_UP <= probe.single;
         let seek_bound =
@@ -186,15 +192,15 @@ impl Disk {
         if self.io == Io::Cached { processors } else { processors.max(DEPTH) }
     }
 
-    /// Returns the number of requests that a thread issues in advance.
+    /// Returns the number of requests that a thread should issue in advance.
     pub fn prefetch_depth(&self) -> usize {
         if self.is_cold() { AHEAD } else { 1 }
     }
 
     /// Returns the number of bytes that can be read in the time of one access.
     ///
-    /// An access costs a system call in the page cache, a request among many on an SSD, and a seek
-    /// on a hard disk.
+    /// An access is a system call for cached data, one of several parallel requests on an SSD, and
+    /// a seek on a hard disk.
     pub fn quantum(&self) -> u64 {
         match (self.is_cold(), self.is_seek_bound()) {
             (false, _) => 16 << 10,
@@ -215,7 +221,7 @@ impl Disk {
     }
 }
 
-/// All disks met so far.
+/// The disks of all files seen so far.
 #[derive(Debug, Default)]
 pub struct Disks {
     io: Io,
@@ -225,12 +231,12 @@ pub struct Disks {
 #[derive(Debug, Default)]
 struct Known {
     by_number: HashMap<u64, Arc<Disk>>,
-    /// In the order in which they were met.
+    /// All disks, in the order in which they were first used.
     all: Vec<Arc<Disk>>,
 }
 
 impl Disks {
-    /// Returns an empty set of disks. `io` overrides what lop would find out.
+    /// Returns an empty set of disks. `io` is the type of storage that the user gave.
     pub fn new(io: Io) -> Disks {
         Disks { io, known: Mutex::default() }
     }
@@ -252,7 +258,7 @@ impl Disks {
         disk
     }
 
-    /// Returns what is known about each disk, in the order in which they were met.
+    /// Returns the profile of each disk, in the order in which the disks were first used.
     pub fn profiles(&self) -> Vec<DiskProfile> {
         let known = self.known.lock();
         known.all.iter().map(|disk| disk.profile()).collect()
@@ -280,20 +286,19 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_finds_hard_disks_whatever_the_kernel_says() {
+    fn probe_overrides_wrong_reports_of_the_kernel() {
         let cases = [
-            // A hard disk; one behind a controller that says nothing, or the wrong thing.
+            // A hard disk, also behind a controller that reports no type or the wrong one.
             (Some(true), probe(12_000, 7_000), true),
             (None, probe(12_000, 7_000), true),
             (Some(false), probe(9_000, 5_000), true),
-            // An SSD; a virtual SSD that claims to rotate; one too fast for two processors to gain
-            // much from parallel reads; a distant server.
+            // An SSD, a virtual SSD that is reported as rotational, an SSD so fast that two
+            // processors gain little from parallel reads, and a remote server.
             (Some(false), probe(90, 15), false),
             (Some(true), probe(900, 120), false),
             (Some(true), probe(50, 25), false),
             (None, probe(4_000, 600), false),
-            // Slower than an SSD but faster than a hard disk, and the kernel says that it does not
-            // rotate.
+            // A disk between an SSD and a hard disk in speed, reported as not rotational.
             (Some(false), probe(900, 700), false),
         ];
         for (rotates, probe, seek_bound) in cases {
@@ -308,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_make_a_disk_cold_and_cached_pages_make_it_warm() {
+    fn waits_make_a_disk_cold_until_pages_are_cached() {
         let disk = disk(Some(false), Io::Auto);
         disk.note_wait(COLD / 2);
         assert!(!disk.is_cold());
@@ -323,14 +328,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_waits_among_much_work_leave_a_disk_warm() {
+    fn few_waits_leave_a_disk_warm() {
         let disk = disk(Some(false), Io::Auto);
         for _ in 0..100 {
             disk.note_wait(COLD / 4);
             disk.note_work(COLD * 3);
         }
         assert!(!disk.is_cold());
-        // Once a disk counts as cold, work does not make it warm.
+        // Once a disk counts as cold, work does not make it warm again.
         for _ in 0..4 {
             disk.note_wait(COLD / 2);
             disk.note_work(COLD);
@@ -341,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_overrides_what_lop_would_find_out() {
+    fn user_overrides_the_detected_type() {
         for (io, cold, seek_bound) in
             [(Io::Hdd, true, true), (Io::Ssd, true, false), (Io::Cached, false, false)]
         {
@@ -355,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_on_one_disk() {
+    fn device_numbers_map_to_disks() {
         let disks = Disks::new(Io::Auto);
         let here = fsops::Stat::of_path(".".as_ref()).expect("metadata").device;
         let proc = fsops::Stat::of_path("/proc/self".as_ref()).expect("metadata").device;

@@ -1,27 +1,28 @@
-//! Finds the physical disk of a file system, and what the kernel says about it.
+//! Finds the physical disk of a file system and the kernel's description of it.
 //!
 //! # Platform behavior
 //!
-//! `/sys/dev/block/MAJOR:MINOR` leads to a block device (Documentation/ABI/testing/sysfs-block). A
-//! partition is a child of its disk, device-mapper and md list their components in `slaves`, and a
-//! loop device names its backing file in `loop/backing_file`. File systems with an anonymous device
-//! number (btrfs, overlayfs, NFS, FUSE) have no such entry. `/proc/self/mountinfo` names their
-//! source, which is a block device for btrfs only; nothing is known about the others.
+//! `/sys/dev/block/MAJOR:MINOR` is a link to a block device
+//! (Documentation/ABI/testing/sysfs-block). A partition is in the directory of its disk.
+//! Device-mapper and md devices list their components in `slaves`. The backing file of a loop
+//! device is in `loop/backing_file`. File systems with an anonymous device number (btrfs,
+//! overlayfs, NFS, FUSE) have no entry in `/sys/dev/block`. `/proc/self/mountinfo` has their mount
+//! source, which is a block device only for btrfs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A physical disk, as the kernel describes it.
+/// The kernel's description of a physical disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskInfo {
-    /// Its name in `/sys/block`, or the device number if it is not a block device.
+    /// Name of the disk in `/sys/block`, or the device number if there is no block device.
     pub name: String,
-    /// Whether the kernel considers it rotational; `None` if it does not say.
+    /// True if the kernel reports the disk as rotational. `None` if the kernel does not say.
     pub rotates: Option<bool>,
 }
 
-/// Maximum nesting of loop devices that is followed.
+/// Maximum number of nested devices to resolve.
 const DEPTH: u32 = 8;
 
 impl DiskInfo {
@@ -42,7 +43,7 @@ impl DiskInfo {
         }
     }
 
-    /// Describes the block device with this directory in `/sys`.
+    /// Returns the disk of the block device whose directory in `/sys` is `block`.
     fn at(block: &Path, depth: u32) -> DiskInfo {
         let whole = if block.join("partition").exists() {
             block.parent().unwrap_or(block).to_owned()
@@ -59,8 +60,8 @@ impl DiskInfo {
 
 /// Returns the name of the disk below a stacked device, or `None` for other devices.
 ///
-/// If a stacked device has several disks, the first by name represents them, so that two volumes
-/// that share a disk count as one.
+/// If a stacked device has several disks, the first by name represents them. Two volumes on the
+/// same disks then count as one disk.
 fn below(block: &Path, depth: u32) -> Option<String> {
     let slaves = fs::read_dir(block.join("slaves")).into_iter().flatten().flatten();
     let slave = slaves.filter_map(|slave| fs::canonicalize(slave.path()).ok()).min();
@@ -72,11 +73,12 @@ fn below(block: &Path, depth: u32) -> Option<String> {
     DiskInfo::within(packed(file.dev()), depth).map(|info| info.name)
 }
 
-/// Returns the source block device of the mount that has an anonymous device number.
+/// Returns the device number of the mount source of a file system with an anonymous device number,
+/// if the source is a device.
 fn source(numbers: &str) -> Option<u64> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(numbers))?;
-    // proc_pid_mountinfo(5): a single hyphen, then the type, then the source.
+    // The type and the source follow a single hyphen (proc_pid_mountinfo(5)).
     let source = line.split(" - ").nth(1)?.split(' ').nth(1)?;
     let device = fs::metadata(PathBuf::from(source)).ok()?;
     (device.rdev() != 0).then(|| packed(device.rdev()))
@@ -92,7 +94,7 @@ mod tests {
     use super::DiskInfo;
 
     #[test]
-    fn a_device_that_is_no_block_device_is_named_by_its_number() {
+    fn disks_without_a_block_device_are_named_by_number() {
         let proc = fsops::Stat::of_path("/proc/self".as_ref()).expect("metadata");
         let disk = DiskInfo::of(proc.device);
         assert_eq!(disk.rotates, None);
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_are_on_their_disk() {
+    fn partitions_resolve_to_their_disk() {
         for entry in std::fs::read_dir("/sys/class/block").expect("a listing").flatten() {
             let path = std::fs::canonicalize(entry.path()).expect("a device");
             if path.join("partition").exists() {

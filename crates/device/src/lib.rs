@@ -1,9 +1,9 @@
-//! Learns what the disks below a tree are like, and runs a suitable number of threads on each.
+//! Classifies the disks that hold a tree, and runs a suitable number of threads on each disk.
 //!
-//! A [`Disk`] is one physical disk, which all its partitions share. Different disks are processed
-//! in parallel. [`Disks`] finds the disk of a device number. A [`WorkerPool`] runs the threads of
-//! one disk: it starts with one per processor and grows while they wait for the disk. A [`Queue`]
-//! holds their work.
+//! A [`Disk`] is one physical disk with all of its partitions. [`Disks`] finds the disk of a device
+//! number. Different disks are processed in parallel. A [`WorkerPool`] runs the threads of one
+//! disk. It starts with one thread per processor and grows while the threads wait for the disk. A
+//! [`Queue`] holds their work.
 //!
 //! | module | contents |
 //! |---|---|
@@ -15,14 +15,15 @@
 //!
 //! # How a disk is classified
 //!
-//! The statement of `/sys` is only a first guess, since virtual disks and controllers report wrong
-//! values. Two properties matter:
+//! The type given in `/sys` is only a first guess because virtual disks and controllers report
+//! wrong values. Two properties matter:
 //!
-//! - *Cold*: data comes from the disk and not from the page cache. A walk notices this when its
-//!   threads wait more than they work. Before contents are read, some files are checked for cached
-//!   pages. Until a disk proves cold it is treated as warm, so a warm cache costs nothing.
-//! - *Seek-bound*: random reads move a disk head. A [`Probe`] decides ([`Disk::classify`]):
-//!   parallel requests speed up an SSD, but hardly a hard disk.
+//! - *Cold*: data comes from the disk and not from the page cache. A walk detects this when its
+//!   threads wait more than they work. Before contents are read, a sample of files is checked for
+//!   cached pages. A disk counts as warm until it proves cold, so scans in a warm cache have no
+//!   extra cost.
+//! - *Seek-bound*: random reads move a disk head. A [`Probe`] measures this ([`Disk::classify`]),
+//!   as parallel requests are much faster on an SSD but hardly faster on a hard disk.
 
 mod disk;
 mod disk_info;

@@ -1,10 +1,10 @@
-//! The worker threads of one disk: one per processor, and more while they wait for the disk.
+//! The worker threads of one disk. There is one per processor, and more are added while they wait
+//! for the disk.
 //!
 //! In a warm cache, more threads than processors only add cost. On cold storage a thread spends
 //! nearly all its time waiting, and a device that serves requests in parallel needs many of them.
-//! Each thread detects the case by itself: it times its work items, and periodically asks the
-//! kernel for its processor time. Once the disk is cold, each thread that finds itself waiting
-//! doubles the pool.
+//! Each thread measures its own waits. It times its work items and periodically asks the kernel for
+//! its processor time. On a cold disk, a thread that waited for most of its time doubles the pool.
 
 use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -15,34 +15,35 @@ use runtime::{ThreadUsage, own_descriptor_table};
 
 use crate::disk::Disk;
 
-/// Work time between two measurements. It is long enough for the processor time to be exact, and
-/// for the measurement to cost a thousandth.
+/// Time between two measurements. It is long enough for an exact processor time, and a measurement
+/// costs a thousandth of it.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// The kernel counts fetched blocks of 512 bytes, but fetches pages of 4 KiB.
+/// Number of blocks per page. The kernel counts fetched blocks of 512 bytes, but fetches pages of 4
+/// KiB.
 const BLOCKS_OF_A_PAGE: u64 = 8;
 
 /// Number of threads on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// Initial number, while the disk is not known to be cold.
+    /// Initial number of threads while the disk is not known to be cold.
     pub first: usize,
-    /// Whether the pool may grow.
+    /// True if the pool may grow.
     pub grows: bool,
 }
 
-/// The configuration of a pool.
+/// Configuration of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerPool<'a> {
     /// The disk.
     pub disk: &'a Disk,
     /// The number of threads.
     pub threads: Threads,
-    /// The number of work items, if known. The pool has no more threads than that.
+    /// The number of work items, if known. It limits the number of threads.
     pub pieces: Option<usize>,
 }
 
-/// Measures how much of a thread's time is work and how much is waiting for the disk.
+/// Measures how much of a thread's time is spent on work and how much on waiting for the disk.
 pub struct WaitMeter<'a> {
     disk: &'a Disk,
     spawn: &'a dyn Fn(),
@@ -59,7 +60,7 @@ struct Shared<'a, R, F> {
 }
 
 impl WorkerPool<'_> {
-    /// Runs `work` on each thread and returns the results, in no particular order.
+    /// Runs `work` once on each thread and returns the results in no particular order.
     ///
     /// The calling thread is one of the workers. The others get their own descriptor tables.
     ///
@@ -85,7 +86,7 @@ impl WorkerPool<'_> {
     }
 }
 
-/// Starts one more thread unless the pool is full. Returns whether it did.
+/// Starts one more thread unless the pool is full. Returns true if the thread was started.
 fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
@@ -102,7 +103,7 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     hired
 }
 
-/// Doubles the pool, so that a disk's maximum is reached in four steps.
+/// Doubles the pool, which reaches 16 threads in at most four steps.
 fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
@@ -135,8 +136,8 @@ impl WaitMeter<'_> {
         }
     }
 
-    /// Ends a work item and starts the next. The time between this call and a later
-    /// [`WaitMeter::begin`] counts as neither work nor waiting.
+    /// Ends a work item and starts the clock for the next. The time between this call and a later
+    /// [`WaitMeter::begin`] counts neither as work nor as waiting.
     pub fn tick(&mut self) {
         if !self.disk.is_auto() {
             return;
@@ -154,8 +155,8 @@ impl WaitMeter<'_> {
         let worked = now.cpu.saturating_sub(self.before.cpu);
         let waits = now.waits.saturating_sub(self.before.waits);
         // A thread also waits for locks and for a processor. On a block device, the number of waits
-        // for the disk is at most the number of fetched pages. Other devices do not count pages, so
-        // all waits count.
+        // for the disk is at most the number of fetched pages. The kernel does not count pages of
+        // other devices, so for them all waits count.
         let fetches = if self.disk.is_block_device() {
             now.blocks_fetched.saturating_sub(self.before.blocks_fetched).div_ceil(BLOCKS_OF_A_PAGE)
         } else if waits > 1 {
@@ -172,7 +173,7 @@ impl WaitMeter<'_> {
         let busy = std::mem::take(&mut self.busy);
         if fetches > 0 && waited * 2 > busy {
             self.disk.note_wait(waited);
-            // Growing before the disk is cold would be wrong: with more threads than processors,
+            // The pool must not grow before the disk is cold. With more threads than processors,
             // threads also wait for processors.
             if self.disk.is_cold() {
                 (self.spawn)();
@@ -195,7 +196,7 @@ mod tests {
     const TWO: Threads = Threads { first: 2, grows: true };
 
     fn disk(io: Io) -> Arc<Disk> {
-        // No device has this number.
+        // There is no device with this number.
         Disks::new(io).of(u64::MAX)
     }
 
@@ -227,19 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_waits_grows_and_its_disk_is_cold() {
+    fn waiting_pool_grows_and_makes_its_disk_cold() {
         let disk = disk(Io::Auto);
         let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
         assert!(sleepy(&pool, 1000).len() > 2);
         assert!(disk.is_cold());
-        // From now on the pool starts with the maximum.
+        // The next pool starts with the maximum.
         let all = Barrier::new(disk.depth(2));
         let met = pool.run(|_| all.wait());
         assert_eq!(met.len(), disk.depth(2));
     }
 
     #[test]
-    fn a_pool_that_may_not_grow_does_not() {
+    fn fixed_pool_does_not_grow() {
         let disk = disk(Io::Auto);
         let pool =
             WorkerPool { disk: &disk, threads: Threads { grows: false, ..TWO }, pieces: None };
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_computes_does_not_count_as_waiting() {
+    fn computing_pool_does_not_grow() {
         let disk = disk(Io::Auto);
         let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
         let busy = pool.run(|meter| {

@@ -1,6 +1,7 @@
-//! Probes a disk: times random reads one at a time, and then several in parallel.
+//! Measures random reads of a disk, first one at a time and then several in parallel.
 //!
-//! Parallel reads are much faster on an SSD, but not on a hard disk ([`crate::Disk::classify`]).
+//! Parallel reads are much faster on an SSD, but hardly faster on a hard disk
+//! ([`crate::Disk::classify`]).
 
 use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -14,9 +15,9 @@ const PARALLEL: u32 = 8;
 /// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Median time of a read with no other in flight.
+    /// Median time of a read with no other read in flight.
     pub single: Duration,
-    /// Mean time per read with 8 in flight: the mean latency divided by their number.
+    /// Mean time per read with 8 reads in flight, which is the mean latency divided by 8.
     pub parallel: Duration,
 }
 
@@ -24,11 +25,11 @@ impl Probe {
     /// Number of reads in each part.
     pub const READS: usize = 24;
 
-    /// Reads `things` from all over a disk. `fetch` returns the duration of a read, or `None` if
-    /// the data did not come from the disk. `own` creates the state of each thread that calls
-    /// `fetch`.
+    /// Measures reads of `things`, which should be spread over the disk. `fetch` reads one of them
+    /// and returns the duration, or `None` if the data did not come from the disk. `own` creates
+    /// the state that a thread passes to `fetch`.
     ///
-    /// Returns `None` if too few reads went to the disk.
+    /// Returns `None` if fewer than [`Probe::READS`] reads of either part came from the disk.
     pub fn run<T: Copy + Sync, O>(
         things: &[T],
         own: impl Fn() -> O + Sync,
@@ -53,22 +54,23 @@ impl Probe {
         };
         std::thread::scope(|scope| {
             for _ in 0..PARALLEL {
-                // If a thread does not start, a hard disk may look like an SSD. That costs time but
-                // nothing else.
+                // If a thread does not start, a hard disk may look like an SSD. The scan is then
+                // slower, but correct.
                 let _unstarted = std::thread::Builder::new().spawn_scoped(scope, one);
             }
         });
         let times = times.into_inner();
         let number = u32::try_from(times.len()).unwrap_or(u32::MAX);
-        // A disk may serve some requests fast by delaying others, so the mean covers all of them.
+        // A disk may serve some requests quickly and delay others, so this is the mean and not the
+        // median.
         let parallel = times.iter().sum::<Duration>() / number.max(1) / PARALLEL;
         (times.len() >= Probe::READS).then_some(Probe { single, parallel })
     }
 }
 
-/// Returns each number below `len` once, in an order in which neighbours are far apart.
+/// Returns each number below `len` once, in an order that puts nearby numbers far apart.
 pub fn spread(len: usize) -> impl Iterator<Item = usize> + Clone {
-    // Steps of the golden ratio, modulo a prime so that each number occurs once.
+    // Each step is about 0.618 times a prime, modulo that prime, so each number occurs once.
     let steps = (len..=2 * len + 2).find(|&n| is_prime(n)).unwrap_or(1);
     let step = (steps * 618 / 1000).max(1);
     (0..steps).map(move |n| n * step % steps).filter(move |&n| n < len)
@@ -88,13 +90,13 @@ mod tests {
     const READS: usize = Probe::READS;
 
     #[test]
-    fn serial_reads_do_not_get_faster_in_parallel() {
+    fn probe_detects_serialized_reads() {
         let head = Mutex::new(());
         let fetch = |(): &mut (), n: usize| {
             let start = std::time::Instant::now();
             let _turn = head.lock();
             std::thread::sleep(Duration::from_millis(2));
-            // Every other file is in memory.
+            // Every other item is in memory.
             n.is_multiple_of(2).then(|| start.elapsed())
         };
         let things: Vec<usize> = (0..5 * READS).collect();
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_reads_are_no_probe() {
+    fn too_few_reads_give_no_result() {
         let fetch = |(): &mut (), _: usize| Some(Duration::from_millis(1));
         for number in [0, READS, 2 * READS - 1] {
             let things: Vec<usize> = (0..number).collect();
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_occurs_once_and_neighbours_are_far_apart() {
+    fn spread_numbers_occur_once_and_neighbours_are_far_apart() {
         for len in 0..200 {
             let mut met: Vec<usize> = spread(len).collect();
             let apart = |pair: &[usize]| pair[0].abs_diff(pair[1]) > len / 5;

@@ -1,17 +1,18 @@
-//! A work queue, for example of directories to list, shared by the workers of a pool.
+//! A work queue that the workers of a pool share, for example of directories to list.
 //!
-//! Each worker has a stack of its own. It gives away the older half, which has the larger subtrees,
-//! only when another worker is idle. Depth-first order keeps the stacks short and the parent's
-//! descriptor open. A worker that takes shared work also takes half of what remains, so that two
-//! workers do not work on neighbouring directories for long.
+//! Each worker has its own stack. When another worker is idle, a worker gives away the older half
+//! of its stack, which has the larger subtrees. The depth-first order keeps the stacks short, and a
+//! parent's descriptor is still open when its children are listed. A worker that takes a shared
+//! item also takes half of the remaining items, so that two workers do not stay in neighbouring
+//! directories for long.
 //!
 //! # Elevator order
 //!
-//! On a cold hard disk all waiting directories are in one queue sorted by inode number. The next
-//! one is the first beyond the last one taken, as an elevator stops at floors. Most file systems
-//! place inodes and directory blocks in the order of these numbers. On a tree of 16,177 directories
-//! that had been written in random order, the disk head moved 247 times; 377 times when each level
-//! of the tree was sorted by itself, and 14,357 times in tree order.
+//! On a cold hard disk all directories to list are in one queue, sorted by inode number. The next
+//! item is the one with the first number beyond that of the last item. Most file systems place
+//! inodes and directory blocks in the order of these numbers. On a tree of 16,177 directories that
+//! had been written in random order, the disk head moved 247 times in this order. It moved 377
+//! times when each level of the tree was sorted separately, and 14,357 times in tree order.
 
 use runtime::{Condvar, Mutex};
 use std::collections::BTreeSet;
@@ -20,31 +21,32 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, ThreadId};
 
-/// Work items waiting for a worker. The order of `T` is the elevator order.
+/// A queue of work items. The order of `T` is the elevator order.
 #[derive(Debug)]
 pub struct Queue<T> {
     shared: Mutex<Shared<T>>,
     wake: Condvar,
-    /// Number of workers that are not waiting, and the limit on it.
+    /// Number of workers that are not waiting.
     active: AtomicUsize,
     most: AtomicUsize,
-    /// Number of idle workers; 0 while workers are paused, as those continue first.
+    /// Number of idle workers, or 0 if there are paused workers, because paused workers continue
+    /// first.
     idle: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Shared<T> {
     ready: Vec<T>,
-    /// Items for the next idle worker, handed out one at a time.
+    /// Items that idle workers take one at a time, before all others.
     offered: Vec<T>,
     sorted: BTreeSet<T>,
     /// The item last taken from the sorted queue.
     last: T,
     workers: usize,
-    /// The workers that are not waiting, longest active first.
+    /// Workers that are not waiting. The one that has been active for the longest time is first.
     at_work: Vec<ThreadId>,
     idle: usize,
-    /// Number of workers that the limit has paused although they have work.
+    /// Number of workers that have work but are paused by the limit.
     paused: usize,
     closed: bool,
 }
@@ -54,13 +56,14 @@ impl<T: Clone + Ord> Shared<T> {
         self.ready.is_empty() && self.offered.is_empty() && self.sorted.is_empty()
     }
 
-    /// Returns whether the calling thread is among the `most` longest active workers.
+    /// Returns true if the calling thread is one of the first `most` workers in `at_work`.
     fn is_among_first(&self, most: usize) -> bool {
         let this = thread::current().id();
         self.at_work.iter().take(most).any(|&worker| worker == this)
     }
 
-    /// Takes one item, and moves half of the other ready items to `own`.
+    /// Takes the next item. If the item comes from `ready`, also moves half of the remaining ready
+    /// items to `own`.
     fn take(&mut self, own: &mut Vec<T>) -> Option<T> {
         if let Some(offered) = self.offered.pop() {
             return Some(offered);
@@ -108,12 +111,12 @@ impl<T: Clone + Ord> Queue<T> {
         self.active.store(shared.at_work.len(), Relaxed);
     }
 
-    /// Returns the worker's next item: from `own`, or else from the shared work. Blocks while there
-    /// is none, and returns `None` once every worker is out of work.
+    /// Returns the worker's next item, from `own` or otherwise from the shared work. Blocks while
+    /// there is no item. Returns `None` when every worker is out of work.
     ///
-    /// With more workers than [`Queue::limit`] allows, the newest ones pause here, and the others
-    /// continue with their own work. A paused worker keeps `own`: workers that took its items
-    /// could end up close to each other on disk.
+    /// If more workers are active than [`Queue::limit`] allows, the newest ones pause here, and the
+    /// others continue with their own work. A paused worker keeps the items in `own`, because other
+    /// workers that took them could end up close to each other on the disk.
     pub fn next(&self, own: &mut Vec<T>) -> Option<T> {
         if let Some(waiting) = own.pop_if(|_| !self.is_crowded()) {
             return Some(waiting);
@@ -128,8 +131,8 @@ impl<T: Clone + Ord> Queue<T> {
         shared.paused += pauses;
         self.waits(&mut shared, true);
         if shared.paused > pauses && shared.is_empty() {
-            // The items of a paused worker are far on disk from all other work, so it continues
-            // before idle workers get items.
+            // The items of a paused worker are far from all other work on the disk, so paused
+            // workers continue before idle workers get items.
             self.wake.notify_all();
         }
         let next = loop {
@@ -141,7 +144,8 @@ impl<T: Clone + Ord> Queue<T> {
                 break Some(next);
             }
             if shared.idle == shared.workers && shared.is_empty() {
-                // Either a paused worker can continue, or all workers are out of work.
+                // If there is a paused worker, it can continue. Otherwise all workers are out of
+                // work.
                 shared.closed = shared.paused == 0;
                 self.wake.notify_all();
             }
@@ -155,7 +159,7 @@ impl<T: Clone + Ord> Queue<T> {
         next
     }
 
-    /// Counts the calling worker as waiting, or as active again.
+    /// Counts the calling worker as waiting if `begins` is true, and otherwise as active.
     fn waits(&self, shared: &mut Shared<T>, begins: bool) {
         let this = thread::current().id();
         if begins {
@@ -170,7 +174,7 @@ impl<T: Clone + Ord> Queue<T> {
         self.active.store(shared.at_work.len(), Relaxed);
     }
 
-    /// Sets the maximum number of active workers; at least one.
+    /// Sets the maximum number of active workers to `most`, but at least one.
     pub fn limit(&self, most: usize) {
         let _shared = self.lock();
         self.most.store(most.max(1), Relaxed);
@@ -182,7 +186,7 @@ impl<T: Clone + Ord> Queue<T> {
         self.most.load(Relaxed)
     }
 
-    /// Refills the queue after all workers have left. The items are handed out in their order.
+    /// Refills the queue after all workers have left. The items are handed out in ascending order.
     pub fn restart(&self, mut work: Vec<T>) {
         work.sort_unstable_by(|a, b| b.cmp(a));
         let mut shared = self.lock();
@@ -195,7 +199,7 @@ impl<T: Clone + Ord> Queue<T> {
         self.active.store(0, Relaxed);
     }
 
-    /// Removes the remaining items, after all workers have left.
+    /// Removes and returns the remaining items after all workers have left.
     pub fn drain(&self) -> Vec<T> {
         let mut shared = self.lock();
         let mut rest = std::mem::take(&mut shared.ready);
@@ -204,34 +208,34 @@ impl<T: Clone + Ord> Queue<T> {
         rest
     }
 
-    /// Returns whether more workers are active than the limit allows. One of them has to call
-    /// [`Queue::next`] to pause.
+    /// Returns true if more workers are active than the limit allows. [`Queue::next`] pauses the
+    /// newest ones.
     pub fn is_crowded(&self) -> bool {
         self.active.load(Relaxed) > self.most.load(Relaxed)
     }
 
-    /// Returns whether [`Queue::next`] would pause the calling worker because of the limit.
+    /// Returns true if [`Queue::next`] would pause the calling worker because of the limit.
     pub fn is_to_rest(&self) -> bool {
         self.is_crowded() && !self.lock().is_among_first(self.most.load(Relaxed))
     }
 
-    /// Returns whether a worker is idle.
+    /// Returns true if a worker is idle and the limit allows it to start.
     pub fn has_free(&self) -> bool {
         self.idle.load(Relaxed) > 0 && self.active.load(Relaxed) < self.most.load(Relaxed)
     }
 
-    /// Returns whether exactly one worker is active.
+    /// Returns true if at most one worker is active.
     pub fn is_one_at_work(&self) -> bool {
         self.active.load(Relaxed) < 2
     }
 
-    /// Returns whether all workers but the calling one are idle, and no work is shared.
+    /// Returns true if all workers except the calling one are idle and the queue is empty.
     pub fn others_wait(&self) -> bool {
         let shared = self.lock();
         shared.is_empty() && shared.workers > 1 && shared.idle + 1 == shared.workers
     }
 
-    /// Shares the older half of `own` if a worker is idle.
+    /// Moves the older half of `own` to the queue if a worker is idle.
     pub fn share(&self, own: &mut Vec<T>) {
         if !self.has_free() || own.len() < 2 {
             return;
@@ -241,7 +245,7 @@ impl<T: Clone + Ord> Queue<T> {
         self.wake.notify_all();
     }
 
-    /// Hands an item to the next idle worker.
+    /// Adds an item that the next idle worker takes.
     pub fn offer(&self, work: T) {
         self.lock().offered.push(work);
         self.wake.notify_all();
@@ -263,7 +267,7 @@ impl<T: Clone + Ord> Queue<T> {
         }
     }
 
-    /// Takes the next item of the sorted queue if `is` holds for it.
+    /// Takes the next item, in elevator order, for which `is` returns true.
     pub fn take_if(&self, is: impl Fn(&T) -> bool) -> Option<T> {
         let mut shared = self.lock();
         let beyond = shared.sorted.range((Excluded(&shared.last), Unbounded)).find(|next| is(next));
@@ -273,13 +277,14 @@ impl<T: Clone + Ord> Queue<T> {
         Some(next)
     }
 
-    /// Returns a guard that closes the queue if a panic drops it, so that the other workers do not
-    /// wait for the panicked one.
+    /// Returns a guard that closes the queue if the calling thread panics. The other workers then
+    /// do not wait for it.
     pub fn close_on_panic(&self) -> CloseOnPanic<'_, T> {
         CloseOnPanic(self)
     }
 
-    /// Makes every worker stop at its next call of [`Queue::next`].
+    /// Closes the queue. [`Queue::next`] then returns `None` to every worker without items of its
+    /// own.
     pub fn close(&self) {
         self.lock().closed = true;
         self.wake.notify_all();
@@ -290,9 +295,9 @@ impl<T: Clone + Ord> Queue<T> {
     }
 }
 
-/// Closes a queue when a panic drops it.
+/// A guard that closes a queue when it is dropped during a panic.
 #[derive(Debug)]
-#[must_use = "it guards until it is dropped"]
+#[must_use = "the guard is active only until it is dropped"]
 pub struct CloseOnPanic<'a, T: Clone + Ord>(&'a Queue<T>);
 
 impl<T: Clone + Ord> Drop for CloseOnPanic<'_, T> {
@@ -338,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_active_continue_first_then_the_paused() {
+    fn paused_workers_continue_after_active_ones() {
         let queue = Queue::new(0);
         queue.restart(Vec::new());
         let (done, joined) = (Mutex::new(Vec::new()), Barrier::new(2));

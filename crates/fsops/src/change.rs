@@ -1,4 +1,4 @@
-//! The hook that every change passes through, and pieces that changes share.
+//! A hook that every change to a file system passes through, and helpers for such changes.
 
 use std::io;
 
@@ -7,7 +7,8 @@ use rustix::io::Errno;
 
 use crate::stat::Time;
 
-/// Counts a change. Tests can make it fail, or kill the process before it.
+/// Called before every change to a file system. Tests can make the change fail, or kill the process
+/// before it.
 #[cfg_attr(
     not(feature = "faults"),
     expect(clippy::unnecessary_wraps, reason = "tests have it fail")
@@ -18,7 +19,7 @@ pub(crate) fn about_to_change() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether an error means that the file system lacks a rename that refuses to replace.
+/// Returns true if an error means that the file system does not support `RENAME_NOREPLACE`.
 pub(crate) fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }

@@ -1,4 +1,4 @@
-//! The user that the process runs as, the user's groups and rights, and the umask.
+//! Credentials of the process: effective user, groups, capabilities and umask.
 
 use rustix::fs::{Gid, Mode};
 
@@ -7,10 +7,10 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether the kernel lets this process change the owner of any file to any user. If
-/// `chown(2)` fails all the same, the file system refuses it.
+/// Returns true if the kernel lets this process change the owner of any file to any user. If
+/// `chown(2)` still fails, the file system refused the change.
 ///
-/// This holds for root, but not without `CAP_CHOWN`, nor for root in a user namespace.
+/// This is true for root, unless root lacks `CAP_CHOWN` or is in a user namespace.
 pub fn may_give_files_away() -> bool {
     // From capability.h.
     const CAP_CHOWN: u32 = 0;
@@ -28,8 +28,8 @@ pub fn may_give_files_away() -> bool {
 ///
 /// # Platform behavior
 ///
-/// Before Linux 4.7, or without `/proc`, reading the umask means to change it for a moment. Call
-/// this while the process has a single thread.
+/// Before Linux 4.7, or without `/proc`, the umask can only be read by changing it for a moment.
+/// Call this while the process has only one thread.
 pub fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let said = status.lines().find_map(|line| line.strip_prefix("Umask:"));

@@ -1,4 +1,4 @@
-//! An error with the operation, the path, and the system's error.
+//! The error type of this crate, which carries the operation, the path and the system's error.
 
 use std::io;
 use std::path::PathBuf;
@@ -72,8 +72,8 @@ impl Op {
 
 /// A failed operation on a path.
 ///
-/// The path is the one that the caller used, so it reads as the user typed it. The original
-/// [`io::Error`] is kept, as callers need its errno.
+/// The path is spelled as the caller passed it. The original [`io::Error`] is kept because callers
+/// need its errno.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {} {}", op.verb(), path.display())]
 pub struct Error {
@@ -86,9 +86,9 @@ pub struct Error {
     pub source: io::Error,
 }
 
-/// Adds operation and path to an [`io::Result`].
+/// Adds an operation and a path to an [`io::Result`].
 pub trait Context<T> {
-    /// Returns the value, or the error with `op` and the path that `path` builds.
+    /// Adds `op` and the path to an error. `path` is called only for an error.
     ///
     /// # Errors
     ///
@@ -101,8 +101,8 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error { op, path: path().into(), source })
     }
 }
-/// Returns whether an error means that a path no longer exists: a name is missing, or a component
-/// on the way is not a directory, for example a link that is not followed (`ELOOP`).
+/// Returns true if an error means that a path does not exist. This is the case if a name is
+/// missing, or if a component is not a directory or is a link that is not followed (`ELOOP`).
 pub fn is_gone(error: &io::Error) -> bool {
     let link = rustix::io::Errno::LOOP.raw_os_error();
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

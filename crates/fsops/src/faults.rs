@@ -1,10 +1,10 @@
 //! Makes chosen calls fail, so that tests can simulate a bad disk.
 //!
-//! This module exists only with the feature `faults`. A rule names an operation and the end of a
-//! file name; every matching call fails until the rules are cleared.
+//! This module exists only with the feature `faults`. A rule consists of an operation and a file
+//! name suffix. Every matching call fails until the rules are replaced.
 //!
-//! Calls that change a file system are also counted over all threads, so that a test can make each
-//! of them fail, or kill the process before it.
+//! Calls that change a file system are also counted across all threads. A test can make any one of
+//! them fail, or kill the process before it.
 
 use std::cell::RefCell;
 use std::io;
@@ -18,7 +18,7 @@ use crate::Op;
 pub struct Fault {
     /// The operation.
     pub op: Op,
-    /// The end of the names to which it applies.
+    /// The end of the file names to which the rule applies.
     pub name_suffix: Vec<u8>,
     /// The error number, such as `libc::EIO`.
     pub errno: i32,
@@ -43,10 +43,10 @@ pub(crate) fn check(op: Op, name: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The fate of a change.
+/// Effect on a chosen change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeFault {
-    /// It fails with this error number.
+    /// The change fails with this error number.
     Fail(i32),
     /// The process is killed (`SIGKILL`) just before the change.
     Kill,
@@ -56,7 +56,7 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
 static BLOW: AtomicI64 = AtomicI64::new(0);
 
-/// Applies `blow` to the `number`-th change from now on, counted from 0.
+/// Applies `blow` to the `number`-th change after this call, counted from 0.
 pub fn fault_at_change(number: u64, blow: ChangeFault) {
     let blow = match blow {
         ChangeFault::Fail(errno) => i64::from(errno),
@@ -72,20 +72,20 @@ pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
 
-/// A callback, and the number of changes before it is called.
+/// A callback, and the number of changes to skip before calling it.
 type Meddler = (u64, Box<dyn FnOnce()>);
 
 thread_local! {
     static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
 }
 
-/// Calls `meddle` once, before the `number`-th change that this thread makes from now on, counted
-/// from 0. It stands for other processes that act between two steps.
+/// Calls `meddle` once, before the `number`-th change that this thread makes after this call,
+/// counted from 0. The callback simulates another process that acts between two steps.
 pub fn before_change(number: u64, meddle: impl FnOnce() + 'static) {
     MEDDLER.set(Some((number, Box::new(meddle))));
 }
 
-/// Removes the callback. Returns whether it was called.
+/// Removes the callback. Returns true if it was called.
 pub fn was_called() -> bool {
     MEDDLER.take().is_none()
 }

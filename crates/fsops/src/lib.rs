@@ -1,4 +1,5 @@
-//! System calls relative to open directories, identities of files, and errors that carry paths.
+//! File system calls relative to open directories, identities of files, and errors that carry
+//! paths.
 //!
 //! This is the bottom layer, and the only crate that changes a user's file system. Every call is
 //! relative to an open directory and follows no link, except for [`Dir::open`],
@@ -6,24 +7,25 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `dir` | open directories: opening, listing, names, metadata; `beneath` never leaves a mount |
+//! | `dir` | open directories: opening, listing, names, metadata |
 //! | `file` | files open for reading, new files, extents, leases, extended attributes |
 //! | `fs` | identity and type of file systems, the mount table, btrfs subvolumes |
 //! | `operand` | opening a path that the user typed |
 //! | `stat` | identity and metadata of files |
 //! | `error` | errors with operation and path |
 //! | `credentials` | user, groups, umask |
-//! | `publish`, `log`, `mark` | lop's own files: locks, journals, marks on directories |
-//! | `change` | the hook that every change passes through |
-//! | `faults` | failing calls for tests (feature `faults`) |
+//! | `publish`, `log`, `mark` | lop's own files and locks, journals, marks on directories |
+//! | `change` | a hook that every change passes through |
+//! | `faults` | simulated failures for tests (feature `faults`) |
 //!
-//! This crate knows no trees, digests or catalogs. It never prints, exits or reads the environment.
+//! This crate has no notion of trees, digests or catalogs. It never prints, exits or reads the
+//! environment.
 //!
 //! # Errors
 //!
 //! Calls on a descriptor return a plain [`std::io::Error`]. Only the caller knows the path, and
-//! building one for every file would cost more than the call. [`Context::context`] adds operation
-//! and path when an error is kept or shown.
+//! building one for every file would cost more than the call. [`Context::context`] adds the
+//! operation and the path when an error is kept or shown.
 
 mod change;
 mod credentials;

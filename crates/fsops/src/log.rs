@@ -21,13 +21,14 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if the name exists. `EACCES` with the reason if the file system lets other users
-    /// write to the file (FAT and NTFS may); the file has been removed then.
+    /// Returns `EEXIST` if the name exists. Returns `PermissionDenied` with the reason if the file
+    /// system lets other users write to the file, as FAT and NTFS may. The file has been removed
+    /// then.
     pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
         let log = Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)?;
         check_private(&log.fd).inspect_err(|_| {
-            // The reason matters more than an empty file that stays behind.
+            // A failure to remove the empty file must not hide the reason.
             let _removed = rustix::fs::unlinkat(dir, name, AtFlags::empty());
         })?;
         Ok(log)
@@ -37,20 +38,20 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// As for [`Log::reader`].
+    /// Same as for [`Log::reader`].
     pub fn open(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         let log = Log::open_with(dir, name, OFlags::empty())?;
         check_private(&log.fd)?;
         Ok(log)
     }
 
-    /// Opens the file at `path` for reading, without waiting for a FIFO.
+    /// Opens the file at `path` for reading. Does not block on a FIFO.
     ///
     /// # Errors
     ///
-    /// `ELOOP` for a symbolic link, `InvalidInput` for any other non-regular file. `EACCES` with
-    /// the reason if another user owns the file or may write to it, as its content may then not be
-    /// what this user's lop wrote.
+    /// Returns `ELOOP` for a symbolic link and `InvalidInput` for any other non-regular file.
+    /// Returns `PermissionDenied` with the reason if another user owns the file or may write to it,
+    /// as that user could have changed the content.
     pub fn reader(path: &Path) -> io::Result<std::fs::File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -70,7 +71,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// The error of `write(2)`. Part of the bytes may have been written.
+    /// Returns the error of `write(2)`. Part of the bytes may have been written.
     pub fn append(&self, mut bytes: &[u8]) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -84,22 +85,22 @@ impl Log {
         Ok(())
     }
 
-    /// Waits until everything appended is on the disk.
+    /// Writes everything appended to the disk and waits for completion.
     ///
     /// # Errors
     ///
-    /// The error of `fdatasync(2)`.
+    /// Returns the error of `fdatasync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fdatasync(&self.fd)?)
     }
 }
 
-/// Checks that no user but this one and root can have written to a file or directory.
+/// Checks that only this user and root can have written to a file or directory.
 ///
 /// # Errors
 ///
-/// `PermissionDenied` with the reason.
+/// Returns `PermissionDenied` with the reason.
 pub fn check_private(fd: impl AsFd) -> io::Result<()> {
     let stat = rustix::fs::fstat(fd)?;
     let user = rustix::process::geteuid().as_raw();

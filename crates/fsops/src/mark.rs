@@ -1,9 +1,9 @@
-//! Marks on directories that other processes on this host can see, and that end with the process.
+//! Marks on directories that other processes on this host can see. The kernel removes a mark when
+//! its process ends.
 //!
 //! A mark is a shared byte-range lock of an open file description (`F_OFD_SETLK`) on a byte that no
-//! other program locks. Unlike `flock(2)` it excludes no process and does not collide with scripts
-//! that lock a directory for their own purposes. It works wherever a directory can be opened for
-//! reading.
+//! other program locks. Unlike `flock(2)`, it excludes no other process and does not conflict with
+//! scripts that lock the directory. It needs only a descriptor that is open for reading.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,13 +15,13 @@ use crate::dir::Dir;
 pub enum DirMark {
     /// The directory is the destination of a mirror run.
     Destination,
-    /// A directory somewhere below it is the destination of a mirror run.
+    /// A directory below this one is the destination of a mirror run.
     AboveDestination,
 }
 
 impl DirMark {
-    /// Returns the offset of the locked byte, which is beyond the size of any directory ("lop" as a
-    /// number).
+    /// Returns the offset of the locked byte. The offset spells "lop" in ASCII and is beyond the
+    /// size of any directory.
     fn byte(self) -> libc::off_t {
         0x6c6f_7000 + libc::off_t::from(self == DirMark::AboveDestination)
     }
@@ -39,23 +39,23 @@ impl DirMark {
 
 impl Dir {
     /// Marks the directory until [`Dir::unmark`], or until all copies of this descriptor are
-    /// closed. Any number of processes can mark it.
+    /// closed. Any number of processes can mark the same directory.
     ///
     /// # Errors
     ///
-    /// Fails if the file system has no such locks.
+    /// Fails if the file system does not support such locks.
     pub fn mark(&self, mark: DirMark) -> io::Result<()> {
         self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_RDLCK))
     }
 
-    /// Removes a mark, for all copies of the descriptor.
+    /// Removes the mark that was set through this descriptor or a copy of it.
     pub fn unmark(&self, mark: DirMark) {
-        // Unlocking fails only if the byte was not locked.
+        // This fails only if the byte was not locked.
         let _not_locked = self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_UNLCK));
     }
 
-    /// Returns whether the directory was marked through a descriptor that is not a copy of this
-    /// one. False where the file system has no such locks.
+    /// Returns true if the directory is marked through another descriptor that is not a copy of
+    /// this one. Returns false if the file system does not support such locks.
     pub fn is_marked(&self, mark: DirMark) -> bool {
         let mut lock = mark.lock(libc::F_WRLCK);
         let answer = self.fcntl(libc::F_OFD_GETLK, &mut lock);
@@ -64,7 +64,7 @@ impl Dir {
 
     #[expect(unsafe_code, reason = "locks of open file descriptions have no safe wrapper")]
     fn fcntl(&self, command: libc::c_int, lock: &mut libc::flock) -> io::Result<()> {
-        // SAFETY: these commands read and write one `struct flock`, which `lock` is.
+        // SAFETY: these commands read and write one `struct flock`, and `lock` is one.
         let answer = unsafe { libc::fcntl(self.as_fd().as_raw_fd(), command, &raw mut *lock) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -76,9 +76,9 @@ mod tests {
     use crate::Dir;
 
     #[test]
-    fn a_mark_is_seen_by_others_as_long_as_it_is_held() {
+    fn marks_are_visible_through_other_descriptors() {
         let temp = tempfile::tempdir().expect("a directory");
-        let open = || Dir::open(temp.path()).expect("it is there");
+        let open = || Dir::open(temp.path()).expect("exists");
         let (one, two, three) = (open(), open(), open());
         one.mark(DirMark::Destination).expect("marked");
         assert!(two.is_marked(DirMark::Destination) && !two.is_marked(DirMark::AboveDestination));

@@ -1,7 +1,7 @@
-//! Opens a directory that the user typed, without following another user's links.
+//! Opens directories at paths that the user typed, without following another user's links.
 //!
-//! A user who may create links in a directory on the way, such as `/tmp`, could redirect the path
-//! anywhere. Links of root and of the user are followed.
+//! Another user who can create links in a parent directory, such as `/tmp`, could redirect the path
+//! anywhere. Only links of root and of the current user are followed.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +19,7 @@ use crate::stat::{Kind, Stat};
 /// Maximum number of links followed, as in the kernel (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
 
-/// Why a directory was not opened.
+/// Reason why a directory was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OperandError {
     /// A system call failed.
@@ -47,18 +47,19 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`OperandError::Foreign`] for any other link; otherwise the error of the failed call.
+    /// Returns [`OperandError::Foreign`] for any other link; otherwise the error of the failed
+    /// call.
     pub fn open_operand(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Opens the directory at `path` in the same way, but only to reach what is in it. It need not
-    /// be readable.
+    /// Opens the directory at `path` in the same way, to reach the entries in it. If the directory
+    /// is not readable, the descriptor can look up names but not list them.
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_operand`].
+    /// Same as for [`Dir::open_operand`].
     pub fn open_operand_for_search(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         match rustix::fs::openat(&dir, c".", DIR_FLAGS, Mode::empty()) {
@@ -80,7 +81,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
         come_to.push("/");
     }
     while let Some(name) = rest.pop() {
-        // Opening it as a directory triggers an automount.
+        // With `O_DIRECTORY`, the open triggers an automount.
         let opened = rustix::fs::openat(&here, &name, FLAGS | OFlags::DIRECTORY, Mode::empty());
         let at = come_to.join(&name);
         match opened {
@@ -116,7 +117,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
     Ok(here)
 }
 
-/// Opens the directory at which a path starts, and puts the path's components before the rest.
+/// Opens the directory at which a path starts, and pushes the path's components onto `rest`.
 fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, OperandError> {
     push(path, rest);
     let first = if path.is_absolute() { OsStr::new("/") } else { OsStr::new(".") };
@@ -142,23 +143,23 @@ mod tests {
     use crate::{Dir, effective_user};
 
     fn key(path: &Path) -> crate::FileKey {
-        Dir::open(path).and_then(|dir| dir.stat()).expect("it is there").key()
+        Dir::open(path).and_then(|dir| dir.stat()).expect("exists").key()
     }
 
     #[test]
-    fn a_path_leads_where_it_leads_for_the_kernel() {
+    fn paths_resolve_as_in_the_kernel() {
         let temp = tempfile::tempdir().expect("a directory");
         let at = |name: &str| temp.path().join(name);
-        let top = Dir::open(temp.path()).expect("there");
-        top.make_dir(c"a").expect("made");
-        top.open_child(c"a").and_then(|a| a.make_dir(c"b")).expect("made");
-        symlink("a/b", at("relative")).expect("made");
-        symlink(at("a"), at("absolute")).expect("made");
-        symlink("relative/../../a/./b", at("chain")).expect("made");
-        symlink("loop", at("loop")).expect("made");
+        let top = Dir::open(temp.path()).expect("exists");
+        top.make_dir(c"a").expect("created");
+        top.open_child(c"a").and_then(|a| a.make_dir(c"b")).expect("created");
+        symlink("a/b", at("relative")).expect("created");
+        symlink(at("a"), at("absolute")).expect("created");
+        symlink("relative/../../a/./b", at("chain")).expect("created");
+        symlink("loop", at("loop")).expect("created");
         for name in ["a", "a/b", "relative", "absolute/b", "chain", "absolute/b/..", "a//b/", "."] {
-            let opened = Dir::open_operand(&at(name)).expect("it is opened");
-            assert_eq!(opened.stat().expect("it is open").key(), key(&at(name)), "{name}");
+            let opened = Dir::open_operand(&at(name)).expect("opens");
+            assert_eq!(opened.stat().expect("metadata").key(), key(&at(name)), "{name}");
         }
         for (name, errno) in [("loop", libc::ELOOP), ("none", libc::ENOENT)] {
             match Dir::open_operand(&at(name)) {
@@ -166,23 +167,23 @@ mod tests {
                 other => panic!("{name}: {other:?}"),
             }
         }
-        top.create_file(c"file", 0o600).expect("made");
+        top.create_file(c"file", 0o600).expect("created");
         assert!(matches!(Dir::open_operand(&at("file")), Err(OperandError::Failed(_))));
-        let relative = walk(Path::new("."), effective_user()).expect("it is there");
-        assert_eq!(Dir::from(relative).stat().expect("open").key(), key(Path::new(".")));
+        let relative = walk(Path::new("."), effective_user()).expect("exists");
+        assert_eq!(Dir::from(relative).stat().expect("metadata").key(), key(Path::new(".")));
     }
 
     #[test]
-    fn a_link_of_somebody_else_is_not_followed() {
+    fn links_of_other_users_are_not_followed() {
         let temp = tempfile::tempdir().expect("a directory");
         let at = |name: &str| temp.path().join(name);
-        Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("made");
-        symlink("a", at("theirs")).expect("made");
+        Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("created");
+        symlink("a", at("theirs")).expect("created");
         if lchown(at("theirs"), Some(4711), None).is_err() {
-            // Only root can change a file's owner.
+            // Only root can give a link to another user.
             return;
         }
-        symlink("theirs", at("mine")).expect("made");
+        symlink("theirs", at("mine")).expect("created");
         for name in ["theirs", "mine", "theirs/.."] {
             match Dir::open_operand(&at(name)) {
                 Err(OperandError::Foreign { link, owner: 4711 }) => assert_eq!(link, at("theirs")),

@@ -1,5 +1,4 @@
-//! Changes to lop's own files: private folders, locks, and finished files published under new
-//! names.
+//! Private directories, locks and atomic publishing for lop's own files.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,7 +12,7 @@ use crate::error::{Context, Error, Op};
 ///
 /// # Errors
 ///
-/// The first directory that could not be created; its parents exist by then.
+/// Returns the error for the first directory that could not be created. Its parents exist then.
 pub fn create_dir_private(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();
@@ -24,7 +23,7 @@ pub fn create_dir_private(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// `EEXIST` if anything has this name, including a dangling link. Nothing has changed then.
+/// Returns `EEXIST` if the name exists, even as a dangling link. Nothing has changed then.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));
@@ -40,11 +39,11 @@ pub struct Lock {
 impl Lock {
     /// Locks the file at `path`, creating it if missing, and writes this process's id into it.
     ///
-    /// If another process has the lock, calls `waiting` once with that process's id, and then
-    /// waits.
+    /// If another process has the lock, calls `waiting` once with that process's id and then waits.
     ///
-    /// Only the process that has the lock may remove the file. A process that waited for it checks
-    /// that the file is still at `path`, and otherwise starts over.
+    /// Only the process that has the lock may remove the file, even while other processes wait for
+    /// the lock. A process that gets the lock therefore checks that the file is still at `path`,
+    /// and otherwise starts over.
     ///
     /// # Errors
     ///
@@ -71,7 +70,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// As for [`Lock::take`].
+    /// Same as for [`Lock::take`].
     pub fn try_take(path: &Path) -> Result<Result<Lock, Option<u32>>, Error> {
         loop {
             let lock = Lock::open(path)?;
@@ -85,8 +84,8 @@ impl Lock {
         }
     }
 
-    /// Returns whether the locked file is still at `path`. The previous owner may have removed it,
-    /// and another process may have created a new one.
+    /// Returns true if the locked file is still at `path`. The previous owner may have removed it,
+    /// and another process may have created a new file.
     fn is_at(&self, path: &Path) -> bool {
         let here = rustix::fs::fstat(&self.fd).map(|stat| (stat.st_dev, stat.st_ino));
         let there = rustix::fs::lstat(path).map(|stat| (stat.st_dev, stat.st_ino));
@@ -101,7 +100,7 @@ impl Lock {
         Ok(Lock { fd })
     }
 
-    /// Takes the lock if it is free. Returns whether it did.
+    /// Tries to take the lock. Returns true on success.
     fn is_taken(&self) -> io::Result<bool> {
         match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -125,8 +124,8 @@ impl Lock {
         std::str::from_utf8(&text[..n]).ok()?.trim().parse().ok()
     }
 
-    /// Writes this process's id into the locked file at `path`. If there is no space for it,
-    /// removes the file again.
+    /// Writes this process's id into the locked file at `path`. If that fails, for example on a
+    /// full disk, removes the file.
     fn sign(&self, path: &Path) -> Result<(), Error> {
         let text = format!("{}\n", std::process::id());
         let signed = rustix::fs::ftruncate(&self.fd, 0)
@@ -140,28 +139,28 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the descriptor would not be enough: the lock lasts until its last copy is closed,
-        // and a thread with its own descriptor table may hold one.
+        // Closing the descriptor is not enough. The lock would last until all copies are closed,
+        // and a thread with its own descriptor table may have a copy.
         let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
     }
 }
 
-/// Renames the finished file `from` to `to`, which must not exist, in the same directory.
+/// Renames the finished file `from` to `to` in the same directory. `to` must not exist.
 ///
-/// The file's bytes and then the directory are synced, so after a crash `to` is either absent or
-/// complete.
+/// The file is synced before the rename and the directory after it, so after a crash `to` is either
+/// absent or complete.
 ///
 /// # Errors
 ///
-/// `EEXIST` if `to` exists; `from` then keeps its name. Otherwise the error of the failed step. If
-/// that is the sync of the directory, the file already has its new name, which a crash may undo; if
-/// it is the removal of `from` after a link, the file has both names.
+/// Returns `EEXIST` if `to` exists; `from` then keeps its name. Otherwise returns the error of the
+/// failed step. If the sync of the directory failed, the file has its new name, but a crash may
+/// undo the rename. If `from` could not be unlinked after `to` was linked, the file has both names.
 pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(from).context(Op::Open, || from)?;
     file.sync_all().context(Op::Create, || from)?;
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        // File systems without RENAME_NOREPLACE (some network file systems): link, then unlink.
+        // Some network file systems lack RENAME_NOREPLACE. They need a link and an unlink instead.
         Err(rustix::io::Errno::INVAL) => {
             rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())
                 .map_err(io::Error::from)
@@ -175,11 +174,11 @@ pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     dir.sync_all().context(Op::Create, || parent)
 }
 
-/// Removes one of lop's own files. A missing file is no error.
+/// Removes one of lop's own files. A missing file is not an error.
 ///
 /// # Errors
 ///
-/// The error of `unlink(2)`.
+/// Returns the error of `unlink(2)`.
 pub fn remove_file(path: &Path) -> Result<(), Error> {
     match rustix::fs::unlinkat(CWD, path, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
@@ -192,36 +191,37 @@ mod tests {
     use super::Lock;
 
     #[test]
-    fn a_dropped_lock_is_free_although_copies_of_its_descriptor_remain() {
+    fn dropped_lock_is_free_even_if_descriptor_copies_remain() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let lock = Lock::take(&path, |_| {}).expect("nobody has it");
+        let lock = Lock::take(&path, |_| {}).expect("the lock is free");
         let copy = rustix::io::dup(&lock.fd).expect("a descriptor is free");
         drop(lock);
-        let again = Lock::take(&path, |_| panic!("it is still locked")).expect("it is free");
+        let again = Lock::take(&path, |_| panic!("still locked")).expect("the lock is free");
         drop((again, copy));
     }
 
     #[test]
-    fn who_does_not_wait_learns_who_has_it() {
+    fn try_take_returns_the_process_that_has_the_lock() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let lock = Lock::try_take(&path).expect("opens").expect("nobody has it");
-        let holder = Lock::try_take(&path).expect("opens").expect_err("it is locked");
+        let lock = Lock::try_take(&path).expect("opens").expect("the lock is free");
+        let holder = Lock::try_take(&path).expect("opens").expect_err("the lock is taken");
         assert_eq!(holder, Some(std::process::id()));
         drop(lock);
         assert!(Lock::try_take(&path).expect("opens").is_ok());
     }
 
     #[test]
-    fn a_lock_of_a_file_that_is_gone_is_none() {
+    fn lock_on_a_removed_file_does_not_count() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lock");
-        let lock = Lock::take(&path, |_| {}).expect("nobody has it");
+        let lock = Lock::take(&path, |_| {}).expect("the lock is free");
         assert!(lock.is_at(&path));
-        super::remove_file(&path).expect("is removed");
+        super::remove_file(&path).expect("removed");
         assert!(!lock.is_at(&path));
-        let next = Lock::take(&path, |_| panic!("it is another one")).expect("nobody has it");
+        let next =
+            Lock::take(&path, |_| panic!("the new file is locked")).expect("the lock is free");
         assert!(next.is_at(&path) && !lock.is_at(&path));
     }
 }

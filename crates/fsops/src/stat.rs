@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 
 /// Identity of an inode while the system runs: device and inode number.
 ///
-/// An inode number alone is not enough, as two file systems use the same numbers.
+/// An inode number alone is not enough because two file systems can use the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey {
     /// `st_dev`, with major and minor number encoded as in [`Stat::device`].
@@ -18,7 +18,7 @@ pub struct FileKey {
 /// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A regular file, the only type that is ever opened for reading.
+    /// A regular file. Only regular files are opened for reading.
     File,
     /// A directory.
     Dir,
@@ -30,7 +30,7 @@ pub enum Kind {
     Socket,
     /// A block or character device.
     Device,
-    /// The listing did not tell; call [`crate::Dir::stat_child`].
+    /// The listing does not have the type. Call [`crate::Dir::stat_child`] to get it.
     Unknown,
 }
 
@@ -44,14 +44,14 @@ pub struct Time {
 }
 
 impl Time {
-    /// Returns the time that many nanoseconds after the epoch.
+    /// Converts nanoseconds since the epoch.
     pub fn from_ns(ns: i64) -> Time {
         let rest = u32::try_from(ns.rem_euclid(SECOND)).unwrap_or(0);
         Time { s: ns.div_euclid(SECOND), ns: rest }
     }
 
-    /// Returns nanoseconds since the epoch. Saturates at the years 1677 and 2262, the limits of 64
-    /// bits.
+    /// Returns the nanoseconds since the epoch. The result saturates at the limits of 64 bits, in
+    /// the years 1677 and 2262.
     pub fn as_ns(self) -> i64 {
         self.s.saturating_mul(SECOND).saturating_add(i64::from(self.ns))
     }
@@ -88,7 +88,7 @@ pub struct Stat {
     pub uid: u32,
     /// Group id.
     pub gid: u32,
-    /// Birth time in nanoseconds since the epoch; 0 if the file system has none.
+    /// Birth time in nanoseconds since the epoch, or 0 if the file system has none.
     pub born_ns: i64,
     /// Device number of a device node, as in `st_rdev`.
     pub special: u64,
@@ -110,11 +110,11 @@ const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::MNT_ID);
 
 impl Stat {
-    /// Returns the metadata of `path`; of the link itself for a link.
+    /// Returns the metadata of `path`. If `path` is a link, it is the metadata of the link itself.
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn of_path(path: &std::path::Path) -> std::io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         Stat::of(CWD, path, flags)
@@ -125,25 +125,25 @@ impl Stat {
         FileKey { device: self.device, inode: self.inode }
     }
 
-    /// Returns the modification time in nanoseconds since the epoch, like [`Time::as_ns`].
+    /// Returns the modification time in nanoseconds since the epoch ([`Time::as_ns`]).
     pub fn mtime_ns(&self) -> i64 {
         self.mtime.as_ns()
     }
 
-    /// Returns whether `self` and `other` are the same inode with the same bytes, as far as
-    /// metadata tells: identity, size and mtime. Links and renames in between make no difference.
+    /// Returns true if `self` and `other` have the same identity, size and mtime, and therefore
+    /// most likely the same bytes. Links and renames change none of these.
     pub fn same_content(&self, other: &Stat) -> bool {
         self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
-    /// Returns whether both are the same inode. The birth time detects a reused inode number, where
-    /// the file system records it.
+    /// Returns true if both are the same inode. A reused inode number is detected if the file
+    /// system records birth times.
     pub fn same_file(&self, other: &Stat) -> bool {
         (self.key(), self.born_ns) == (other.key(), other.born_ns)
     }
 
-    /// Returns whether `self` and `other` are the same unchanged inode: identity, size, mtime and
-    /// ctime.
+    /// Returns true if `self` and `other` are the same unchanged inode, with the same size, mtime
+    /// and ctime.
     pub fn same_version(&self, other: &Stat) -> bool {
         self.key() == other.key()
             && self.size == other.size
@@ -161,9 +161,9 @@ impl Stat {
         Ok(Stat::from_raw(&rustix::fs::statx(dir, path, flags, MASK)?))
     }
 
-    /// Converts the kernel's answer.
-    // By reference and inlined. A scan does this for every name, and copying both structs took as
-    // long as the walk itself.
+    /// Converts the answer of `statx(2)`.
+    // Inlined, with the argument by reference, because a scan calls this for every name. Copying
+    // both structs took as long as the walk itself.
     #[inline]
     pub(crate) fn from_raw(raw: &Statx) -> Stat {
         let time = |t: rustix::fs::StatxTimestamp| Time { s: t.tv_sec, ns: t.tv_nsec };
@@ -193,8 +193,8 @@ impl Kind {
         kind_of_type(rustix::fs::FileType::from_raw_mode(mode))
     }
 
-    /// Returns the file type bits of `st_mode`: those of a block device for both types of device,
-    /// and 0 for [`Kind::Unknown`].
+    /// Returns the file type bits of `st_mode`. They are those of a block device for both types of
+    /// device, and 0 for [`Kind::Unknown`].
     pub fn mode_bits(self) -> u32 {
         use rustix::fs::FileType;
         let file_type = match self {

@@ -1,6 +1,6 @@
-//! Services of a long-running process: progress, cancellation, bounded memory, throttling.
+//! Services for long-running processes: progress, cancellation, bounded memory, throttling.
 //!
-//! This crate knows no files or trees. It never prints or exits.
+//! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
 //! | module | contents |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`memory`] | an allocator that keeps the process within a memory bound |
 //! | `spill` | the files behind that allocator |
 //! | `throttle` | a limit on operations or bytes per second |
-//! | `stalls` | the files that threads are blocked on |
+//! | `stalls` | files on which threads are blocked |
 //! | `signals` | signal masks and dispositions |
 //! | `process` | descriptor limits, descriptor tables, I/O priority |
 //! | `sync` | locks without poisoning |

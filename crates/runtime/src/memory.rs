@@ -1,43 +1,43 @@
 //! A global allocator that keeps the process within a memory bound (`--memory`).
 //!
-//! # The promise
+//! # Guarantee
 //!
-//! lop's memory grows with the number of files. Ten million files need more than a small NAS has.
-//! With `--memory 256M`, a scan of any number of files finishes; it becomes slower instead of being
-//! killed. The bound is soft: see below.
+//! The memory that lop needs grows with the number of files. Ten million files need more memory
+//! than a small NAS has. With `--memory 256M`, a scan of any number of files finishes. It becomes
+//! slower instead of being killed. The bound is soft, as explained below.
 //!
 //! # How it works
 //!
-//! Tables with a row per file account for the growth, and each of them is a single allocation of
-//! many megabytes. [`Allocator`] therefore handles only allocations of at least 1 MiB;
-//! smaller ones go to the system's allocator.
+//! The tables that grow have a row per file, and each table is a single allocation of many
+//! megabytes. [`Allocator`] therefore handles only allocations of at least 1 MiB. Smaller
+//! allocations go to the system's allocator.
 //!
-//! 1. Up to their share of the bound, large allocations are anonymous mappings.
-//! 2. Beyond the share, each is a shared mapping of an unlinked file in a temporary folder
-//!    (`spill`). The kernel can write such pages to the disk and drop them, which it cannot do with
-//!    anonymous memory on a machine without swap.
-//! 3. Once file mappings of an eighth of the bound are resident, all of their pages are dropped at
-//!    once. Pages return one by one when they are next used.
+//! 1. Large allocations are anonymous mappings until they use up their share of the bound.
+//! 2. Beyond the share, each large allocation is a shared mapping of an unlinked file in a
+//!    temporary directory (`spill`). The kernel can write pages of a file to the disk and drop
+//!    them. Without swap, it cannot do that with anonymous memory.
+//! 3. When the resident pages of these files exceed an eighth of the bound, all of them are dropped
+//!    at once. Each page is read back when it is next used.
 //!
-//! No table needs to know which kind of memory it has, and no algorithm has a second, external
-//! form.
+//! Tables are used in the same way with both kinds of memory, and no algorithm needs a second
+//! version for external memory.
 //!
 //! # What callers must do
 //!
-//! - Go through tables in order. Access in random order is correct but slow, as it reads a page
-//!   from the disk for each row.
+//! - Process tables in order. Random access is correct but slow, as it reads a page from the disk
+//!   for each row.
 //! - Call [`crate::Progress::poll_stop`] or [`crate::Progress::check`] often. They also check the
-//!   amount of resident spilled memory, and may block for some milliseconds while pages are
+//!   amount of resident spilled memory, and may block for a few milliseconds while pages are
 //!   dropped.
-//! - Sort large tables with [`crate::Progress::sort`] and its variants, whose comparisons pause
-//!   while pages are dropped. A sort that continued would bring pages back faster than they are
+//! - Sort large tables with [`crate::Progress::sort`] and its variants. Their comparisons pause
+//!   while pages are dropped. Without the pauses, a sort would read pages back faster than they are
 //!   dropped.
 //!
 //! # Limits
 //!
-//! The bound is not strict. Between two checks, random access can bring back more than fits.
-//! [`spilled`] reports the peak. If a file cannot be created or extended, the allocation takes
-//! anonymous memory.
+//! The bound is not strict. Between two checks, random access can read back more pages than fit. If
+//! a file cannot be created or extended, the allocation takes anonymous memory. [`spilled`] reports
+//! the peak size of the files and the last failure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -48,33 +48,34 @@ use rustix::mm::{MapFlags, MremapFlags, ProtFlags, mmap_anonymous, mremap, munma
 
 use crate::spill;
 
-/// Minimum size of an allocation that this allocator handles. Smaller ones are below 1/256 of the
-/// smallest bound.
+/// Minimum size of an allocation that this allocator handles, 1/256 of the smallest bound.
 const LARGE_BYTES: usize = 1 << 20;
 
 /// Alignment of large allocations. Layouts with a larger alignment go to the system's allocator.
 const PAGE_BYTES: usize = 4096;
 
-/// The smallest bound that a scan keeps.
+/// The smallest bound that a scan can keep.
 ///
-/// The program, the buffers of 16 threads and a catalog's cache take 20 to 50 MiB. The rest allows
-/// for pages that return between two checks: the kernel maps 64 KiB around each page that is used,
-/// up to 60 MiB in a millisecond, and a checking thread may wait some milliseconds for its turn.
+/// The program, the buffers of 16 threads and the cache of a catalog take 20 to 50 MiB. The rest is
+/// for pages that become resident again between two checks. The kernel maps 64 KiB around each page
+/// that is used, which can amount to 60 MiB per millisecond. A checking thread may wait for a
+/// processor for a few milliseconds.
 pub const MIN_BOUND_BYTES: u64 = 256 << 20;
 
-/// Bytes that large allocations may take before further ones are spilled.
+/// Number of bytes that large allocations may take before further ones are spilled.
 static SHARE_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Bytes of the large allocations that are not spilled.
+/// Total size of the large allocations that are not spilled.
 static UNSPILLED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the memory bound of the process to `bytes`. Large allocations beyond their share of it go
-/// to unlinked files in `folder`.
+/// Sets the memory bound of the process to `bytes`. Large allocations beyond their share of the
+/// bound go to unlinked files in `folder`.
 ///
-/// If that fails, memory is taken all the same; [`Spilled::failed`] has the reason.
+/// If a file cannot be created, the allocation takes anonymous memory, and [`Spilled::failed`] has
+/// the reason.
 pub fn bound(bytes: u64, folder: &Path) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    // Reserved for small allocations and for resident pages of spilled ones.
+    // Reserve for small allocations and for resident pages of spilled allocations.
     let small = 64 << 20;
     SHARE_BYTES.store((bytes / 2).saturating_sub(small).max(bytes / 4), Relaxed);
     spill::start(bytes, folder);
@@ -82,13 +83,13 @@ pub fn bound(bytes: u64, folder: &Path) {
 
 pub use spill::{Spilled, spilled};
 
-/// Returns the memory available to this process, in bytes: that of the machine, or what its control
-/// groups (version 2) leave of it.
+/// Returns the memory available to this process, in bytes. This is the memory of the machine, or
+/// the limit of the process's control groups (version 2) if that is lower.
 pub fn available() -> u64 {
     let system = rustix::system::sysinfo();
     let unit = u64::from(system.mem_unit.max(1));
-    // The field is a kernel word, of 32 bits on some machines.
-    #[allow(clippy::useless_conversion, reason = "it is no u64 everywhere")]
+    // The field is a kernel word, which has 32 bits on some machines.
+    #[allow(clippy::useless_conversion, reason = "it is not a u64 everywhere")]
     let machine = u64::from(system.totalram).saturating_mul(unit);
     machine.min(in_control_group().unwrap_or(u64::MAX))
 }
@@ -103,12 +104,12 @@ fn in_control_group() -> Option<u64> {
     own.ancestors().filter_map(limit).min()
 }
 
-/// The allocator of a program that calls [`bound`].
+/// The global allocator of a program that calls [`bound`].
 #[derive(Debug)]
 pub struct Allocator;
 
-/// Returns whether an allocation is large. The layout alone decides, so that deallocation decides
-/// alike.
+/// Returns true if an allocation is large. Only the layout decides, so allocation and deallocation
+/// give the same answer.
 fn is_large(size: usize, align: usize) -> bool {
     size >= LARGE_BYTES && align <= PAGE_BYTES
 }
@@ -117,9 +118,10 @@ fn pages(size: usize) -> usize {
     size.next_multiple_of(PAGE_BYTES)
 }
 
-// SAFETY: small allocations are `System`'s. A large one is a mapping of its own from `mmap`, which
-// is page-aligned and overlaps no other; deallocation unmaps it as a whole. Nothing here unwinds:
-// no lock is poisoned and no arithmetic overflows (a layout is at most `isize::MAX` bytes).
+// SAFETY: small allocations come from `System`. A large allocation is a separate mapping from
+// `mmap`, which is page-aligned and overlaps no other. Deallocation unmaps the whole mapping.
+// Nothing here unwinds, because a poisoned lock is not an error and no arithmetic overflows (a
+// layout is at most `isize::MAX` bytes).
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -133,7 +135,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(layout.size(), layout.align()) {
-            // A new mapping is zeroed.
+            // The kernel zeroes a new mapping.
             map(pages(layout.size()))
         } else {
             // SAFETY: the caller upholds the contract of `GlobalAlloc`.
@@ -143,7 +145,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         if is_large(layout.size(), layout.align()) {
-            // SAFETY: it was mapped with this length, and the caller no longer uses it.
+            // SAFETY: the memory was mapped with this length, and the caller no longer uses it.
             unsafe { unmap(at, pages(layout.size())) };
         } else {
             // SAFETY: the caller upholds the contract of `GlobalAlloc`.
@@ -162,7 +164,7 @@ unsafe impl GlobalAlloc for Allocator {
             if pages(before) == pages(after) {
                 return at;
             }
-            // SAFETY: it was mapped with the old length.
+            // SAFETY: the memory was mapped with the old length.
             let moved = unsafe { resize(at, pages(before), pages(after)) };
             if !moved.is_null() {
                 return moved;
@@ -181,14 +183,15 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Takes from the share of large allocations. Returns whether the share suffices.
+/// Takes `length` bytes from the share of large allocations. Returns false, and takes nothing, if
+/// that would exceed the share.
 fn take(length: usize) -> bool {
     let share = SHARE_BYTES.load(Relaxed);
     let fits = |taken: usize| taken.checked_add(length).filter(|&sum| sum <= share);
     UNSPILLED_BYTES.fetch_update(Relaxed, Relaxed, fits).is_ok()
 }
 
-/// Maps zeroed memory. Returns null if there is none.
+/// Maps zeroed memory. Returns null if memory is exhausted.
 fn map(length: usize) -> *mut u8 {
     if !take(length) {
         if let Some(spilled) = spill::map(length) {
@@ -213,10 +216,10 @@ fn map(length: usize) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// It MUST come from [`map`] or [`resize`] with this length, and no longer be in use.
+/// The mapping MUST come from [`map`] or [`resize`] with this length, and MUST NOT be in use.
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe fn unmap(at: *mut u8, length: usize) {
-    // SAFETY: the caller guarantees the same.
+    // SAFETY: the caller upholds the same contract.
     if unsafe { spill::unmap(at, length) } {
         return;
     }
@@ -225,12 +228,12 @@ unsafe fn unmap(at: *mut u8, length: usize) {
     UNSPILLED_BYTES.fetch_sub(length, Relaxed);
 }
 
-/// Changes the length of a mapping where that needs no copy; the mapping may move. Returns null and
-/// leaves it unchanged otherwise.
+/// Changes the length of a mapping if that is possible without copying bytes. Returns its address,
+/// which may differ from the old one. Otherwise returns null and leaves the mapping unchanged.
 ///
 /// # Safety
 ///
-/// As for [`unmap`], with the old length.
+/// Same as for [`unmap`], with the old length.
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe fn resize(at: *mut u8, before: usize, after: usize) -> *mut u8 {
     if spill::holds(at) {
@@ -279,7 +282,7 @@ mod tests {
         (0..).zip(bytes).all(|(n, byte)| *byte == pattern(n))
     }
 
-    /// A single test, because a process has a single bound.
+    /// This is a single test because a process can set only one bound.
     #[test]
     fn memory_beyond_the_bound_is_spilled_and_keeps_its_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -296,7 +299,7 @@ mod tests {
             // SAFETY: the layout has a size above zero.
             let new = unsafe { Allocator.alloc_zeroed(layout(size)) };
             assert!(!new.is_null());
-            // SAFETY: it was allocated with this size.
+            // SAFETY: the memory was allocated with this size.
             assert!(unsafe { slice::from_raw_parts(new, size) }.iter().all(|&byte| byte == 0));
             fill(new, 0..size);
             at.push((new, size));
@@ -306,10 +309,11 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0, "no names");
         spill::drop_pages();
         assert!(at.iter().all(|&(at, size)| is_filled(at, size)));
-        // Larger, smaller, small, and large again.
+        // The sizes are larger, smaller, below the limit of a large allocation, tiny, and large
+        // again.
         for to in [11 * LARGE_BYTES, 2 * LARGE_BYTES, LARGE_BYTES - 1, 100, 4 * LARGE_BYTES] {
             for (at, size) in &mut at {
-                // SAFETY: it was allocated with this layout.
+                // SAFETY: the memory was allocated with this layout.
                 *at = unsafe { Allocator.realloc(*at, layout(*size), to) };
                 assert!(!at.is_null() && is_filled(*at, to.min(*size)));
                 fill(*at, to.min(*size)..to);
@@ -319,7 +323,7 @@ mod tests {
         }
         for (at, size) in at {
             assert!(is_filled(at, size));
-            // SAFETY: it was allocated with this layout and is no longer used.
+            // SAFETY: the memory was allocated with this layout and is no longer used.
             unsafe { Allocator.dealloc(at, layout(size)) };
             assert!(!spill::holds(at));
         }
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn available_memory_is_known() {
+    fn available_memory_is_reported() {
         assert!(super::available() > 32 << 20);
     }
 }

@@ -1,7 +1,7 @@
 //! Progress counters of an engine, and the request to stop it.
 //!
-//! This is a struct of atomics and not a trait with callbacks. Engines add to it in batches and
-//! never wait for the thread that displays progress, which reads it whenever it likes.
+//! This is a struct of atomics and not a trait with callbacks. Engines add to the counters in
+//! batches and never wait for the thread that displays them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub enum Stage {
     Heads,
     /// Comparing whole contents.
     Compare,
-    /// Checking whether remembered files are unchanged.
+    /// Checking whether remembered files have changed.
     Look,
     /// Comparing directories.
     Relate,
@@ -41,54 +41,56 @@ pub enum Stage {
     Mirror,
 }
 
-/// The work stopped on request.
+/// Error for work that stopped on request.
 ///
-/// Changes made before the stop remain. `purge`, `mirror` and `action` return it after they have
-/// changed files.
+/// Changes made before the stop remain. `purge`, `mirror` and `action` can return this error after
+/// they have changed files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interrupted;
 
 /// Counters of an engine's progress, and the request to stop. Counters only grow.
 ///
-/// When work with a total ends, its done counter equals the total: unnecessary and failed work
-/// counts as done.
+/// Unnecessary and failed work counts as done. When a stage with a total ends, its done counter
+/// therefore equals the total.
 #[derive(Debug, Default)]
 pub struct Progress {
     stop: Arc<AtomicBool>,
     stage: AtomicU8,
-    /// Whether results are being saved. Work that was asked to stop may take the time for that.
+    /// True while results are being saved. After a request to stop, this may still take a while.
     pub saving: AtomicBool,
-    /// Entries of any type that a walk has met.
+    /// Number of entries of any type that the walk has found.
     pub entries: AtomicU64,
-    /// Total size in bytes of the regular files that a walk has met.
+    /// Total size in bytes of the regular files that the walk has found.
     pub bytes_seen: AtomicU64,
     /// Number of heads to read.
     pub heads_total: AtomicU64,
     /// Number of heads read.
     pub heads_done: AtomicU64,
-    /// Whether `files_total` and `bytes_total` are still being counted, and thus lower bounds.
+    /// True while `files_total` and `bytes_total` are still being counted and are only lower
+    /// bounds.
     pub totals_grow: AtomicBool,
     /// Number of files whose content has to be processed.
     pub files_total: AtomicU64,
-    /// Number of those that are done, including failed ones.
+    /// Number of files whose content has been processed, including failed ones.
     pub files_done: AtomicU64,
-    /// Upper bound on the bytes to read or copy. `bytes_done` reaches it at the end.
+    /// Maximum number of bytes to read or copy. `bytes_done` reaches it at the end.
     pub bytes_total: AtomicU64,
-    /// Bytes read, copied, or found unnecessary.
+    /// Number of bytes read, copied, or found unnecessary.
     pub bytes_done: AtomicU64,
-    /// Number of entries to remove; 0 if unknown.
+    /// Number of entries to remove, or 0 if unknown.
     pub removed_total: AtomicU64,
     /// Number of entries removed, or counted before the removal.
     pub removed_done: AtomicU64,
-    /// Bytes of file content read.
+    /// Number of bytes of file content read.
     pub bytes_read: AtomicU64,
     /// Number of files opened to read their content.
     pub opened: AtomicU64,
 }
 
 impl Progress {
-    /// Returns a separate set of counters that nobody displays. A request to stop reaches both.
+    /// Returns a separate set of counters that are not displayed. A request to stop applies to both
+    /// sets.
     #[must_use]
     pub fn uncounted(&self) -> Progress {
         Progress { stop: Arc::clone(&self.stop), ..Progress::default() }
@@ -99,16 +101,17 @@ impl Progress {
         self.stop.store(true, Relaxed);
     }
 
-    /// Returns whether a stop was requested. **May block** to release memory.
+    /// Returns true if a stop was requested. **May block** to release memory.
     ///
-    /// Workers call this often, so it also checks the memory bound ([`crate::memory`]).
+    /// Workers call this often, so it also checks the memory bound of the process
+    /// ([`crate::memory`]).
     pub fn poll_stop(&self) -> bool {
         self.relieve_memory();
         self.stop.load(Relaxed)
     }
 
-    /// Releases memory beyond the bound, as [`Progress::poll_stop`] does. For long work that cannot
-    /// stop.
+    /// Releases memory beyond the bound, as [`Progress::poll_stop`] does. Long work that cannot
+    /// stop calls this instead.
     pub fn relieve_memory(&self) {
         spill::relieve();
     }
@@ -126,8 +129,7 @@ impl Progress {
         a.cmp(b)
     }
 
-    /// Sorts a large table, without keeping the order of equal values. **May block** in between,
-    /// while memory is being released.
+    /// Sorts a large table. The sort is not stable. **May block** while memory is being released.
     pub fn sort<T: Ord>(&self, table: &mut [T]) {
         table.sort_unstable_by(|a, b| self.compare(a, b));
     }
@@ -137,11 +139,11 @@ impl Progress {
         table.sort_unstable_by(|a, b| self.compare(&key(a), &key(b)));
     }
 
-    /// Fails once a stop was requested. **May block**, as [`Progress::poll_stop`] does.
+    /// Fails if a stop was requested. **May block**, as [`Progress::poll_stop`] does.
     ///
     /// # Errors
     ///
-    /// [`Interrupted`] after a request to stop.
+    /// Returns [`Interrupted`] after a request to stop.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.poll_stop() { Err(Interrupted) } else { Ok(()) }
     }

@@ -1,8 +1,8 @@
-//! Memory in unlinked files, and the thread that drops its resident pages.
+//! Memory in unlinked files, and a thread that drops its resident pages.
 //!
-//! [`REGIONS`] lists each mapping from just after its creation until just before it is unmapped.
-//! Pages are dropped under the same lock. Dropping pages of an address range that was reused
-//! meanwhile would destroy its content.
+//! [`REGIONS`] lists every mapping. A mapping is added after it is created and removed before it is
+//! unmapped. Pages may be dropped only under the lock of this list, because dropping pages of an
+//! address range that has been reused would destroy its content.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,42 +17,42 @@ use rustix::fs::{FallocateFlags, IFlags, Mode, OFlags, fallocate, ioctl_setflags
 use rustix::io::retry_on_intr;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-/// Statistics of spilled memory.
+/// Statistics about spilled memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spilled {
     /// Peak size of the files, in bytes.
     pub most: u64,
-    /// The system's error number of the first failure to spill.
+    /// Error number of the most recent failure to spill memory.
     pub failed: Option<i32>,
 }
 
-/// The bound in bytes, and the folder for the files.
+/// The bound in bytes, and the directory for the files.
 static BOUND: OnceLock<(usize, PathBuf)> = OnceLock::new();
 
-/// Whether any memory was ever spilled.
+/// True once any memory has been spilled.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
-/// Whether pages are being dropped at this moment.
+/// True while pages are being dropped.
 static DROPPING: AtomicBool = AtomicBool::new(false);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 
-/// A table of mappings that allocates no memory.
+/// A fixed-size table of mappings. It must not allocate memory.
 struct Regions {
-    /// Address and length; a free slot has length 0.
+    /// Addresses and lengths of mappings. A free slot has length 0.
     all: [(usize, usize); Regions::MOST],
-    /// Total length, and its peak.
+    /// Total length of all mappings, and its peak.
     bytes: usize,
     most: usize,
     failed: Option<i32>,
 }
 
-/// Bytes that can return in a microsecond: in about that time the kernel maps the 64 KiB around a
-/// page that is in the page cache.
+/// Number of bytes that can become resident again in a microsecond. The kernel takes about that
+/// long to map the 64 KiB around a page that is in the page cache.
 const RETURN_BYTES_PER_US: usize = 64 << 10;
 
 impl Regions {
-    /// A scan has about ten tables per thread.
+    /// Maximum number of mappings. A scan has about ten tables per thread.
     const MOST: usize = 1024;
 
     const fn new() -> Regions {
@@ -74,13 +74,13 @@ pub fn spilled() -> Spilled {
     Spilled { most: regions.most as u64, failed: regions.failed }
 }
 
-/// Enables spilling.
+/// Enables spilling with this bound and directory.
 pub(crate) fn start(bound: usize, folder: &Path) {
-    // The first bound stays in force.
+    // A second call has no effect.
     let _set = BOUND.set((bound, folder.to_path_buf()));
 }
 
-/// Returns whether a mapping is spilled.
+/// Returns true if a mapping is spilled.
 pub(crate) fn holds(at: *mut u8) -> bool {
     regions().used().any(|(address, _)| address == at.addr())
 }
@@ -106,7 +106,7 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     };
     let Some(free) = regions.all.iter().position(|&(_, length)| length == 0) else {
         drop(regions);
-        // SAFETY: it was mapped a moment ago and has no other user.
+        // SAFETY: this mapping was just created and has no other user.
         #[expect(unsafe_code, reason = "memory in a file")]
         let _done = unsafe { munmap(at.cast(), length) };
         return None;
@@ -116,17 +116,17 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     regions.most = regions.most.max(regions.bytes);
     drop(regions);
     if !IN_USE.swap(true, Relaxed) {
-        // Without the thread, [`relieve`] still drops pages.
+        // If the thread does not start, [`relieve`] still drops pages.
         let _unstarted = std::thread::Builder::new().spawn(watch_memory);
     }
     Some(at)
 }
 
-/// Unmaps a spilled mapping. Returns false if it is not one.
+/// Unmaps a spilled mapping. Returns false if the mapping is not spilled.
 ///
 /// # Safety
 ///
-/// It MUST no longer be in use.
+/// The mapping MUST NOT be in use.
 #[expect(unsafe_code, reason = "memory in a file")]
 pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     let mut regions = regions();
@@ -135,15 +135,15 @@ pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     };
     *region = (0, 0);
     regions.bytes -= length;
-    // Unmapping a large file takes long, so the lock is released first.
+    // It takes a long time to unmap a large file, so the lock is released first.
     drop(regions);
-    // SAFETY: `map` created it with this length, and the caller guarantees the rest. It has left
-    // the table, so its address range may be reused.
+    // SAFETY: `map` created the mapping with this length, and the caller guarantees that it is not
+    // in use. It has been removed from the table, so its address range may be reused.
     let _done = unsafe { munmap(at.cast(), length) };
     true
 }
 
-/// Creates an unlinked file.
+/// Creates an unlinked file in `folder`.
 fn unlinked_file(folder: &Path) -> io::Result<File> {
     let mode = Mode::RUSR | Mode::WUSR;
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -159,18 +159,19 @@ fn unlinked_file(folder: &Path) -> io::Result<File> {
         }
         Err(error) => return Err(error.into()),
     };
-    // On btrfs, rewriting a page would otherwise need new space, of which there may be none.
+    // Without this flag, each rewrite of a page on btrfs needs new space, and the disk may be full.
     let _elsewhere = ioctl_setflags(&file, IFlags::NOCOW);
     Ok(file.into())
 }
 
-/// Reserves disk space for a file. Writing to a page without space would kill the process.
+/// Reserves disk space for a file. Without the space, a write to a mapped page would kill the
+/// process (`SIGBUS`).
 ///
 /// # Errors
 ///
 /// Fails if there is not enough space.
 fn reserve(file: &File, length: usize) -> io::Result<()> {
-    // On some file systems a signal interrupts the call.
+    // On some file systems a signal can interrupt this call.
     match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, length as u64)) {
         Err(rustix::io::Errno::OPNOTSUPP) => {
             static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
@@ -182,10 +183,10 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
     }
 }
 
-/// Drops resident pages if they exceed an eighth of the bound. Costs nothing while no memory is
-/// spilled.
+/// Drops resident pages if they exceed an eighth of the bound. Returns at once if no memory has
+/// been spilled.
 pub(crate) fn relieve() {
-    /// Calls per check. A check takes as long as the return of about ten pages.
+    /// Number of calls per check. A check takes as long as mapping about ten pages again.
     const CALLS_PER_CHECK: usize = 8;
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     if !IN_USE.load(Relaxed) {
@@ -197,7 +198,8 @@ pub(crate) fn relieve() {
     }
 }
 
-/// Blocks while pages are dropped. Otherwise more pages would return than are dropped.
+/// Blocks while pages are being dropped. Without the pause, more pages would be read back than are
+/// dropped.
 #[inline]
 pub(crate) fn wait_for_release() {
     if DROPPING.load(Relaxed) {
@@ -205,8 +207,8 @@ pub(crate) fn wait_for_release() {
     }
 }
 
-/// Checks repeatedly, for the benefit of long work that does not call [`relieve`]: sorts, and
-/// copies of growing tables.
+/// Checks the resident pages periodically. This covers long work that does not call [`relieve`],
+/// such as sorts and copies of growing tables.
 fn watch_memory() {
     close_inherited_descriptors();
     loop {
@@ -215,10 +217,11 @@ fn watch_memory() {
     }
 }
 
-/// Drops resident pages if they exceed an eighth of the bound. Returns how many further bytes may
-/// become resident.
+/// Drops resident pages if they exceed an eighth of the bound. Returns the number of bytes that may
+/// still become resident.
 fn drop_excess() -> usize {
-    // Several times as much may be resident before the next check.
+    // The limit is far below the bound because several times as much can become resident before the
+    // next check.
     let most = BOUND.get().map_or(usize::MAX, |(bound, _)| bound / 8);
     if regions().bytes <= most {
         return usize::MAX;
@@ -235,8 +238,8 @@ pub(crate) fn drop_pages() {
     let regions = regions();
     DROPPING.store(true, Relaxed);
     for (address, length) in regions.used() {
-        // SAFETY: `map` created it, and it stays mapped while the lock is held. Its content is in
-        // the file.
+        // SAFETY: `map` created the mapping, and it stays mapped while the lock is held. Its
+        // content is kept in the file.
         #[expect(unsafe_code, reason = "memory in a file")]
         let _done = unsafe {
             let at = std::ptr::with_exposed_provenance_mut(address);
@@ -246,17 +249,17 @@ pub(crate) fn drop_pages() {
     DROPPING.store(false, Relaxed);
 }
 
-/// Closes the inherited descriptors in this thread's own table. Otherwise they would keep locks and
-/// pipes open as long as the thread lives.
+/// Gives this thread its own descriptor table and closes the inherited descriptors in it. Otherwise
+/// the copies would keep locks and pipes open until the thread exits.
 fn close_inherited_descriptors() {
-    // SAFETY: the call either gives the thread its own table and closes the descriptors in that, to
-    // which nothing in this thread refers, or fails without effect.
+    // SAFETY: the call either gives the thread its own table and closes the descriptors in it, or
+    // fails without effect. Nothing in this thread refers to these descriptors.
     #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
     let _kept =
         unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
 }
 
-/// Returns the resident bytes of file mappings; 0 if unknown.
+/// Returns the number of resident bytes of file mappings, or 0 if it is unknown.
 fn mapped() -> usize {
     let mut text = [0; 128];
     let read = File::open("/proc/self/statm").and_then(|mut statm| statm.read(&mut text));
@@ -272,7 +275,7 @@ mod tests {
     use super::{mapped, reserve, unlinked_file};
 
     #[test]
-    fn a_file_without_space_is_refused_before_it_is_used() {
+    fn lack_of_space_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = unlinked_file(folder.path()).expect("a file");
         assert!(reserve(&file, 1 << 16).is_ok());
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_an_error() {
+    fn missing_folder_is_an_error() {
         assert!(unlinked_file(Path::new("/nonexistent")).is_err());
         assert!(unlinked_file(Path::new("/proc")).is_err());
     }

@@ -1,11 +1,11 @@
-//! Finds the files that threads of this process are blocked on.
+//! Finds files on which threads of this process are blocked.
 //!
 //! # Platform behavior
 //!
-//! `/proc/self/task/TID/syscall` (`proc_pid_syscall(5)`) has the system call that a thread sleeps in
-//! and its arguments: a descriptor, and the address of a name in this process's memory. Some
-//! kernels are built without this file, and then no thread is found. The check costs the threads
-//! nothing.
+//! `/proc/self/task/TID/syscall` (`proc_pid_syscall(5)`) shows the system call in which a thread
+//! sleeps, and its arguments. These include a descriptor and the address of a name in the memory of
+//! this process. On kernels built without this file, no thread is found. The check does not slow
+//! down the threads.
 
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,14 +17,13 @@ use std::path::PathBuf;
 pub struct BlockedThread {
     /// The thread's id.
     pub thread: u32,
-    /// The system call with its arguments. It stays the same as long as the thread makes no
-    /// progress.
+    /// The system call with its arguments. It does not change while the thread makes no progress.
     pub call: String,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
 }
 
-/// System calls on a descriptor, and on a name relative to one.
+/// System calls on a descriptor, and on a name relative to a descriptor.
 const ON_DESCRIPTOR: [i64; 7] = [
     libc::SYS_getdents64,
     libc::SYS_pread64,
@@ -36,7 +35,7 @@ const ON_DESCRIPTOR: [i64; 7] = [
 ];
 const ON_NAME: [i64; 3] = [libc::SYS_openat, libc::SYS_openat2, libc::SYS_statx];
 
-/// Returns the threads that are blocked in a system call on a file at this moment.
+/// Returns the threads that are currently blocked in a system call on a file.
 pub fn blocked_threads() -> Vec<BlockedThread> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.filter_map(|task| of_thread(task.file_name().to_str()?.parse().ok()?)).collect()
@@ -63,8 +62,8 @@ fn of_thread(thread: u32) -> Option<BlockedThread> {
     Some(BlockedThread { thread, call, path })
 }
 
-/// Returns the name at an address of this process. The memory may have been freed; then the name is
-/// empty.
+/// Returns the name at an address in this process's memory, or an empty name if the memory has been
+/// freed.
 fn name_at(address: u64) -> PathBuf {
     let mut bytes = vec![0; 4096];
     let memory = fs::File::open("/proc/self/mem");
@@ -86,7 +85,7 @@ mod tests {
     use super::blocked_threads;
 
     #[test]
-    fn a_thread_that_waits_for_a_file_is_found_with_its_path() {
+    fn blocked_thread_is_found_with_its_path() {
         let dir = tempfile::tempdir().expect("a directory");
         let fifo = dir.path().join("never written");
         rustix::fs::mknodat(
@@ -98,7 +97,7 @@ mod tests {
         )
         .expect("a FIFO");
         std::thread::scope(|scope| {
-            scope.spawn(|| std::fs::File::open(&fifo).expect("a writer comes"));
+            scope.spawn(|| std::fs::File::open(&fifo).expect("a FIFO with a writer"));
             let found = loop {
                 let found = blocked_threads().into_iter().find(|waiting| waiting.path == fifo);
                 if let Some(found) = found {
@@ -106,7 +105,7 @@ mod tests {
                 }
                 std::thread::sleep(std::time::Duration::from_millis(1));
             };
-            assert!(blocked_threads().contains(&found), "it has not got on");
+            assert!(blocked_threads().contains(&found), "it is still blocked");
             let _writer = std::fs::File::options().write(true).open(&fifo).expect("a FIFO");
         });
     }

@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use crate::progress::Progress;
 
-/// Maximum length of a sleep, so that a request to stop takes effect soon. It is also the longest
-/// pause that the throttle makes up for.
+/// Maximum length of a sleep, so that a request to stop takes effect soon. It is also the maximum
+/// credit for a pause. The throttle does not make up for more lost time than this.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A rate limit that threads share.
 #[derive(Debug, Default)]
 pub struct Throttle {
     rate: Option<NonZeroU64>,
-    /// When the next operation may start.
+    /// Time at which the next operation may start.
     next: Mutex<Option<Instant>>,
 }
 
 impl Throttle {
-    /// Returns a throttle of `rate` units per second, or without a limit.
+    /// Returns a throttle for `rate` units per second. `None` means no limit.
     pub fn new(rate: Option<NonZeroU64>) -> Throttle {
         Throttle { rate, next: Mutex::default() }
     }
@@ -65,11 +65,11 @@ mod tests {
     use super::{NAP, Throttle};
 
     #[test]
-    fn a_pause_is_not_made_up_for() {
+    fn long_pause_earns_no_burst() {
         let rate = NonZeroU64::new(10).expect("10 is not 0");
         let throttle = Throttle::new(Some(rate));
         let first = throttle.next_turn(rate, 1);
-        // Longer than the throttle makes up for.
+        // This is longer than the credit of the throttle.
         let pause = Duration::from_millis(400);
         std::thread::sleep(pause);
         let late = throttle.next_turn(rate, 1);

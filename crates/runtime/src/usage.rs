@@ -1,4 +1,4 @@
-//! Processor time and waits of a thread, which tell working from waiting.
+//! Processor time and waits of a thread, to tell work from waiting.
 
 use std::time::Duration;
 
@@ -13,15 +13,14 @@ pub fn process_cpu() -> Duration {
 pub struct ThreadUsage {
     /// Processor time.
     pub cpu: Duration,
-    /// Voluntary context switches: how often the thread gave up the processor to wait for a disk, a
-    /// lock or another thread.
+    /// Number of voluntary context switches. Each is a wait for a disk, a lock or another thread.
     pub waits: u64,
-    /// Blocks of 512 bytes read from block devices on its behalf.
+    /// Number of blocks of 512 bytes that were read from block devices for this thread.
     pub blocks_fetched: u64,
 }
 
 impl ThreadUsage {
-    /// Queries the kernel (`getrusage(2)` with `RUSAGE_THREAD`), which takes half a microsecond.
+    /// Queries the kernel (`getrusage(2)` with `RUSAGE_THREAD`). This takes half a microsecond.
     #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
     pub fn now() -> ThreadUsage {
         // SAFETY: all fields are integers, for which zero is valid.

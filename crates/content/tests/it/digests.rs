@@ -1,4 +1,4 @@
-//! Heads and digests match the bytes of files of any size.
+//! Tests that heads and digests match the bytes of files of any size.
 
 use std::path::Path;
 use std::process::Command;
@@ -34,7 +34,7 @@ fn seeded(len: u64) -> Content {
 }
 
 #[test]
-fn a_digest_of_the_whole_is_the_one_b3sum_prints() {
+fn digest_of_a_whole_file_is_the_one_b3sum_prints() {
     let opened = Opened::new(&SIZES.map(seeded));
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let mut printed = b3sum(opened.tree.path());
@@ -65,11 +65,11 @@ fn b3sum(dir: &Path) -> Option<Vec<String>> {
 }
 
 #[test]
-fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
+fn prefixes_grow_to_the_digest_and_every_byte_is_read_once() {
     let sizes = [1, 1023, 1024, 1025, 2048, 2049, 65_536, 65_537, 300_000, 524_288, 1_048_577];
     let opened = Opened::new(&sizes.map(seeded));
     let mut scratch = Scratch::default();
-    // The buffer is larger than needed and holds old bytes.
+    // The buffer is larger than needed and has other bytes in it.
     scratch.bytes(1 << 20).fill(7);
     for ((i, size), first) in
         sizes.into_iter().enumerate().flat_map(|s| [1024, 4096, 65_536].map(|first| (s, first)))
@@ -99,7 +99,7 @@ fn beginnings_grow_to_the_digest_and_every_byte_is_read_once() {
 }
 
 #[test]
-fn beginnings_tell_files_apart_as_soon_as_they_differ() {
+fn prefixes_differ_as_soon_as_files_differ() {
     let mut bytes = [seeded(300_000).bytes(), seeded(300_000).bytes()];
     bytes[1][70_000] ^= 1;
     let opened = Opened::new(&bytes.map(Content::Bytes));
@@ -118,7 +118,7 @@ fn beginnings_tell_files_apart_as_soon_as_they_differ() {
 }
 
 #[test]
-fn a_head_covers_the_smallest_files_whole_and_the_beginning_of_others() {
+fn head_covers_small_files_and_the_start_of_others() {
     let opened = Opened::new(&SIZES.map(seeded));
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     for (i, size) in SIZES.into_iter().enumerate() {
@@ -133,7 +133,7 @@ fn a_head_covers_the_smallest_files_whole_and_the_beginning_of_others() {
 }
 
 #[test]
-fn text_that_is_no_digest_is_refused() {
+fn malformed_digests_are_refused() {
     let digest = Digest::of(b"x").to_string();
     for wrong in ["", &digest[1..], &format!("{digest}0"), &digest.replace('0', "g"), "é"] {
         assert!(wrong.parse::<Digest>().is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! The table returns the values that were recorded for files, on any thread.
+//! Tests the fingerprint table, including concurrent updates.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use content::{Digest, Fingerprints, head_of};
 
 #[test]
-fn nothing_is_known_of_new_files_and_growing_keeps_what_is_known() {
+fn growing_keeps_the_fingerprints_of_old_files() {
     let mut facts = Fingerprints::new(1);
     let content = facts.new_content(None);
     facts.set_head(0, head_of(b"a"));
@@ -17,7 +17,7 @@ fn nothing_is_known_of_new_files_and_growing_keeps_what_is_known() {
 }
 
 #[test]
-fn a_dropped_file_has_neither_head_nor_content_until_it_is_read_again() {
+fn dropped_file_has_no_head_or_content_until_read_again() {
     let facts = Fingerprints::new(2);
     let content = facts.new_content(Some(Digest::of(b"a")));
     facts.set_head(0, head_of(b"a"));
@@ -30,7 +30,7 @@ fn a_dropped_file_has_neither_head_nor_content_until_it_is_read_again() {
 }
 
 #[test]
-fn a_file_that_changed_is_dropped_and_not_unreadable() {
+fn changed_file_is_dropped_but_not_unreadable() {
     let facts = Fingerprints::new(3);
     facts.drop_file(0);
     facts.drop_changed(1);
@@ -41,7 +41,7 @@ fn a_file_that_changed_is_dropped_and_not_unreadable() {
 }
 
 #[test]
-fn contents_made_by_many_threads_are_all_unlike() {
+fn content_numbers_from_many_threads_are_distinct() {
     let facts = Fingerprints::new(0);
     let numbers: BTreeSet<_> = thread::scope(|scope| {
         let make = || (0..500).map(|_| facts.new_content(None)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! A file that cannot be read fails alone and does not affect the others; a stop request ends the
+//! Tests that an unreadable file does not affect other files, and that a stop request ends the
 //! work.
 
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ fn equal(count: usize, len: u64) -> Vec<Content> {
 }
 
 #[test]
-fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
+fn short_file_fails_and_the_others_are_compared() {
     let len = 3_000_000;
     let mut contents = equal(4, len);
     contents[1] = Content::Seeded { seed: 1, len: 2_999_999 };
@@ -39,7 +39,7 @@ fn a_file_that_is_too_short_fails_and_the_others_are_compared() {
 }
 
 #[test]
-fn files_that_all_are_too_short_are_in_no_part() {
+fn short_files_are_in_no_set() {
     let opened = Opened::new(&equal(3, 100_000));
     let (parts, failures) = partition(
         &opened.files(),
@@ -53,29 +53,29 @@ fn files_that_all_are_too_short_are_in_no_part() {
 }
 
 #[test]
-fn heads_and_digests_of_files_that_are_too_short_are_refused() {
+fn heads_and_digests_of_short_files_are_refused() {
     let opened = Opened::new(&equal(1, 1000));
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     let head = read_head(opened.file(0), 1001, &mut scratch, &progress);
     assert!(matches!(head, Err(ReadError::Short)));
     let digest = extend_prefix(opened.file(0), whole(1001), &mut scratch, &progress);
     assert!(matches!(digest, Err(ReadError::Short)));
-    assert_eq!(progress.bytes_done.load(Relaxed), 1001, "what failed counts as done");
+    assert_eq!(progress.bytes_done.load(Relaxed), 1001, "the failed range counts as done");
 }
 
 fn whole(size: u64) -> HashRange {
     HashRange { size, before: None, to: size }
 }
 
-/// Serializes the tests that make calls fail, because the rules apply to the whole process.
+/// Serializes tests that inject faults, as the rules apply to the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]
-fn a_bad_block_drops_one_file_of_a_set() {
-    let alone = RULES.lock().expect("no other test fails with the rules");
+fn bad_block_drops_one_file_of_a_set() {
+    let alone = RULES.lock().expect("not poisoned");
     let opened = Opened::new(&equal(14, 200_000));
     TreeBuilder::new().seeded("with a bad block", 1, 200_000).make(&opened.tree);
-    let bad = File::open(&opened.tree.join("with a bad block")).expect("a file just made");
+    let bad = File::open(&opened.tree.join("with a bad block")).expect("a new file");
     let files = [opened.files(), vec![&bad]].concat();
     let fault = Fault { op: Op::Read, name_suffix: b"bad block".to_vec(), errno: libc::EIO };
     inject(vec![fault]);
@@ -93,7 +93,7 @@ fn a_bad_block_drops_one_file_of_a_set() {
 }
 
 #[test]
-fn a_stop_ends_the_comparison_and_the_digest() {
+fn stop_ends_the_comparison_and_the_digest() {
     let opened = Opened::new(&equal(2, 300_000));
     let (mut scratch, progress) = (Scratch::default(), Progress::default());
     progress.stop();

@@ -1,4 +1,4 @@
-//! Tests of reading, digesting and comparing on real files.
+//! Tests that read, hash and compare real files.
 
 mod digests;
 mod facts;

@@ -1,4 +1,4 @@
-//! Files are split exactly where their bytes differ.
+//! Tests that `partition` puts files into one set if, and only if, their bytes are equal.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,10 +13,10 @@ use testkit::Content;
 
 use crate::open::Opened;
 
-/// Sizes around a page, around the reads of the comparison and around the chunks of the digest.
+/// Sizes around a page, the chunks of a comparison and the chunks of a digest.
 const SIZES: [u64; 9] = [1, 4096, 65_535, 65_536, 65_537, 131_073, 1_048_575, 1_048_577, 2_200_000];
 
-/// Computes the parts by comparing everything in memory, sorted by their first member.
+/// Computes the expected sets by comparing everything in memory. They are sorted by first member.
 fn naive(contents: &[Vec<u8>]) -> Vec<EqualFiles> {
     let mut classes: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
     for (i, bytes) in contents.iter().enumerate() {
@@ -44,8 +44,8 @@ fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<EqualFiles>, Pro
     (sorted(parts), progress)
 }
 
-/// Generates contents of one size that are all holes or that agree up to the first, a middle, the
-/// last or any byte.
+/// Generates contents of one size. Some are written zeros, or a hole with at most one byte of data.
+/// The others agree up to the first byte, a middle byte, the last byte or a random byte.
 fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
     select(&SIZES[..]).prop_flat_map(|len| {
         let at = proptest::prop_oneof![select(vec![0, len / 2, len - 1]), 0..len];
@@ -68,18 +68,18 @@ proptest! {
     })]
 
     #[test]
-    fn parts_are_those_of_a_comparison_in_memory((size, contents) in contents(), sparse in any::<bool>()) {
+    fn sets_match_a_comparison_in_memory((size, contents) in contents(), sparse in any::<bool>()) {
         let bytes: Vec<Vec<u8>> = contents.iter().map(Content::bytes).collect();
         let (parts, progress) = split(&contents, size, sparse);
         prop_assert_eq!(&parts, &naive(&bytes));
         let (read, total) = (progress.bytes_read.load(Relaxed), size * contents.len() as u64);
-        // The reads of the probes come on top of the total.
+        // Probes add at most a tenth to the bytes read.
         proptest::prop_assert!(read <= total + total / 10, "{read} bytes read of {total}");
         prop_assert_eq!(progress.bytes_done.load(Relaxed), total);
     }
 
     #[test]
-    fn parts_in_memory_are_right_whatever_the_cheap_test_lets_through(
+    fn sets_in_memory_do_not_depend_on_the_cheap_check(
         bytes in vec(select(vec![&b"a"[..], b"b", b"c"]), 0..20),
         by_head in any::<bool>(),
     ) {
@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[test]
-fn a_hundred_files_split_at_their_last_byte() {
+fn hundred_files_split_at_their_last_byte() {
     let len = 150_000;
     let content = |i: u8| Content::Differing { seed: 1, len, at: len - 1, variant: i % 7 };
     let contents: Vec<Content> = (0..100).map(content).collect();
@@ -112,7 +112,7 @@ fn files_that_differ_early_are_not_read_to_their_end() {
 }
 
 #[test]
-fn no_file_and_a_lone_file_are_not_read() {
+fn single_file_is_not_read() {
     assert_eq!(split(&[], 1000, true).0, []);
     let (parts, progress) = split(&[Content::Seeded { seed: 1, len: 1000 }], 1000, true);
     assert_eq!(parts, [EqualFiles { members: vec![0], digest: None }]);
@@ -120,7 +120,7 @@ fn no_file_and_a_lone_file_are_not_read() {
 }
 
 #[test]
-fn files_of_no_bytes_are_equal_and_have_the_digest_of_nothing() {
+fn empty_files_are_equal_and_have_the_digest_of_empty_input() {
     let (parts, _) = split(&[Content::Bytes(Vec::new()), Content::Bytes(Vec::new())], 0, false);
     assert_eq!(parts, [EqualFiles { members: vec![0, 1], digest: Some(Digest::of(b"")) }]);
 }

@@ -1,4 +1,4 @@
-//! Holes that all files share cost no reads; other holes are compared as zeros.
+//! Tests that common holes are not read, and that other holes are compared as zeros.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,7 +16,7 @@ fn sparse(len: u64, islands: &[(u64, &[u8])]) -> Content {
     Content::Sparse { len, islands }
 }
 
-/// Splits sparse files and returns the parts, sorted by first member, and the number of bytes read.
+/// Splits sparse files. Returns the sets, sorted by first member, and the number of bytes read.
 fn split(contents: &[Content], size: u64) -> (Vec<EqualFiles>, u64) {
     let opened = Opened::new(contents);
     let progress = Progress::default();
@@ -34,7 +34,7 @@ fn members(parts: &[EqualFiles]) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn equal_holes_of_a_terabyte_are_equal_without_a_read() {
+fn common_hole_of_a_terabyte_is_not_read() {
     let (parts, read) = split(&[sparse(TERABYTE, &[]), sparse(TERABYTE, &[])], TERABYTE);
     assert_eq!(parts, [EqualFiles { members: vec![0, 1], digest: None }]);
     assert_eq!(read, 0);
@@ -55,12 +55,12 @@ fn islands_in_a_terabyte_are_found_and_compared() {
     ];
     let (parts, read) = split(&contents, TERABYTE);
     assert_eq!(members(&parts), [vec![0, 1], vec![2], vec![3], vec![4], vec![5, 6]]);
-    // The comparison reads some chunks around each island.
+    // The comparison reads a few chunks around each island.
     assert!(read < 64 << 20, "{read} bytes read");
 }
 
 #[test]
-fn a_hole_and_written_zeros_are_equal_and_have_one_digest() {
+fn holes_and_written_zeros_are_equal_and_have_one_digest() {
     let len = 3_000_000;
     let zeros = Content::Bytes(vec![0; 3_000_000]);
     let half = sparse(len, &[(1_500_000, &vec![0; 70_000])]);
@@ -72,7 +72,7 @@ fn a_hole_and_written_zeros_are_equal_and_have_one_digest() {
 }
 
 #[test]
-fn a_digest_goes_on_across_holes() {
+fn digest_includes_holes() {
     let len = 40 << 20;
     let content = sparse(len, &[(10 << 20, b"one"), ((30 << 20) + 7, b"other")]);
     let digest = Digest::of(&content.bytes());
@@ -82,7 +82,7 @@ fn a_digest_goes_on_across_holes() {
 }
 
 #[test]
-fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
+fn truncated_file_is_not_grouped_with_files_that_have_data() {
     let len = 1 << 20;
     let opened = Opened::new(&[sparse(len, &[]), sparse(len / 2, &[]), sparse(len, &[(1, b"x")])]);
     let (parts, failures) = partition(
@@ -93,8 +93,8 @@ fn a_file_cut_off_while_it_is_compared_is_no_hole_to_the_others() {
         &Progress::default(),
     )
     .expect("not stopped");
-    // A short file may fail, or it may look like a hole, because its metadata is checked only
-    // later. It must not drag along a file that has data.
+    // The short file may fail or look like a hole, because its size is checked only later. It must
+    // not end up in one set with a file that has data.
     let together = |part: &EqualFiles| part.members.contains(&1) && part.members.contains(&2);
     assert!(!parts.iter().any(together), "{parts:?} {failures:?}");
 }

@@ -1,9 +1,8 @@
-//! Opening directories without leaving a mount, and listing them in parts.
+//! Opens directories without leaving a mount, and lists them in parts.
 //!
-//! A bind mount of the same file system has the device number of the directory it covers, so only
-//! the mount id tells them apart. `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) makes the kernel
-//! refuse to cross a mount point while it opens, so nothing can change between a check and the
-//! open.
+//! A bind mount of the same file system has the same device number as the directory that it covers.
+//! Only the mount id tells them apart. With `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) the kernel
+//! checks for mount points during the open, so no mount can appear between a check and the open.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,8 +16,7 @@ use rustix::io::Errno;
 use super::{DIR_FLAGS, Dir, DirBuffer, DirItem};
 use crate::stat::{FileKey, Stat, kind_of_type};
 
-/// Identity of a directory over time. Inode numbers are reused, but not together with the birth
-/// time.
+/// Identity of a directory over time. A reused inode number comes with a new birth time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirIdentity {
     key: FileKey,
@@ -27,12 +25,12 @@ pub struct DirIdentity {
 }
 
 impl Dir {
-    /// Returns the directory's identity, or `None` if the file system or the kernel provides too
-    /// little for it.
+    /// Returns the directory's identity, or `None` if the kernel or the file system does not report
+    /// the birth time or the mount id.
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn identity(&self) -> io::Result<Option<DirIdentity>> {
         let mask = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let raw = rustix::fs::statx(self, c"", AtFlags::EMPTY_PATH, mask)?;
@@ -43,12 +41,12 @@ impl Dir {
         Ok(born_ns.filter(|_| answered).map(origin))
     }
 
-    /// Opens the directory at `path`, following links, only to reach what is in it. It need not be
-    /// readable.
+    /// Opens the directory at `path`, following links, to reach the entries in it. If the directory
+    /// is not readable, the descriptor can look up names but not list them.
     ///
     /// # Errors
     ///
-    /// The error of `open(2)`.
+    /// Returns the error of `open(2)`.
     pub fn open_for_search(path: &Path) -> io::Result<Dir> {
         match Dir::open(path) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
@@ -63,8 +61,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EXDEV` for a mount point, including bind mounts; `ENOTDIR` or `ELOOP` if it is no
-    /// directory.
+    /// Returns `EXDEV` for a mount point, including a bind mount, and `ENOTDIR` or `ELOOP` if
+    /// `name` is not a directory.
     pub fn open_child_same_mount(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -82,7 +80,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_child_same_mount`].
+    /// Same as for [`Dir::open_child_same_mount`].
     pub fn open_below_same_mount(&self, path: &[u8]) -> io::Result<Dir> {
         let mut here: Option<Dir> = None;
         for names in steps(path) {
@@ -98,22 +96,23 @@ impl Dir {
         here.ok_or_else(|| Errno::NOENT.into())
     }
 
-    /// Opens the directory that currently contains this one. The caller MUST check that it is the
-    /// expected one.
+    /// Opens the current parent of this directory. Another process may have moved this directory,
+    /// so the caller MUST check that the parent is the expected one.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`.
+    /// Returns the error of `openat(2)`.
     pub fn open_parent(&self) -> io::Result<Dir> {
         Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Calls `each` for one buffer of names except `.` and `..`, continuing where the last call
-    /// ended. Returns the position of the next buffer for [`Dir::seek`], or `None` at the end.
+    /// Calls `each` for the next buffer of names, except `.` and `..`. Returns the position after
+    /// these names, for [`Dir::seek`], or `None` at the end.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`. `each` has been called for the names listed before it.
+    /// Returns the error of `getdents64`. The names listed before the error have been passed to
+    /// `each`.
     pub fn list_some(
         &self,
         buffer: &mut DirBuffer,
@@ -135,30 +134,31 @@ impl Dir {
         Ok(next)
     }
 
-    /// Makes the next [`Dir::list_some`] start at a position that an earlier call returned, on this
-    /// or another descriptor of the directory. Position 0 is the start.
+    /// Sets the position at which the next [`Dir::list_some`] starts. `place` is 0 for the first
+    /// name, or a position that `list_some` returned on this or another descriptor of the
+    /// directory.
     ///
     /// # Errors
     ///
-    /// The error of `lseek(2)`.
+    /// Returns the error of `lseek(2)`.
     ///
     /// # Platform behavior
     ///
     /// On file systems that NFS can export, positions stay valid while names are added and removed.
-    /// On others a listing may skip names.
+    /// On other file systems a listing may skip names.
     pub fn seek(&self, place: u64) -> io::Result<()> {
         rustix::fs::seek(self, SeekFrom::Start(place))?;
         Ok(())
     }
 
-    /// Reads the first block of the directory into the page cache. The next listing starts at the
-    /// beginning.
+    /// Reads the first block of the directory into the page cache, then resets the position to the
+    /// first name.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64` or `lseek(2)`.
+    /// Returns the error of `getdents64` or `lseek(2)`.
     pub fn prefetch_first_block(&self) -> io::Result<()> {
-        // Room for a single name of any length. A larger buffer would read more blocks.
+        // The buffer has room for one name of any length. A larger buffer would read more blocks.
         let mut space = [MaybeUninit::uninit(); 512];
         if let Some(first) = RawDir::new(self, &mut space).next() {
             first?;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_has_a_number_and_another_one_a_different_one() {
+    fn two_mounts_have_different_ids() {
         let open = |path: &str| Dir::open(Path::new(path)).expect("a directory");
         let (root, proc) = (open("/"), open("/proc"));
         assert_ne!(mount_of(root.fd()).expect("a mount"), mount_of(proc.fd()).expect("a mount"));

@@ -13,22 +13,22 @@ use crate::file::xattr::{self, Xattr};
 use crate::stat::Time;
 
 impl Dir {
-    /// Returns the extended attributes of `name` that this process may see; of the link itself for
-    /// a link. Empty where there are none.
+    /// Returns the extended attributes of `name` that this process may see. If `name` is a link,
+    /// they are those of the link itself. The list is empty where attributes are not supported.
     ///
     /// # Errors
     ///
-    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
+    /// Returns the error of `llistxattr(2)` or `lgetxattr(2)`.
     pub fn child_xattrs(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
         xattr::all_of_path(&self.path_of(name)?)
     }
 
-    /// Returns the ACLs of `name`. Reading them needs no read permission, and works however many
-    /// other attributes there are.
+    /// Returns the ACLs of `name`. This needs no read permission. It also works where the list of
+    /// all attributes is too long for `llistxattr(2)`.
     ///
     /// # Errors
     ///
-    /// The error of `lgetxattr(2)`.
+    /// Returns the error of `lgetxattr(2)`.
     pub fn child_acls(&self, name: &CStr) -> io::Result<Vec<Xattr>> {
         xattr::acls_of_path(&self.path_of(name)?)
     }
@@ -37,7 +37,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `lgetxattr(2)`.
+    /// Returns the error of `lgetxattr(2)`.
     pub fn acls(&self) -> io::Result<Vec<Xattr>> {
         xattr::acls_of_path(&self.path_of(c".")?)
     }
@@ -46,32 +46,32 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `llistxattr(2)` or `lgetxattr(2)`.
+    /// Returns the error of `llistxattr(2)` or `lgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())
     }
 
-    /// Sets owner and group of `name`; of the link itself for a link.
+    /// Sets the owner and group of `name`. If `name` is a link, the link itself is changed.
     ///
     /// # Errors
     ///
-    /// The error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
         Ok(rustix::fs::chownat(self, name, uid, Some(gid), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Sets the permissions of `name`, which is not a link.
+    /// Sets the permissions of `name`, which must not be a link.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing has
-    /// changed then.
+    /// Returns `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing
+    /// has changed then.
     pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
         about_to_change()?;
         // Before Linux 6.6 no call changes a mode without following a link. An `O_PATH` descriptor
-        // is no link.
+        // of the file avoids the lookup.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = rustix::fs::openat(self, name, flags, Mode::empty())?;
         if FileType::from_raw_mode(rustix::fs::fstat(&held)?.st_mode) == FileType::Symlink {
@@ -82,13 +82,14 @@ impl Dir {
         Ok(rustix::fs::chmodat(CWD, path, mode, AtFlags::empty())?)
     }
 
-    /// Gives `name` exactly these extended attributes, except for those of security modules. For a
-    /// link, the link itself gets them.
+    /// Sets the extended attributes of `name` to `wanted` and removes all others, except those of
+    /// security modules. `now` lists the current attributes. If `name` is a link, the link itself
+    /// is changed.
     ///
     /// # Errors
     ///
-    /// The first attribute that could not be set or removed. The others have been processed all the
-    /// same.
+    /// Returns the error for the first attribute that could not be set or removed. The other
+    /// attributes have still been processed.
     pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         let path = self.path_of(name)?;
@@ -100,11 +101,12 @@ impl Dir {
         )
     }
 
-    /// Sets access and modification time of `name`; of the link itself for a link.
+    /// Sets the access and modification times of `name`. If `name` is a link, the link itself is
+    /// changed.
     ///
     /// # Errors
     ///
-    /// The error of `utimensat(2)`. Nothing has changed then.
+    /// Returns the error of `utimensat(2)`. Nothing has changed then.
     pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         let times = timestamps(atime, mtime);
@@ -115,7 +117,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -126,50 +128,51 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. Nothing has changed then.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)
     }
 
-    /// Gives the directory itself exactly these extended attributes, except for those of security
-    /// modules.
+    /// Sets the directory's own extended attributes to `wanted` and removes all others, except
+    /// those of security modules.
     ///
     /// # Errors
     ///
-    /// As for [`Dir::set_child_xattrs`].
+    /// Same as for [`Dir::set_child_xattrs`].
     pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
     }
 
-    /// Waits until the directory's names are on the disk.
+    /// Writes the directory's names to the disk and waits for completion.
     ///
     /// # Errors
     ///
-    /// The error of `fsync(2)`.
+    /// Returns the error of `fsync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fsync(self)?)
     }
 
-    /// Returns whether new files in the directory inherit a default ACL.
+    /// Returns true if new files in the directory inherit a default ACL, or may do so because the
+    /// query failed.
     pub fn hands_down_acl(&self) -> bool {
         let name = c"system.posix_acl_default";
         match rustix::fs::fgetxattr_query(self, name) {
             Ok(length) => length > 0,
-            // On any other error a default ACL is possible, so each new file is checked.
+            // After any other error there may be a default ACL.
             Err(e) => !matches!(e, Errno::NODATA | Errno::OPNOTSUPP),
         }
     }
 
     /// Locks the directory (`flock(2)`) until [`Dir::unlock`], or until all copies of this
-    /// descriptor are closed. Returns whether it got the lock. On file systems without directory
-    /// locks it always does.
+    /// descriptor are closed. Returns true if the lock was taken, or if the file system does not
+    /// support locks on directories.
     ///
     /// # Errors
     ///
-    /// The error of `flock(2)`.
+    /// Returns the error of `flock(2)`.
     pub fn lock(&self) -> io::Result<bool> {
         match rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Ok(false),
@@ -180,12 +183,12 @@ impl Dir {
 
     /// Releases the lock of [`Dir::lock`], for all copies of the descriptor.
     pub fn unlock(&self) {
-        // Unlocking fails only if there was no lock.
+        // This fails only if there was no lock.
         let _not_locked = rustix::fs::flock(self, FlockOperation::Unlock);
     }
 
-    /// Returns a path to `name` that starts at this descriptor, for system calls that take no
-    /// descriptor. Only the last component is looked up.
+    /// Returns a path to `name` through `/proc/thread-self/fd`, for system calls that take no
+    /// descriptor. Apart from the descriptor, the kernel resolves only `name`.
     fn path_of(&self, name: &CStr) -> io::Result<CString> {
         let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();
         path.extend_from_slice(name.to_bytes());

@@ -1,4 +1,4 @@
-//! Open directories: listing them, and opening what is in them without following a link.
+//! Open directories. Their entries are listed, examined and opened without following a link.
 
 mod beneath;
 mod metadata;
@@ -30,18 +30,18 @@ pub struct Dir {
 /// One name in a directory listing.
 #[derive(Debug)]
 pub struct DirItem<'a> {
-    /// The name, NUL-terminated for the next system call.
+    /// The name. It is NUL-terminated, as system calls expect.
     pub name: &'a CStr,
-    /// The type from the listing, or [`Kind::Unknown`].
+    /// The type, or [`Kind::Unknown`] if the listing does not have it.
     pub kind: Kind,
-    /// The inode number from the listing. For a mount point it is that of the covered directory.
+    /// The inode number. For a mount point it is the number of the covered directory.
     pub inode: u64,
 }
 
-/// The buffer for `getdents64`, reused for each directory.
+/// A buffer for `getdents64`, reused from directory to directory.
 ///
-/// 64 KiB hold about 2,000 names. Larger buffers made no difference on directories of a million
-/// entries; smaller ones cost one more call on ordinary directories.
+/// Its 64 KiB hold about 2,000 names. Larger buffers made no difference on directories of a million
+/// entries. With smaller ones, ordinary directories took one more call.
 #[derive(Debug)]
 pub struct DirBuffer(Box<[MaybeUninit<u8>]>);
 
@@ -58,14 +58,14 @@ impl DirBuffer {
 }
 
 impl Dir {
-    /// Opens the directory at `path`, following links. It is meant for a path that the user typed.
+    /// Opens the directory at `path`, following links. Use this for paths that the user typed.
     ///
-    /// A path longer than `PATH_MAX` cannot have been typed. It is opened in steps that follow no
-    /// link.
+    /// A path longer than `PATH_MAX` does not come from the user. It is opened in several steps,
+    /// and no link is followed.
     ///
     /// # Errors
     ///
-    /// The error of `open(2)`.
+    /// Returns the error of `open(2)`.
     pub fn open(path: &Path) -> io::Result<Dir> {
         let bytes = path.as_os_str().as_bytes();
         if bytes.len() >= libc::PATH_MAX as usize {
@@ -82,7 +82,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `ENOTDIR` if it is a link or no directory; otherwise the error of `openat(2)`.
+    /// Returns `ENOTDIR` if `name` is a link or not a directory; otherwise the error of
+    /// `openat(2)`.
     pub fn open_child(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -92,13 +93,13 @@ impl Dir {
 
     /// Opens a directory several components below this one. No component may be a link.
     ///
-    /// `path` is relative and has no trailing slash. If it is longer than `PATH_MAX`, it is opened
-    /// in steps.
+    /// `path` is relative and has no trailing slash. A path longer than `PATH_MAX` is opened in
+    /// several steps.
     ///
     /// # Errors
     ///
-    /// `ELOOP` or `ENOTDIR` if a component is a link or no directory; otherwise the error of
-    /// `openat2(2)`.
+    /// Returns `ELOOP` or `ENOTDIR` if a component is a link or not a directory; otherwise the
+    /// error of `openat2(2)`.
     pub fn open_below(&self, path: &[u8]) -> io::Result<Dir> {
         // The kernel's limit includes the final NUL.
         const STEP: usize = libc::PATH_MAX as usize - 1;
@@ -122,7 +123,7 @@ impl Dir {
         let resolve = ResolveFlags::NO_SYMLINKS;
         match rustix::fs::openat2(&self.fd, path, DIR_FLAGS, Mode::empty(), resolve) {
             Ok(fd) => Ok(Dir { fd }),
-            // Before Linux 5.6, or under a seccomp filter that does not know the call.
+            // The kernel is older than Linux 5.6, or a seccomp filter blocks the call.
             Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => self.open_by_component(path),
             Err(e) => Err(e.into()),
         }
@@ -138,11 +139,13 @@ impl Dir {
         Ok(Dir { fd: fd.ok_or(rustix::io::Errno::NOENT)? })
     }
 
-    /// Calls `each` for every name except `.` and `..`, in the file system's order.
+    /// Calls `each` for every name except `.` and `..`, in the order in which the file system lists
+    /// them.
     ///
     /// # Errors
     ///
-    /// The error of `getdents64`. `each` has been called for the names listed before it.
+    /// Returns the error of `getdents64`. The names listed before the error have been passed to
+    /// `each`.
     pub fn for_each(
         &self,
         buffer: &mut DirBuffer,
@@ -164,18 +167,18 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
-    /// Returns the metadata of `name`. For a link it is that of the link itself.
+    /// Returns the metadata of `name`. If `name` is a link, it is the metadata of the link itself.
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`, such as `ENOENT`.
+    /// Returns the error of `statx(2)`, such as `ENOENT`.
     pub fn stat_child(&self, name: &CStr) -> io::Result<Stat> {
-        // An automount must not be triggered by a look at its mount point.
+        // Reading the metadata of a mount point must not trigger an automount.
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         Stat::of(&self.fd, name, flags)
     }
@@ -184,32 +187,33 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::stat_child`].
+    /// Same as for [`Dir::stat_child`].
     ///
     /// # Platform behavior
     ///
-    /// On NFS and FUSE, [`Dir::stat_child`] may return values that are some seconds old.
+    /// On NFS and FUSE, [`Dir::stat_child`] may return values that are a few seconds old.
     pub fn stat_child_uncached(&self, name: &CStr) -> io::Result<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
         Stat::of(&self.fd, name, flags)
     }
 
-    /// Opens a handle to `name`, or to a link itself, without opening its content (`O_PATH`). The
-    /// handle gives access to the metadata only, and stays with the same inode whatever happens to
-    /// the name.
+    /// Opens a handle to `name` for its metadata only (`O_PATH`). If `name` is a link, the handle
+    /// refers to the link itself. The handle refers to the same inode even if the name is removed
+    /// or replaced.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`.
+    /// Returns the error of `openat(2)`.
     pub fn hold(&self, name: &CStr) -> io::Result<File> {
         File::hold_at(self.fd.as_fd(), name)
     }
 
-    /// Opens the regular file `name` for reading. See [`File`] for what that does not do.
+    /// Opens the regular file `name` for reading. See [`File`] for the checks that this leaves to
+    /// the caller.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`, such as `ELOOP` for a link.
+    /// Returns the error of `openat(2)`, such as `ELOOP` for a link.
     pub fn open_file(&self, name: &CStr) -> io::Result<File> {
         self.open_file_with(name, OFlags::empty())
     }
@@ -228,7 +232,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fstatfs(2)`.
+    /// Returns the error of `fstatfs(2)`.
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
@@ -237,17 +241,17 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `fstatfs(2)`.
+    /// Returns the error of `fstatfs(2)`.
     pub fn block_size(&self) -> io::Result<u64> {
         Ok(rustix::fs::fstatfs(&self.fd)?.f_frsize.cast_unsigned())
     }
 
-    /// Returns the identity of the file system that `name` is on. It differs from the directory's
-    /// where a file is a mount point.
+    /// Returns the identity of the file system that `name` is on. If `name` is a mount point, that
+    /// is not the directory's file system.
     ///
     /// # Errors
     ///
-    /// The error of opening `name` or of `fstatfs(2)`.
+    /// Returns the error of opening `name` or of `fstatfs(2)`.
     pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;

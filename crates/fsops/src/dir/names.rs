@@ -1,8 +1,8 @@
-//! Changes to a tree, one system call each: renames, exchanges, links and removals, always relative
-//! to open directories and never through a link.
+//! Renames, exchanges, creations, links and removals of names. Each operation is relative to open
+//! directories and follows no link.
 //!
-//! None of these calls overwrites a name. To replace a name safely, a caller exchanges it with one
-//! in a private directory, checks what it got, and removes that.
+//! Only [`Dir::replace`] overwrites a name. To replace a name safely, a caller exchanges it with a
+//! file in a private directory, checks the file that it got in return, and removes that file.
 
 use std::ffi::CStr;
 use std::io;
@@ -19,20 +19,22 @@ use crate::file::new_file::NewFile;
 use crate::stat::{Stat, Time};
 
 impl Dir {
-    /// Renames `name` to `to_name`, which must not exist, in another directory of the same mount.
+    /// Renames `name` to `to_name` in another directory of the same mount. `to_name` must not
+    /// exist.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if `to_name` exists, `EXDEV` if the directories are on different mounts. Nothing
-    /// has changed then.
+    /// Returns `EEXIST` if `to_name` exists, and `EXDEV` if the directories are on different
+    /// mounts. Nothing has changed then.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems lack a rename that refuses to replace. There the file is
-    /// linked to its new name and then unlinked from the old one, so for a moment it has both.
-    /// Without hard links (exFAT through FUSE, cloud storage), and for directories, a check for the
-    /// new name precedes a plain rename. That rename replaces a file, or an empty directory, that
-    /// gets the name between the two calls.
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, the file is
+    /// linked to its new name and then unlinked from the old one, so it has both names for a
+    /// moment. Directories, and files on file systems without hard links (exFAT through FUSE, cloud
+    /// storage), are moved by a plain rename after a check that the new name is free. If another
+    /// process creates a file or an empty directory of that name between the check and the rename,
+    /// the rename replaces it.
     pub fn move_new(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
@@ -52,14 +54,14 @@ impl Dir {
         }
     }
 
-    /// Renames `name`, whatever it is, to `to_name`, which must not exist, in a directory that only
-    /// this process uses.
+    /// Renames `name`, of any type, to `to_name` in a directory that only this process uses.
+    /// `to_name` must not exist.
     ///
-    /// Unlike [`Dir::move_new`] this is a single step on every file system.
+    /// Unlike [`Dir::move_new`], this renames in a single step on every file system.
     ///
     /// # Errors
     ///
-    /// As for [`Dir::move_new`].
+    /// Same as for [`Dir::move_new`].
     pub fn take_out(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
@@ -82,26 +84,28 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EINVAL` where the file system lacks this operation (NFS, some FUSE). Nothing has changed
-    /// then.
+    /// Returns `EINVAL` if the file system does not support this operation (NFS, some FUSE file
+    /// systems). Nothing has changed then.
     pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
     }
 
-    /// Links an open file to `name`, which must not exist. The link is to this very file, whatever
-    /// its other names are by now.
+    /// Gives an open file the additional name `name`, which must not exist. The file's other names
+    /// may have changed since it was opened.
     ///
     /// # Errors
     ///
-    /// `ENOENT` if the file has no name left, `EMLINK` at the link limit, `EPERM` where there are
-    /// no hard links or the kernel reserves them for the owner. Nothing has changed then.
+    /// Returns `ENOENT` if the file has no name left, `EMLINK` at the link limit, and `EPERM` if
+    /// the file system has no hard links or only the owner may link the file. Nothing has changed
+    /// then.
     pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
-            // Before Linux 6.10 an empty path needs a capability and otherwise fails with ENOENT.
+            // Before Linux 6.10, linkat with an empty path needs a capability. Without it, the call
+            // fails with ENOENT.
             Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
-                // Threads may have their own descriptor tables, and /proc/self is that of the main
+                // A thread can have its own descriptor table, but /proc/self shows that of the main
                 // thread.
                 let path = format!("/proc/thread-self/fd/{}", file.fd().as_raw_fd());
                 Ok(rustix::fs::linkat(CWD, path, self, name, AtFlags::SYMLINK_FOLLOW)?)
@@ -114,7 +118,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn make_symlink(&self, target: &[u8], name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::symlinkat(target, self, name)?)
@@ -124,7 +128,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `readlinkat(2)`.
+    /// Returns the error of `readlinkat(2)`.
     pub fn read_symlink(&self, name: &CStr) -> io::Result<Vec<u8>> {
         Ok(rustix::fs::readlinkat(self, name, Vec::new())?.into_bytes())
     }
@@ -133,7 +137,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `mkdirat(2)` or of setting the mode. In the latter case the directory exists.
+    /// Returns the error of `mkdirat(2)`. Nothing has changed then.
     pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         #[cfg(feature = "faults")]
@@ -145,7 +149,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `mkdirat(2)`. Nothing has changed then.
+    /// Returns the error of `mkdirat(2)`. Nothing has changed then.
     pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
@@ -155,29 +159,29 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `unlinkat(2)`. Nothing has changed then.
+    /// Returns the error of `unlinkat(2)`. Nothing has changed then.
     pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Unlinks `name`, which is not a directory. The content is lost if this was the file's last
-    /// name.
+    /// Unlinks `name`, which must not be a directory. The content is lost if this was the file's
+    /// last name.
     ///
     /// # Errors
     ///
-    /// The error of `unlinkat(2)`. Nothing has changed then.
+    /// Returns the error of `unlinkat(2)`. Nothing has changed then.
     pub fn remove_name(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
     }
 
-    /// Creates the file `name`, which must not exist, for the owner alone (mode 0600), and opens it
-    /// for writing.
+    /// Creates the file `name` for the owner alone (mode 0600) and opens it for writing. `name`
+    /// must not exist.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn create_private_file(&self, name: &CStr) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -189,7 +193,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The reason why not, such as `EACCES` or `EROFS`.
+    /// Returns the error of `faccessat(2)`, such as `EACCES` or `EROFS`.
     pub fn may_change(&self) -> io::Result<()> {
         let wanted = Access::WRITE_OK | Access::EXEC_OK;
         Ok(rustix::fs::accessat(self, c".", wanted, AtFlags::EACCESS)?)
@@ -208,18 +212,18 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// The error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. Nothing has changed then.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
     }
 
-    /// Creates the regular file `name`, which must not exist, with the permissions of `mode` minus
-    /// the umask, and opens it for writing.
+    /// Creates the regular file `name` with the permissions of `mode` minus the umask, and opens it
+    /// for writing. `name` must not exist.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
     pub fn create_file(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -227,12 +231,12 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
-    /// Opens the regular file `name` for reading, as [`Dir::open_file`] does, without updating its
-    /// access time where this process may do so (`O_NOATIME`: the owner and root).
+    /// Opens the regular file `name` for reading as [`Dir::open_file`] does. If this process owns
+    /// the file or is root, reads do not update the access time (`O_NOATIME`).
     ///
     /// # Errors
     ///
-    /// As for [`Dir::open_file`].
+    /// Same as for [`Dir::open_file`].
     pub fn open_file_quietly(&self, name: &CStr) -> io::Result<File> {
         match self.open_file_with(name, OFlags::NOATIME) {
             Err(e) if e.raw_os_error() == Some(libc::EPERM) => self.open_file(name),
@@ -240,83 +244,87 @@ impl Dir {
         }
     }
 
-    /// Creates an unnamed regular file (`O_TMPFILE`) for the owner alone, open for writing. It does
-    /// not change the directory and is gone once it is closed.
+    /// Creates an unnamed regular file (`O_TMPFILE`) for the owner alone, open for writing. The
+    /// directory does not change, and the file is removed when it is closed.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP`, `EISDIR` or `ENOENT` where the file system has no unnamed files.
+    /// Returns `EOPNOTSUPP`, `EISDIR` or `ENOENT` if the file system does not support unnamed
+    /// files.
     pub fn create_unnamed(&self) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         Ok(NewFile::from(rustix::fs::openat(self, c".", flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file.
-    /// Opening a device can have effects, and another user may decide what has the name.
+    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file. Use
+    /// this where another user can put a device under the name, as opening a device can have side
+    /// effects.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if it is not a regular file; it has not been opened then.
+    /// Returns `InvalidInput` if `name` is not a regular file. It has not been opened then.
     pub fn open_regular(&self, name: &CStr) -> io::Result<File> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Open, name.to_bytes())?;
         File::open_regular_at(self.as_fd(), name)
     }
 
-    /// Makes listings of the directory leave its access time alone, where this process may do so.
+    /// Stops listings from updating the directory's access time, if this process may do so.
     pub fn list_quietly(&self) {
-        // No other settable flag has an effect on a directory.
+        // The other flags that this call resets have no effect on a directory.
         let _refused = rustix::fs::fcntl_setfl(self, OFlags::NOATIME);
     }
 
-    /// Creates the FIFO, socket or device `name` for the owner alone. `like` has the type and
-    /// device number.
+    /// Creates the FIFO, socket or device `name` for the owner alone, with the type and device
+    /// number of `like`.
     ///
     /// # Errors
     ///
-    /// `EPERM` for a device without root rights. Nothing has changed then.
+    /// Returns `EPERM` for a device, unless the process is privileged. Nothing has changed then.
     pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
         about_to_change()?;
         let kind = FileType::from_raw_mode(like.mode);
         Ok(rustix::fs::mknodat(self, name, kind, Mode::RUSR | Mode::WUSR, like.special)?)
     }
 
-    /// Links `name` in `from` to `new_name` here, which must not exist. For a symbolic link, the
-    /// link itself gets the new name.
+    /// Creates `new_name` in this directory as a hard link to `name` in `from`. `new_name` must not
+    /// exist. If `name` is a symbolic link, the link itself gets the new name.
     ///
     /// # Errors
     ///
-    /// `EMLINK` at the link limit, `EXDEV` on a different mount. Nothing has changed then.
+    /// Returns `EMLINK` at the link limit, and `EXDEV` on a different mount. Nothing has changed
+    /// then.
     pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
     }
 
-    /// Renames `ready` to `name` atomically, replacing what has that name.
+    /// Renames `ready` to `name` atomically, replacing an existing `name`.
     ///
-    /// If both are names of one file, both stay: `rename(2)` does nothing then.
+    /// If both names belong to the same file, `rename(2)` does nothing and both names remain.
     ///
     /// # Errors
     ///
-    /// `EISDIR` or `ENOTDIR` if only one is a directory, `ENOTEMPTY` for a non-empty directory.
-    /// Nothing has changed then.
+    /// Returns `EISDIR` or `ENOTDIR` if only one is a directory, and `ENOTEMPTY` for a non-empty
+    /// directory. Nothing has changed then.
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat(self, ready, self, name)?)
     }
 
-    /// Renames `ready` to `name`, which must not exist, atomically.
+    /// Renames `ready` to `name` atomically. `name` must not exist.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if it exists, also under a different spelling where the file system treats both as
-    /// one. Nothing has changed then.
+    /// Returns `EEXIST` if `name` exists, or if a name exists that the file system considers the
+    /// same, such as one in a different case. Nothing has changed then.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems lack a rename that refuses to replace. There a check for the
-    /// name precedes a plain rename; other threads of this process wait in the meantime.
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, a plain rename
+    /// follows a check that the name is free. A lock keeps other threads of this process from
+    /// creating the name in between.
     pub fn rename_new(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, ready, self, name, RenameFlags::NOREPLACE) {
@@ -343,43 +351,43 @@ mod tests {
     use crate::Dir;
 
     #[test]
-    fn a_file_ends_where_nothing_can_be_read() {
+    fn end_of_file_is_found_by_reading() {
         let temp = tempfile::tempdir().expect("a directory");
-        let dir = Dir::open(temp.path()).expect("it is there");
-        let new = dir.create_file(c"file", 0o600).expect("made");
+        let dir = Dir::open(temp.path()).expect("exists");
+        let new = dir.create_file(c"file", 0o600).expect("created");
         new.write_at(b"four", 0).expect("written");
-        let file = dir.open_file(c"file").expect("it is opened");
+        let file = dir.open_file(c"file").expect("opens");
         for (size, ends) in [(0, false), (3, false), (4, true), (5, true)] {
-            assert_eq!(file.ends_at(size).expect("it is read"), ends, "{size}");
+            assert_eq!(file.ends_at(size).expect("readable"), ends, "{size}");
         }
-        // The kernel generates this file on reading and reports a size of 0.
+        // The kernel generates this file when it is read and reports a size of 0.
         if let Ok(made_up) = crate::File::open(std::path::Path::new("/proc/self/status")) {
-            assert_eq!(made_up.stat().expect("there").size, 0);
-            assert!(!made_up.ends_at(0).expect("it is read"));
+            assert_eq!(made_up.stat().expect("exists").size, 0);
+            assert!(!made_up.ends_at(0).expect("readable"));
         }
     }
 
     #[test]
-    fn only_a_regular_file_is_opened() {
+    fn only_regular_files_are_opened() {
         let temp = tempfile::tempdir().expect("a directory");
-        let dir = Dir::open(temp.path()).expect("it is there");
-        let new = dir.create_file(c"file", 0o600).expect("made");
+        let dir = Dir::open(temp.path()).expect("exists");
+        let new = dir.create_file(c"file", 0o600).expect("created");
         new.write_at(b"f", 0).expect("written");
-        dir.make_dir(c"dir").expect("made");
-        dir.make_symlink(b"file", c"link").expect("made");
+        dir.make_dir(c"dir").expect("created");
+        dir.make_symlink(b"file", c"link").expect("created");
         let mut byte = [0];
-        let file = dir.open_regular(c"file").expect("it is opened");
-        assert_eq!(file.read_at(&mut byte, 0).expect("it is read"), 1);
-        let like = |mode| crate::Stat { mode, special: 0, ..dir.stat().expect("there") };
-        dir.make_node(c"fifo", &like(libc::S_IFIFO)).expect("made");
+        let file = dir.open_regular(c"file").expect("opens");
+        assert_eq!(file.read_at(&mut byte, 0).expect("readable"), 1);
+        let like = |mode| crate::Stat { mode, special: 0, ..dir.stat().expect("exists") };
+        dir.make_node(c"fifo", &like(libc::S_IFIFO)).expect("created");
         for name in [c"dir", c"link", c"fifo"] {
-            let refused = dir.open_regular(name).expect_err("it is no file");
+            let refused = dir.open_regular(name).expect_err("not a regular file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
         }
-        // A device without a driver; opening it fails.
+        // There is no driver for this device, so opening it would fail with another error.
         let device = crate::Stat { special: rustix::fs::makedev(240, 77), ..like(libc::S_IFCHR) };
         if dir.make_node(c"device", &device).is_ok() {
-            let refused = dir.open_regular(c"device").expect_err("it is no file");
+            let refused = dir.open_regular(c"device").expect_err("not a regular file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput);
         }
     }

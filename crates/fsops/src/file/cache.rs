@@ -1,9 +1,10 @@
-//! Queries which pages of a file are in the page cache.
+//! Checks if a file's pages are in the page cache.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `cachestat` has this number on every architecture (include/uapi/asm-generic/unistd.h), like
-/// every system call since Linux 5.1. libc lacks it on some of them.
+/// System call number of `cachestat`, from include/uapi/asm-generic/unistd.h. All system calls
+/// added since Linux 5.1 have the same number on every architecture. The libc crate lacks this one
+/// on some architectures.
 const CACHESTAT: libc::c_long = 451;
 
 /// `struct cachestat_range` of include/uapi/linux/mman.h.
@@ -24,13 +25,13 @@ struct Counts {
     recently_evicted: u64,
 }
 
-/// Returns the number of cached pages of a range of a file, or `None` if the kernel does not say.
+/// Returns the number of cached pages in a range of a file, or `None` if the kernel refuses to say.
 #[expect(unsafe_code, reason = "cachestat has no safe wrapper")]
 fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     let mut range = Range { offset, length };
     let mut counts = Counts::default();
-    // SAFETY: both structs have the kernel's layout and outlive the call, which reads the first and
-    // writes the second; the descriptor is open.
+    // SAFETY: both structs have the kernel's layout and outlive the call. The kernel reads the
+    // first and writes the second. The descriptor is open.
     let answer = unsafe {
         let (range, counts) = (&raw mut range, &raw mut counts);
         libc::syscall(CACHESTAT, file.as_raw_fd(), range, counts, 0)
@@ -38,8 +39,8 @@ fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     (answer == 0).then_some(counts.cached)
 }
 
-/// Returns whether a range of a file is completely in the page cache, or `None` if the kernel does
-/// not say.
+/// Returns true if a range of a file is completely in the page cache, or `None` if the kernel
+/// refuses to say.
 pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<bool> {
     Some(pages_cached(file, offset, length)? >= pages_of(offset, length))
 }
@@ -60,7 +61,7 @@ mod tests {
     use super::{is_cached, pages_of};
 
     #[test]
-    fn what_was_written_a_moment_ago_is_cached() {
+    fn freshly_written_pages_are_cached() {
         let mut file = tempfile::tempfile().expect("a file");
         std::io::Write::write_all(&mut file, &[1; 5000]).expect("written");
         assert_ne!(is_cached(file.as_fd(), 0, 5000), Some(false));

@@ -1,9 +1,9 @@
-//! Queries where a file's bytes lie on the device, to find files that share storage.
+//! Queries the location of a file's bytes on the device, to find files that share storage.
 //!
 //! # Platform behavior
 //!
-//! Uses `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it fail with
-//! `EOPNOTSUPP` or `ENOTTY`; a file there counts as storage of its own.
+//! The queries use `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it
+//! fail with `EOPNOTSUPP` or `ENOTTY`. Their files are treated as sharing nothing.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,23 +13,23 @@ use super::File;
 /// `_IOWR('f', 11, struct fiemap)`, from linux/fs.h.
 const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const EXTENT_LAST: u32 = 0x1;
-/// The location is unknown, not a device block, or inside the inode. The `physical` field of such
-/// an extent is meaningless.
+/// The location is unknown, or the data is not in blocks of its own on the device. The `physical`
+/// field of such an extent is meaningless.
 const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | EXTENT_INLINE;
-/// Inside the inode.
+/// The data is inside the inode.
 const EXTENT_INLINE: u32 = 0x200;
-/// Compressed or encrypted. `length` is that of the content; the bytes on the device, from
-/// `physical` on, are of a different length.
+/// The data is compressed or encrypted. `length` counts the bytes of the content, and not the
+/// stored bytes at `physical`.
 const EXTENT_ENCODED: u32 = 0x8;
-/// Preallocated: reads as zeros, whatever the device has there.
+/// The extent is preallocated and reads as zeros, whatever the device has there.
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Shared with other files.
+/// The extent is shared with other files.
 const EXTENT_SHARED: u32 = 0x2000;
-/// `FIEMAP_FLAG_SYNC`: allocate dirty data first.
+/// `FIEMAP_FLAG_SYNC`. The kernel first writes dirty data, so that it has a location.
 const FLAG_SYNC: u32 = 0x1;
-/// The address space of all extents that are neither compressed nor encrypted.
+/// The address space in [`ExtentSet`] of all extents that are neither compressed nor encrypted.
 const PLAIN: u64 = u64::MAX;
-/// Extents per request: 3.6 KiB on the stack. Most files have a single extent.
+/// Number of extents per request. They take 3.6 KiB on the stack. Most files have a single extent.
 const BATCH: usize = 64;
 
 #[repr(C)]
@@ -54,7 +54,7 @@ struct Request<const N: usize> {
     extents: [RawExtent; N],
 }
 
-/// Returns the device offset of the first bytes at or after `offset`: see [`File::device_offset`].
+/// Implements [`File::device_offset`].
 pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>> {
     let mut request = Request::<1>::new(offset);
     request.ask(file)?;
@@ -63,31 +63,31 @@ pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>>
     Ok(placed.map(|extent| extent.physical + offset.saturating_sub(extent.logical)))
 }
 
-/// Returns whether a file's bytes are inside its inode: see [`File::is_inline`].
+/// Implements [`File::is_inline`].
 pub(crate) fn is_inline(file: &File) -> bool {
     let mut request = Request::<1>::new(0);
-    // Dirty data may still end up in the inode.
+    // Dirty data has no place yet. Writeback decides whether it is stored inside the inode.
     request.flags = FLAG_SYNC;
     request.ask(file).is_ok() && request.mapped > 0 && request.extents[0].flags & EXTENT_INLINE != 0
 }
 
-/// The storage of a file that shares all of it with other files.
+/// Locations of a file's extents, all of which are shared with other files.
 ///
-/// Two files of one file system and one size have equal bytes if their layouts are equal, provided
-/// each was queried after the last change to its file.
+/// Two files of the same size on one file system have equal bytes if their layouts are equal,
+/// provided that each layout was queried after the last change to its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedLayout(Vec<(u64, u64, u64)>);
 
 /// Returns a file's layout if it shares all of its storage with other files.
 ///
-/// Returns `None` for compressed and encrypted extents too, as their location does not tell which
-/// part of the stored data a file uses.
+/// Also returns `None` if an extent is compressed or encrypted. The location of such an extent does
+/// not tell which part of the stored data the file uses.
 pub(crate) fn shared_layout(file: &File) -> Option<SharedLayout> {
     let first = first_extent(file)?;
     layout(file, &first)
 }
 
-/// Returns whether removing a file would free no space: see [`File::frees_no_space`].
+/// Implements [`File::frees_no_space`].
 pub(crate) fn frees_no_space(file: &File) -> bool {
     let Some(first) = first_extent(file) else { return false };
     first.flags & EXTENT_INLINE != 0 || layout(file, &first).is_some()
@@ -101,7 +101,7 @@ fn first_extent(file: &File) -> Option<RawExtent> {
 
 fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
-    // Most files share nothing, which the first extent shows.
+    // Most files share nothing, and the first extent is enough to tell.
     if first.flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
         return None;
     }
@@ -117,7 +117,8 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
             }
             at = extent.logical + extent.length;
             match layout.last_mut() {
-                // Adjacent extents count as one, so that two layouts do not differ by their cuts.
+                // Adjacent extents are merged, so that layouts of the same blocks compare equal
+                // however the kernel splits them.
                 Some((logical, physical, length))
                     if *logical + *length == extent.logical
                         && *physical + *length == extent.physical =>
@@ -136,19 +137,19 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     }
 }
 
-/// The storage that a set of files on one device occupies together.
+/// Counts the storage that several files on one device occupy together.
 #[derive(Debug, Default)]
 pub struct ExtentSet {
-    /// Address space, start, end. Plain extents share one address space, by device offset. Each
-    /// encoded extent has an address space of its own, named by its device offset and addressed by
-    /// file offset.
+    /// Tuples of address space, start and end. All plain extents are in the space `PLAIN`,
+    /// addressed by device offset. Each encoded extent is in a space named by its device offset,
+    /// addressed by file offset.
     placed: Vec<(u64, u64, u64)>,
     unplaced_bytes: u64,
 }
 
 impl ExtentSet {
-    /// Adds a file's storage. Returns the bytes that the file occupies on its own. Holes and data
-    /// inside the inode occupy none.
+    /// Adds a file's storage. Returns the number of bytes that the file would occupy if it shared
+    /// nothing, not counting holes and data inside the inode.
     ///
     /// # Errors
     ///
@@ -164,7 +165,7 @@ impl ExtentSet {
                 let is_inline = extent.flags & EXTENT_INLINE != 0;
                 own += if is_inline { 0 } else { extent.length };
                 if is_inline {
-                    // Removing it would free no block.
+                    // Removing inline data would free no block.
                 } else if extent.flags & EXTENT_UNPLACED != 0 {
                     self.unplaced_bytes += extent.length;
                 } else if extent.flags & EXTENT_ENCODED != 0 {
@@ -182,7 +183,7 @@ impl ExtentSet {
         }
     }
 
-    /// Returns the bytes that all added files occupy together, counting shared ones once.
+    /// Returns the number of bytes that all added files occupy together. Shared bytes count once.
     pub fn total_bytes(mut self) -> u64 {
         self.placed.sort_unstable();
         let mut total = self.unplaced_bytes;
@@ -199,7 +200,7 @@ impl ExtentSet {
 }
 
 impl<const N: usize> Request<N> {
-    /// Returns a request for a file's extents from `start` on.
+    /// Creates a request for all extents at or after `start`.
     fn new(start: u64) -> Self {
         const EMPTY: RawExtent = RawExtent {
             logical: 0,
@@ -220,11 +221,11 @@ impl<const N: usize> Request<N> {
         }
     }
 
-    /// Lets the kernel fill in the extents.
+    /// Sends the request to the kernel, which fills in `extents`.
     #[expect(unsafe_code, reason = "ioctl has no safe wrapper")]
     fn ask(&mut self, file: &File) -> io::Result<()> {
-        // SAFETY: the request has the layout of struct fiemap followed by `capacity` extents, all
-        // initialised and mutably borrowed for the call; the descriptor is open.
+        // SAFETY: the request has the layout of struct fiemap followed by `capacity` extents. All
+        // of it is initialised and mutably borrowed during the call. The descriptor is open.
         let answer =
             unsafe { libc::ioctl(file.fd().as_raw_fd(), FS_IOC_FIEMAP, std::ptr::from_mut(self)) };
         if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -245,8 +246,9 @@ mod tests {
     }
 
     #[test]
-    fn encoded_extents_are_shared_only_with_themselves() {
-        // Two extents 4 KiB apart, each with 128 KiB of content; one of them occurs twice.
+    fn encoded_extents_overlap_only_with_themselves() {
+        // Two extents are 4 KiB apart on the device and hold 128 KiB of content each. One of them
+        // occurs twice.
         let placed = vec![(4096, 0, 131_072), (8192, 131_072, 262_144), (4096, 0, 131_072)];
         assert_eq!(ExtentSet { placed, unplaced_bytes: 0 }.total_bytes(), 262_144);
     }

@@ -1,4 +1,4 @@
-//! Leases, which keep writers away from a file for a moment.
+//! Leases, which make other processes wait before they write to a file.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,16 +7,18 @@ use rustix::io::Errno;
 
 use super::File;
 
-/// The result of asking for a lease.
+/// Result of a request for a lease.
 #[derive(Debug)]
 pub enum Lease<'a> {
-    /// No process has the file open for writing. A process that opens it for writing or truncates
-    /// it blocks until this value is dropped, or for at most `/proc/sys/fs/lease-break-time` (45
-    /// s).
+    /// No process has the file open for writing. A process that opens or truncates the file blocks
+    /// until this value is dropped, but at most for the time in `/proc/sys/fs/lease-break-time` (45
+    /// s by default).
     LeaseGuard(LeaseGuard<'a>),
-    /// A process has the file open for writing, or has a writable mapping of it.
+    /// No lease was granted because a process has the file open for writing or has a writable
+    /// mapping of it.
     Written,
-    /// Unknown: another user owns the file, or the file system has no leases.
+    /// No lease was granted because another user owns the file or the file system does not support
+    /// leases. There may be writers.
     Unknown,
 }
 
@@ -32,9 +34,9 @@ impl File {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     pub fn take_lease(&self) -> Lease<'_> {
         let fd = self.fd().as_raw_fd();
-        // The kernel signals a process that has to wait; the default signal would end this process.
-        // The one chosen here is ignored by default. SAFETY: both commands take an integer and
-        // access no memory of this process.
+        // The kernel sends this process a signal when another process has to wait for the lease.
+        // The default signal would end this process, but SIGURG is ignored by default. SAFETY: both
+        // commands take an integer and access no memory of this process.
         let answer = unsafe {
             libc::fcntl(fd, F_SETSIG, libc::SIGURG);
             libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK)
@@ -50,10 +52,10 @@ impl File {
 }
 
 impl Lease<'_> {
-    /// Returns whether no process is waiting to write to the file, as far as the lease tells.
+    /// Returns false if a process is known to have the file open for writing, or to wait for that.
     ///
-    /// A process that opened the file for writing after the lease was granted blocks in `open(2)`,
-    /// and will write to this file whatever happens to its name.
+    /// A process that opens the file for writing after the lease was granted blocks in `open(2)`.
+    /// When it continues, it writes to this file, even if the name was replaced in the meantime.
     pub fn holds(&self) -> bool {
         match self {
             Lease::LeaseGuard(granted) => granted.holds(),
@@ -66,8 +68,8 @@ impl Lease<'_> {
 impl LeaseGuard<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn holds(&self) -> bool {
-        // The kernel answers what the lease is about to become: `F_UNLCK` once a process waits.
-        // SAFETY: the command takes an integer and accesses no memory of this process.
+        // The kernel returns the state that the lease is about to have, `F_UNLCK` once a writer
+        // waits. SAFETY: the command takes an integer and accesses no memory of this process.
         let now = unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE, 0) };
         now == libc::F_RDLCK
     }

@@ -1,4 +1,4 @@
-//! Files open for reading: positioned reads, metadata, holes.
+//! Files open for reading, with positioned reads, metadata, and queries about holes and storage.
 
 pub(crate) mod cache;
 pub(crate) mod extents;
@@ -19,9 +19,9 @@ use extents::SharedLayout;
 
 /// A file open for reading.
 ///
-/// The open follows no link and does not block, so a FIFO that takes a regular file's place between
-/// listing and opening does not hang the program. Callers MUST compare [`File::stat`] with the
-/// metadata they expect before they trust a byte.
+/// Opening follows no link and does not block. A FIFO that replaces a regular file between listing
+/// and opening does not hang the program. Callers MUST compare [`File::stat`] with the metadata
+/// they expect before they trust a byte.
 #[derive(Debug)]
 pub struct File {
     fd: OwnedFd,
@@ -41,7 +41,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `open(2)`, such as `ELOOP` for a link.
+    /// Returns the error of `open(2)`, such as `ELOOP` for a link.
     pub fn open(path: &Path) -> io::Result<File> {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
@@ -57,18 +57,19 @@ impl File {
         Ok(File::called(name, rustix::fs::openat(dir, name, flags, Mode::empty())?))
     }
 
-    /// Checks the type of `name` before opening it: see [`crate::Dir::open_regular`].
+    /// Implements [`crate::Dir::open_regular`].
     pub(crate) fn open_regular_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
         let found = File::hold_at(dir, name)?;
         if found.stat()?.kind != Kind::File {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // This is a link to the inode that was checked and not to a name.
+        // The path leads to the inode that was checked, even if the name now belongs to another
+        // file.
         let path = format!("/proc/thread-self/fd/{}", found.fd.as_raw_fd());
         let flags = FLAGS.difference(OFlags::NOFOLLOW);
         let opened = match rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty()) {
             Err(rustix::io::Errno::PERM) => rustix::fs::open(&path, flags, Mode::empty()),
-            // Without /proc, the name is opened again and compared.
+            // Without /proc, the name is opened again, and the identity of the file is compared.
             Err(rustix::io::Errno::NOENT) => {
                 let file = File::open_at(dir, name, OFlags::empty())?;
                 let is_same = file.stat()?.key() == found.stat()?.key();
@@ -96,11 +97,11 @@ impl File {
         }
     }
 
-    /// Returns the metadata of the open file, whatever happened to its name.
+    /// Returns the metadata of the open file, even if its name was removed or replaced.
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
@@ -109,7 +110,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `fstatfs(2)`.
+    /// Returns the error of `fstatfs(2)`.
     pub fn volume(&self) -> io::Result<crate::Volume> {
         crate::Volume::of(self.fd.as_fd())
     }
@@ -119,7 +120,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of `pread(2)`.
+    /// Returns the error of `pread(2)`.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Read, &self.name)?;
@@ -139,33 +140,33 @@ impl File {
     ///
     /// # Errors
     ///
-    /// As for [`File::stat`].
+    /// Same as for [`File::stat`].
     ///
     /// # Platform behavior
     ///
-    /// On NFS and FUSE, [`File::stat`] may return values that are some seconds old.
+    /// On NFS and FUSE, [`File::stat`] may return values that are a few seconds old.
     pub fn stat_uncached(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
     }
 
-    /// Returns whether no byte can be read at or after `size`.
+    /// Returns true if no byte can be read at or after `size`.
     ///
-    /// The size in the metadata does not prove that: some file systems report 0 for files that they
-    /// generate on reading, and others answer from a cache.
+    /// The size in the metadata does not prove this. Some file systems report 0 for files that they
+    /// generate when they are read, and others return a cached size.
     ///
     /// # Errors
     ///
-    /// The error of `pread(2)`.
+    /// Returns the error of `pread(2)`.
     pub fn ends_at(&self, size: u64) -> io::Result<bool> {
         Ok(self.read_at(&mut [0], size)? == 0)
     }
 
     /// Returns the offset of the next data at or after `offset`, or `None` if only a hole follows.
-    /// A file system without holes answers `offset`.
+    /// On a file system without holes, this is `offset`.
     ///
     /// # Errors
     ///
-    /// The error of `lseek(2)`.
+    /// Returns the error of `lseek(2)`.
     pub fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
         match rustix::fs::seek(&self.fd, SeekFrom::Data(offset)) {
             Ok(at) => Ok(Some(at)),
@@ -175,12 +176,12 @@ impl File {
         }
     }
 
-    /// Returns the offset of the next hole at or after `offset`, at most the end of the file. A
-    /// file system without holes answers the end.
+    /// Returns the offset of the next hole at or after `offset`, or the end of the file if there is
+    /// none. On a file system without support for holes, this is `u64::MAX`.
     ///
     /// # Errors
     ///
-    /// The error of `lseek(2)`.
+    /// Returns the error of `lseek(2)`.
     pub fn next_hole(&self, offset: u64) -> io::Result<u64> {
         match rustix::fs::seek(&self.fd, SeekFrom::Hole(offset)) {
             Ok(at) => Ok(at),
@@ -189,11 +190,11 @@ impl File {
         }
     }
 
-    /// Returns the device offset of the first bytes at or after `offset`. It is suited for ordering
-    /// reads and for nothing else.
+    /// Returns the device offset of the first bytes at or after `offset`. Use it only to order
+    /// reads.
     ///
-    /// Returns `None` if the bytes have no place on the device: in a hole, inside the inode, or not
-    /// yet written.
+    /// Returns `None` if those bytes have no location on the device because they are a hole, inside
+    /// the inode or not written yet.
     ///
     /// # Errors
     ///
@@ -202,47 +203,47 @@ impl File {
         extents::device_offset(self, offset)
     }
 
-    /// Returns the file's layout if it shares all of its bytes with other files. Only meaningful on
-    /// a volume with [`crate::Volume::equal_offsets_mean_equal_content`].
+    /// Returns the file's layout if it shares all of its bytes with other files. Layouts are
+    /// comparable only on a volume for which [`crate::Volume::equal_offsets_mean_equal_content`] is
+    /// true.
     pub fn shared_layout(&self) -> Option<SharedLayout> {
         extents::shared_layout(self)
     }
 
-    /// Returns whether removing the file would free no space, because other files share all its
-    /// extents or its bytes are inside its inode. Costs one system call for most files.
+    /// Returns true if removing the file would free no space, because other files share all of its
+    /// extents or its bytes are inside its inode. This takes one system call for most files.
     pub fn frees_no_space(&self) -> bool {
         extents::frees_no_space(self)
     }
 
-    /// Returns whether the file's bytes are inside its inode, where they occupy no space that could
-    /// be shared.
+    /// Returns true if the file's bytes are inside its inode. Such bytes cannot be shared.
     pub fn is_inline(&self) -> bool {
         extents::is_inline(self)
     }
 
-    /// Returns whether `length` bytes from `offset` on are completely in the page cache, without
-    /// reading any. `None` if the kernel does not say.
+    /// Returns true if all `length` bytes from `offset` on are in the page cache, without reading
+    /// them. Returns `None` if the kernel refuses to say.
     ///
     /// # Platform behavior
     ///
-    /// `cachestat(2)` exists since Linux 6.5; later versions refuse it for files that another user
-    /// owns and the process may not write. A non-blocking read (`RWF_NOWAIT`) is no substitute, as
-    /// it starts to fetch missing pages.
+    /// `cachestat(2)` exists since Linux 6.5. Later versions refuse it for a file that belongs to
+    /// another user and is not writable. A non-blocking read (`RWF_NOWAIT`) is not a substitute
+    /// because it starts to fetch missing pages.
     pub fn is_cached(&self, offset: u64, length: u64) -> Option<bool> {
         cache::is_cached(self.fd(), offset, length)
     }
 
-    /// Asks the kernel to read `length` bytes from `offset` on into the page cache, without
-    /// waiting.
+    /// Starts reading `length` bytes from `offset` on into the page cache. The call does not wait
+    /// for the bytes.
     pub fn fetch(&self, offset: u64, length: u64) {
         let length = std::num::NonZeroU64::new(length);
-        // Advice that the kernel ignores has no effect.
+        // The call is only advice, so a failure has no consequence.
         let _refused = rustix::fs::fadvise(&self.fd, offset, length, rustix::fs::Advice::WillNeed);
     }
 
     /// Tells the kernel to disable readahead for this file.
     pub fn expect_single_reads(&self) {
-        // Advice that the kernel ignores has no effect.
+        // The call is only advice, so a failure has no consequence.
         let _refused = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Random);
     }
 

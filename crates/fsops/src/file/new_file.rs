@@ -1,4 +1,4 @@
-//! New files: filled with the bytes of another file and given their metadata.
+//! New files, which are filled with the content and metadata of other files.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,10 +11,10 @@ use super::xattr::{self, Xattr};
 use crate::change::{about_to_change, timestamps};
 use crate::stat::{Stat, Time};
 
-/// Bytes copied per system call. A request to stop takes effect between two calls.
+/// Number of bytes copied per system call. A request to stop takes effect between two calls.
 const STEP_BYTES: u64 = 16 << 20;
 
-/// Size of the buffer where the kernel cannot copy by itself.
+/// Size of the buffer for copies that the kernel cannot make.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A newly created file, open for writing.
@@ -36,20 +36,20 @@ impl AsFd for NewFile {
 }
 
 impl NewFile {
-    /// Copies the content of `source`: by sharing extents where the file system can, otherwise with
-    /// the same holes. Calls `step` before each step with the bytes copied by the last one; its
-    /// error ends the copy.
+    /// Copies the content of `source`. If the two files can share extents, no bytes are copied.
+    /// Otherwise holes stay holes. Calls `step` before each part of the copy with the number of
+    /// bytes in the previous part. An error of `step` ends the copy.
     ///
     /// # Errors
     ///
-    /// The error of the failed call or of `step`. The file has part of the content then.
+    /// Returns the error of the failed call or of `step`. The file then has part of the content.
     pub fn copy_from(
         &self,
         source: &File,
         size: u64,
         mut step: impl FnMut(u64) -> io::Result<()>,
     ) -> io::Result<()> {
-        // Whatever keeps the extents from being shared, the bytes can still be copied.
+        // If the extents cannot be shared, for any reason, the bytes can still be copied.
         if self.clone_from(source).unwrap_or(false) {
             return Ok(());
         }
@@ -90,7 +90,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// `EPERM` for another owner without root rights. Nothing has changed then.
+    /// Returns `EPERM` if the process may not change the owner. Nothing has changed then.
     pub fn copy_owner(&self, like: &Stat) -> io::Result<()> {
         let now = self.stat()?;
         if (now.uid, now.gid) == (like.uid, like.gid) {
@@ -99,24 +99,25 @@ impl NewFile {
         self.set_owner(Some(like.uid), like.gid)
     }
 
-    /// Sets mode, extended attributes and times. Call it after [`NewFile::copy_owner`], which clears
-    /// some modes and attributes.
+    /// Sets the mode, extended attributes and times. Call this after [`NewFile::copy_owner`], as a
+    /// change of owner clears some mode bits and attributes.
     ///
     /// # Errors
     ///
-    /// The first of them that could not be set; later ones have not been tried. An attribute that
-    /// the file system does not support is an error too, as a file without it is no equal copy.
+    /// Returns the error of the first step that failed. Later steps have not been tried. It is also
+    /// an error if the file system does not support an attribute, because the copy would be
+    /// incomplete without it.
     pub fn copy_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
         self.set_mode(like.mode)?;
         self.set_xattrs(&self.xattrs()?, xattrs)?;
         self.set_times(like.atime, like.mtime)
     }
 
-    /// Sets owner and group. A new file needs this only if they differ from the defaults.
+    /// Sets the owner and group. A new file needs this only if they differ from the defaults.
     ///
     /// # Errors
     ///
-    /// The error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
@@ -126,18 +127,18 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. Nothing has changed then.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
     }
 
-    /// Gives the file exactly these extended attributes, except for those of security modules.
-    /// `now` has the current ones.
+    /// Sets the extended attributes to `wanted` and removes all others, except those of security
+    /// modules. `now` lists the current attributes.
     ///
     /// # Errors
     ///
-    /// As for [`crate::Dir::set_child_xattrs`].
+    /// Same as for [`crate::Dir::set_child_xattrs`].
     pub fn set_xattrs(&self, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         xattr::set_on(self.as_fd(), now, wanted)
@@ -147,16 +148,16 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
+    /// Returns the error of `flistxattr(2)` or `fgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         xattr::all(self.as_fd())
     }
 
-    /// Sets access and modification time.
+    /// Sets the access and modification times.
     ///
     /// # Errors
     ///
-    /// The error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. Nothing has changed then.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
@@ -166,7 +167,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `pwrite(2)`. Part of the bytes may have been written.
+    /// Returns the error of `pwrite(2)`. Part of the bytes may have been written.
     pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -187,18 +188,18 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `ftruncate(2)`.
+    /// Returns the error of `ftruncate(2)`.
     pub fn set_size(&self, size: u64) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
     }
 
-    /// Makes the file share all extents of `source`. Returns false if these two files cannot share
+    /// Shares all extents of `source` with this file. Returns false if these two files cannot share
     /// extents.
     ///
     /// # Errors
     ///
-    /// The error of `ioctl_ficlone(2)`.
+    /// Returns the error of `ioctl_ficlone(2)`.
     pub fn clone_from(&self, source: &File) -> io::Result<bool> {
         about_to_change()?;
         match rustix::fs::ioctl_ficlone(self.as_fd(), source.fd()) {
@@ -209,11 +210,11 @@ impl NewFile {
     }
 
     /// Copies up to `length` bytes at `at` from `source` inside the kernel. Returns the number of
-    /// bytes, or `None` if the kernel cannot do that for these two files.
+    /// bytes copied, or `None` if the kernel cannot copy between these two files.
     ///
     /// # Errors
     ///
-    /// The error of `copy_file_range(2)`. Part of the bytes may have been copied.
+    /// Returns the error of `copy_file_range(2)`. Part of the bytes may have been copied.
     pub fn copy_range(&self, source: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
         about_to_change()?;
         let (mut from, mut to) = (at, at);
@@ -223,8 +224,8 @@ impl NewFile {
             match rustix::fs::copy_file_range(source.fd(), from, self.as_fd(), to, length) {
                 Ok(copied) => return Ok(Some(copied as u64)),
                 Err(Errno::INTR) => {}
-                // Not between these two file systems, or not on this one. `ETXTBSY`: the kernel
-                // does not copy an active swap file.
+                // The kernel cannot copy within this file system or between these two file systems.
+                // It returns `ETXTBSY` for an active swap file.
                 Err(
                     Errno::XDEV
                     | Errno::INVAL
@@ -238,35 +239,35 @@ impl NewFile {
         }
     }
 
-    /// Waits until the file's bytes are on the disk and drops them from the page cache, so that the
-    /// next read comes from the disk.
+    /// Writes the file's bytes to the disk, waits for completion, and drops them from the page
+    /// cache. The next read comes from the disk.
     ///
     /// # Errors
     ///
-    /// The error of `fsync(2)`.
+    /// Returns the error of `fdatasync(2)`.
     pub fn sync_and_forget(&self) -> io::Result<()> {
         about_to_change()?;
         rustix::fs::fdatasync(self.as_fd())?;
-        // Advice that the kernel ignores has no effect.
+        // The call is only advice, so a failure has no consequence.
         let _refused = rustix::fs::fadvise(self.as_fd(), 0, None, rustix::fs::Advice::DontNeed);
         Ok(())
     }
 
-    /// Waits until the file's bytes and metadata are on the disk.
+    /// Writes the file's bytes and metadata to the disk and waits for completion.
     ///
     /// # Errors
     ///
-    /// The error of `fsync(2)`.
+    /// Returns the error of `fsync(2)`.
     pub fn sync(&self) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 
-    /// Returns the file, open for reading.
+    /// Returns the file as a [`File`] for reading, with a copy of the descriptor.
     ///
     /// # Errors
     ///
-    /// The error of `openat(2)`.
+    /// Returns the error of copying the descriptor (`fcntl(2)`).
     pub fn reader(&self) -> io::Result<File> {
         Ok(File::from_fd(self.fd.try_clone()?))
     }
@@ -275,7 +276,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The error of `statx(2)`.
+    /// Returns the error of `statx(2)`.
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }

@@ -1,4 +1,4 @@
-//! Sharing extents between files, after a comparison by the kernel.
+//! Shares extents between files after the kernel has compared them.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use super::File;
 use crate::change::about_to_change;
 
-/// Bytes per request. btrfs and XFS accept no more, and silently process only part of a larger
-/// request (`ioctl_fideduperange(2)`).
+/// Number of bytes per request. btrfs and XFS silently process only this much of a larger request
+/// (`ioctl_fideduperange(2)`).
 const STEP: u64 = 16 << 20;
 
 /// The result of an attempt to share extents.
@@ -15,22 +15,23 @@ const STEP: u64 = 16 << 20;
 pub enum ShareOutcome {
     /// The files share all their extents.
     Whole,
-    /// The files differ. Equal extents before the difference may be shared now.
+    /// The files differ. They may share equal extents that precede the difference.
     Differs,
 }
 
 impl File {
-    /// Makes the first `size` bytes of this file share the extents of `source`, as far as they are
-    /// equal. Calls `step` before each request with the bytes that the last one shared, at most 16
-    /// MiB; its error ends the work.
+    /// Shares extents of this file with `source` up to the first difference in the first `size`
+    /// bytes. Calls `step` before each request with the number of bytes that the previous request
+    /// shared, at most 16 MiB. An error of `step` ends the work.
     ///
-    /// The kernel compares the bytes while it locks out writers. Neither content ever changes.
+    /// The kernel compares the bytes while it locks out writers. The content of both files never
+    /// changes.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file systems,
-    /// `EPERM` for another user's file that the process may not write. Some extents may be shared
-    /// by then.
+    /// Returns `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file
+    /// systems, and `EPERM` for another user's file that the process may not write. Some extents
+    /// may have been shared already.
     pub fn share_extents_of(
         &self,
         source: &File,
@@ -84,8 +85,8 @@ fn share(source: &File, file: &File, at: u64, length: u64) -> io::Result<Option<
         dest_offset: at,
         ..Request::default()
     };
-    // SAFETY: the struct is laid out as in linux/fs.h, with room for the one destination that it
-    // declares; both descriptors are open.
+    // SAFETY: the struct has the layout of linux/fs.h and room for the one destination that it
+    // declares. Both descriptors are open.
     let answer = unsafe { libc::ioctl(source.fd().as_raw_fd(), FIDEDUPERANGE, &raw mut request) };
     match (answer, request.status) {
         (0, 0) => Ok(Some(request.bytes_deduped)),

@@ -1,4 +1,4 @@
-//! Extended attributes of open files, POSIX ACLs among them.
+//! Extended attributes, including POSIX ACLs.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,33 +12,36 @@ use super::File;
 /// Name and value of an extended attribute.
 pub type Xattr = (Vec<u8>, Vec<u8>);
 
-/// Maximum size of an attribute's value and of the list of names on Linux (`XATTR_SIZE_MAX`).
+/// Maximum size of an attribute's value and of the list of names on Linux (`XATTR_SIZE_MAX`,
+/// `XATTR_LIST_MAX`).
 const MOST: usize = 64 * 1024;
 
 impl File {
-    /// Returns the extended attributes that this process may see, sorted by name; empty where the
-    /// file system has none.
+    /// Returns the extended attributes that this process may see, sorted by name. The list is empty
+    /// if the file system does not support attributes.
     ///
     /// # Errors
     ///
-    /// The error of `flistxattr(2)` or `fgetxattr(2)`.
+    /// Returns the error of `flistxattr(2)` or `fgetxattr(2)`.
     pub fn xattrs(&self) -> io::Result<Vec<Xattr>> {
         all(self.fd())
     }
 }
 
-/// The attributes that hold ACLs: of a file, and the default of a directory.
+/// Names of the attributes that hold the ACL of a file or directory, and the default ACL of a
+/// directory.
 const ACLS: [&CStr; 2] = [c"system.posix_acl_access", c"system.posix_acl_default"];
 
-/// Returns whether an attribute is an ACL.
+/// Returns true if an attribute is an ACL.
 pub fn is_acl(name: &[u8]) -> bool {
     ACLS.iter().any(|acl| acl.to_bytes() == name)
 }
 
-/// XFS shows root the ACLs under this name in addition to the standard ones (`fs/xfs/xfs_xattr.c`).
+/// Prefix of the names under which XFS shows ACLs to root, in addition to the standard names
+/// (`fs/xfs/xfs_xattr.c`).
 const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
 
-/// The system calls to query attributes, by descriptor or by path.
+/// System calls that query attributes by descriptor or by path.
 struct Ask<Q, L, G> {
     /// Returns the length of the list of names.
     length: Q,
@@ -57,7 +60,7 @@ pub(crate) fn all(fd: BorrowedFd<'_>) -> io::Result<Vec<Xattr>> {
     .all()
 }
 
-/// Returns the ACLs at a path. A link has none.
+/// Returns the ACLs at a path. For a link, the list is empty.
 pub(crate) fn acls_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     let ask = Ask {
         length: || Ok(0),
@@ -71,7 +74,7 @@ pub(crate) fn acls_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     Ok(acls)
 }
 
-/// Returns the attributes at a path; of the link itself for a link.
+/// Returns the attributes at a path. For a link, they are those of the link itself.
 pub(crate) fn all_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     Ask {
         length: || rustix::fs::llistxattr_query(path),
@@ -88,7 +91,7 @@ where
     G: Fn(&CStr, &mut [u8]) -> Result<usize, Errno>,
 {
     fn all(&self) -> io::Result<Vec<Xattr>> {
-        // Most files have no attributes, and the length shows it with a single call.
+        // Most files have no attributes, and the length alone shows that.
         match (self.length)() {
             Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
             Ok(_) => {}
@@ -100,7 +103,7 @@ where
         let names = names[..length].split_inclusive(|&b| b == 0);
         for name in names.filter(|name| !name.starts_with(ACL_OF_XFS)) {
             let name = CStr::from_bytes_with_nul(name).map_err(io::Error::other)?;
-            // An attribute removed meanwhile does not count.
+            // The attribute may have been removed since the listing.
             if let Some(value) = self.value(name)? {
                 all.push((name.to_bytes().to_vec(), value));
             }
@@ -124,11 +127,10 @@ where
     }
 }
 
-/// Returns whether the attributes `now` differ from `wanted`, so that some have to be set or
-/// removed.
+/// Returns true if attributes have to be set or removed to change `now` to `wanted`.
 ///
-/// Labels of security modules (`SELinux`, Smack, IMA) in `now` that are not in `wanted` do not
-/// count, as the modules assign them.
+/// Labels that security modules (`SELinux`, Smack, IMA) assigned are ignored if only `now` has
+/// them.
 pub fn xattrs_differ(now: &[Xattr], wanted: &[Xattr]) -> bool {
     now != wanted
         && (extraneous(now, wanted).next().is_some() || missing(now, wanted).next().is_some())
@@ -136,7 +138,7 @@ pub fn xattrs_differ(now: &[Xattr], wanted: &[Xattr]) -> bool {
 
 /// Returns the names of the attributes to remove.
 fn extraneous<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a [u8]> {
-    // File capabilities are not labels.
+    // File capabilities have the same prefix but are not labels.
     let is_label = |name: &[u8]| name.starts_with(b"security.") && name != b"security.capability";
     let is_wanted = |name: &[u8]| wanted.iter().any(|(wanted, _)| wanted == name);
     now.iter().map(|(name, _)| &name[..]).filter(move |name| !is_label(name) && !is_wanted(name))
@@ -147,7 +149,8 @@ fn missing<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'
     wanted.iter().filter(|wanted| !now.contains(wanted))
 }
 
-/// Changes the attributes `now` to `wanted`. A failure does not keep it from processing the others.
+/// Changes the attributes `now` to `wanted`. After a failure, the other attributes are still
+/// processed, and the first error is returned.
 pub(crate) fn set(
     now: &[Xattr],
     wanted: &[Xattr],
@@ -156,7 +159,7 @@ pub(crate) fn set(
 ) -> io::Result<()> {
     let is_acl = |name: &[u8]| name.starts_with(b"system.");
     let mut all = Ok(());
-    // ACLs come last, as they may revoke the right to set the others.
+    // ACLs come last because they may revoke the right to set other attributes.
     for acls in [false, true] {
         let of_these = |name: &[u8]| is_acl(name) == acls;
         for name in extraneous(now, wanted).filter(|name| of_these(name)) {

@@ -1,21 +1,21 @@
-//! Finds out which file systems report real status change times (ctimes).
+//! Tells which file systems report real status change times (ctimes).
 //!
-//! Local file systems do. Some FUSE and network file systems have no ctime and report another time,
-//! such as the modification time (sshfs). An unknown file system counts as one without ctimes.
+//! Local file systems report real ctimes. Some FUSE and network file systems have no ctime and
+//! report another time instead. For example, sshfs reports the modification time. Unknown file
+//! systems are assumed to have no ctimes.
 
 use std::collections::HashSet;
 
 use crate::{Mounts, Volume};
 
-/// Types of network file systems that report real ctimes. NFS has them (RFC 1813).
+/// Types of network file systems that report real ctimes. The NFS protocol has them (RFC 1813).
 const REAL: [&[u8]; 2] = [b"nfs", b"nfs4"];
 
-/// Types that pass on the ctimes of other file systems, which may not be real (mergerfs with a
-/// branch on sshfs).
+/// Types that pass on the ctimes of other file systems. Those may not be real, as for mergerfs with
+/// a branch on sshfs.
 const PASSED_ON: [&[u8]; 2] = [b"fuse.mergerfs", b"virtiofs"];
 
-/// The mounted file systems that report real ctimes. [`Ctimes::read`] takes a snapshot of the mount
-/// table.
+/// The mounted file systems that report real ctimes, from a snapshot of the mount table.
 #[derive(Debug)]
 pub struct Ctimes {
     real: HashSet<u64>,
@@ -23,19 +23,20 @@ pub struct Ctimes {
 }
 
 impl Ctimes {
-    /// Reads the mount table. If there is none, only local file systems are known.
+    /// Reads the mount table. Without a mount table, only local file systems are known to have real
+    /// ctimes.
     pub fn read() -> Ctimes {
         let mounts = Mounts::read();
         Ctimes { real: mounts.devices_of(&REAL), passed_on: mounts.devices_of(&PASSED_ON) }
     }
 
-    /// Returns whether files on this device, which belongs to `volume`, certainly have real ctimes.
+    /// Returns true if files on this device of `volume` certainly have real ctimes.
     pub fn are_real(&self, volume: &Volume, device: u64) -> bool {
         volume.is_local(device) || self.real.contains(&device)
     }
 
-    /// Returns whether they have real ctimes, unless the file system passes on those of another one
-    /// that has none.
+    /// Returns true if [`Ctimes::are_real`] is true, or if the file system passes on the ctimes of
+    /// another one.
     pub fn are_likely(&self, volume: &Volume, device: u64) -> bool {
         self.are_real(volume, device) || self.passed_on.contains(&device)
     }
@@ -49,10 +50,10 @@ mod tests {
     use crate::Dir;
 
     #[test]
-    fn file_systems_of_this_machine_and_known_kinds_have_real_ctimes() {
-        let proc = Dir::open(Path::new("/proc")).and_then(|dir| dir.volume()).expect("is mounted");
+    fn local_and_known_file_systems_have_real_ctimes() {
+        let proc = Dir::open(Path::new("/proc")).and_then(|dir| dir.volume()).expect("mounted");
         let ctimes = Ctimes { real: [70].into(), passed_on: [72].into() };
-        // A device with a major number is a disk.
+        // A device with a nonzero major number is a block device.
         assert!(ctimes.are_real(&proc, 8 << 32));
         assert!(ctimes.are_real(&proc, 70));
         assert!(!ctimes.are_likely(&proc, 71));

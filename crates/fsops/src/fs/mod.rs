@@ -1,4 +1,4 @@
-//! File systems: identity and type, the mount table, subvolumes, and which of them have real ctimes.
+//! File systems: identity and type, the mount table, subvolumes, and support for ctimes.
 
 pub(crate) mod ctimes;
 pub(crate) mod mounts;

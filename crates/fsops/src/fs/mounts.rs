@@ -1,8 +1,8 @@
-//! The mount table: which part of which file system a path leads to.
+//! The mount table, which maps a path to a directory of a file system.
 //!
-//! A bind mount gives a directory a second path, which has nothing in common with the first. The
-//! mount table (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) tells which directory of which
-//! file system each mount shows, so two paths to one directory resolve to one location.
+//! A bind mount gives a directory a second, unrelated path. The mount table
+//! (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) lists the file system and the directory of
+//! each mount, so two paths to one directory resolve to the same location.
 
 use std::collections::HashSet;
 
@@ -16,11 +16,11 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
-    /// The directory that a FUSE file system shows, if its mount source names one.
+    /// Path of the directory that a FUSE file system shows, if its mount source is a directory.
     shows: Option<Vec<u8>>,
 }
 
-/// A directory, as its file system and its path from the file system's root.
+/// Location of a directory: its file system, and its path from the root of the file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirLocation {
     device: Vec<u8>,
@@ -28,21 +28,21 @@ pub struct DirLocation {
 }
 
 impl DirLocation {
-    /// Returns whether this is `other` or a directory below it.
+    /// Returns true if this is `other` or a directory below it.
     pub fn is_below(&self, other: &DirLocation) -> bool {
         self.device == other.device && below(&other.path, &self.path).is_some()
     }
 }
 
-/// Returns the kernel's boot id; empty if there is none. Two processes with the same boot id see
-/// the same device numbers.
+/// Returns the kernel's boot id, or an empty string if it cannot be read. Two processes with the
+/// same boot id see the same device numbers.
 pub fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_string()
 }
 
 impl Mounts {
-    /// Reads the mount table. Returns an empty one if there is none.
+    /// Reads the mount table. Returns an empty table if it cannot be read.
     pub fn read() -> Mounts {
         std::fs::read("/proc/self/mountinfo").map(|table| Mounts::parse(&table)).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl Mounts {
             let mut fields = line.split(|&b| b == b' ').skip(2);
             let device = fields.next()?.to_vec();
             let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
-            // Optional fields come before the hyphen.
+            // A hyphen ends the optional fields.
             let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
             let (kind, source) = (rest.next()?.to_vec(), rest.next().unwrap_or_default());
             let is_fuse = kind == b"fuse" || kind.starts_with(b"fuse.");
@@ -63,14 +63,15 @@ impl Mounts {
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
 
-    /// Returns the location of an absolute path without links.
+    /// Returns the location of a path. The path must be absolute and contain no symbolic links.
     pub fn location(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
         Some(DirLocation { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
-    /// Returns the location that a FUSE file system shows at an absolute path without links, if its
-    /// mount source names a directory (as that of bindfs does).
+    /// Returns the location of the directory that a FUSE file system such as bindfs shows at a
+    /// path, if its mount source is a directory. The path must be absolute and contain no symbolic
+    /// links.
     pub fn location_shown(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
         self.location(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
@@ -79,18 +80,18 @@ impl Mounts {
     /// Returns the mount that a path is on, and the rest of the path below the mount point.
     fn mount_of<'p>(&self, path: &'p [u8]) -> Option<(&Mount, &'p [u8])> {
         let mounts = self.0.iter().filter_map(|mount| Some((mount, below(&mount.point, path)?)));
-        // Of several mounts on one point the last covers the others; `max_by_key` returns the last
+        // The last mount on a mount point covers earlier ones. `max_by_key` returns the last
         // maximum.
         mounts.max_by_key(|(mount, _)| mount.point.len())
     }
 
-    /// Returns the device numbers of the file systems of these types, such as `nfs4`.
+    /// Returns the device numbers of all mounted file systems of these types, such as `nfs4`.
     pub(crate) fn devices_of(&self, kinds: &[&[u8]]) -> HashSet<u64> {
         let mounts = self.0.iter().filter(|mount| kinds.contains(&&mount.kind[..]));
         mounts.filter_map(|mount| number(&mount.device)).collect()
     }
 
-    /// Returns the mount points whose file systems are mounted on first access.
+    /// Returns the mount points of file systems that will be mounted on first access.
     pub fn automounts(&self) -> impl Iterator<Item = &[u8]> {
         let is_covered =
             |at: usize, mount: &Mount| self.0[at + 1..].iter().any(|m| m.point == mount.point);
@@ -98,19 +99,21 @@ impl Mounts {
         waiting.filter(move |(at, mount)| !is_covered(*at, mount)).map(|(_, m)| &m.point[..])
     }
 
-    /// Returns whether anything is mounted below an absolute path without links.
+    /// Returns true if there is a mount point below a path. The path must be absolute and contain
+    /// no symbolic links.
     pub fn any_below(&self, path: &[u8]) -> bool {
         self.points_below(path).next().is_some()
     }
 
-    /// Returns the mount points below an absolute path without links.
+    /// Returns the mount points below a path. The path must be absolute and contain no symbolic
+    /// links.
     pub fn points_below(&self, path: &[u8]) -> impl Iterator<Item = &[u8]> {
         let is_below = move |point: &[u8]| below(path, point).is_some_and(|rest| !rest.is_empty());
         self.0.iter().map(|mount| &mount.point[..]).filter(move |point| is_below(point))
     }
 
-    /// Returns the locations below an absolute path without links: its own, and those mounted
-    /// there.
+    /// Returns the location of a path and the locations of all mounts at or below it. The path must
+    /// be absolute and contain no symbolic links.
     pub fn locations_below(&self, path: &[u8]) -> Vec<DirLocation> {
         let inside = self.0.iter().filter(|mount| below(path, &mount.point).is_some());
         let inside = inside
@@ -119,7 +122,7 @@ impl Mounts {
     }
 }
 
-/// Returns the device number of [`FileKey`](crate::FileKey) for `MAJOR:MINOR`.
+/// Converts `MAJOR:MINOR` to a device number as in [`FileKey`](crate::FileKey).
 fn number(device: &[u8]) -> Option<u64> {
     let (major, minor) = str::from_utf8(device).ok()?.split_once(':')?;
     Some(major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?)
@@ -132,7 +135,8 @@ fn joined(dir: &[u8], rest: &[u8]) -> Vec<u8> {
     [dir, slash, rest].concat()
 }
 
-/// Returns `path` relative to `dir` if it is below it. Both are absolute.
+/// Returns the part of `path` after `dir`, or `None` if `path` is not below `dir`. Both are
+/// absolute.
 fn below<'p>(dir: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let dir = dir.strip_suffix(b"/").unwrap_or(dir);
     let rest = path.strip_prefix(dir)?;
@@ -164,9 +168,9 @@ mod tests {
         33 22 0:40 / /other rw - tmpfs tmpfs rw\n";
 
     #[test]
-    fn two_paths_to_one_directory_have_one_place() {
+    fn two_paths_to_one_directory_have_one_location() {
         let mounts = Mounts::parse(TABLE);
-        let place = |path: &str| mounts.location(path.as_bytes()).expect("a place");
+        let place = |path: &str| mounts.location(path.as_bytes()).expect("a location");
         assert_eq!(place("/mnt/a b"), place("/data/photos"));
         assert_eq!(place("/mnt/a b/x"), place("/data/photos/x"));
         assert!(place("/mnt/a b/x").is_below(&place("/data")));
@@ -177,15 +181,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_below_counts() {
+    fn locations_below_include_mounts() {
         let mounts = Mounts::parse(TABLE);
-        let disk = mounts.location(b"/data/disk/sub/x").expect("a place");
+        let disk = mounts.location(b"/data/disk/sub/x").expect("a location");
         assert!(mounts.locations_below(b"/data").iter().any(|place| disk.is_below(place)));
         assert!(!mounts.locations_below(b"/mnt").iter().any(|place| disk.is_below(place)));
     }
 
     #[test]
-    fn a_fuse_file_system_has_the_place_of_the_directory_that_it_shows() {
+    fn fuse_mount_resolves_to_the_directory_it_shows() {
         let table = b"1 0 254:0 / / rw - ext4 /dev/a rw\n\
             2 1 0:40 / /v rw - fuse /data/a\\040b rw\n\
             3 1 0:41 / /pool rw - fuse.mergerfs 1:2 rw\n\
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_automount_waits_until_something_is_mounted_on_it() {
+    fn covered_automounts_are_not_listed() {
         let table = b"1 0 0:3 / / rw - ext4 /dev/a rw\n\
             2 1 0:4 / /nas rw,relatime shared:9 master:1 - autofs systemd-1 rw,fd=5,direct\n\
             3 1 0:5 / /mnt/b rw shared:8 - autofs systemd-1 rw,fd=6,direct\n\
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_found_by_the_kind_of_their_file_system() {
+    fn devices_are_found_by_file_system_type() {
         let table = b"1 0 0:70 / /pool rw - fuse.mergerfs a:b rw\n\
             2 1 3:71 / /far rw shared:9 - fuse.sshfs host: rw\n";
         let mounts = Mounts::parse(table);
@@ -218,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_this_process_is_read() {
+    fn mount_table_of_this_process_is_read() {
         if std::path::Path::new("/proc/self/mountinfo").exists() {
             assert!(Mounts::read().location(b"/").is_some());
         }

@@ -1,4 +1,4 @@
-//! Btrfs subvolumes, which are removed as a whole.
+//! Removal of whole btrfs subvolumes.
 
 use std::ffi::CStr;
 use std::io;
@@ -11,8 +11,8 @@ use crate::stat::{Kind, Stat};
 /// `BTRFS_IOC_SNAP_DESTROY` of linux/btrfs.h: `_IOW(0x94, 15, struct btrfs_ioctl_vol_args)`.
 const SNAP_DESTROY: libc::Ioctl = 0x5000_940F;
 
-/// Inode number of a subvolume's top directory (`BTRFS_FIRST_FREE_OBJECTID`), which no other
-/// directory has.
+/// Inode number of the top directory of every subvolume (`BTRFS_FIRST_FREE_OBJECTID`). No other
+/// directory has this number.
 const TOP: u64 = 256;
 
 /// `struct btrfs_ioctl_vol_args`.
@@ -23,14 +23,14 @@ struct Request {
 }
 
 impl Dir {
-    /// Removes the subvolume `name` with its content. The time does not depend on the amount of
-    /// content; the disk space is freed in the background.
+    /// Removes the subvolume `name` with its content. The call takes the same time for any amount
+    /// of content, because the file system frees the disk space in the background.
     ///
     /// # Errors
     ///
-    /// `ENOTEMPTY` if it contains subvolumes, `EPERM` if the process may not remove it (without
-    /// privileges this needs the mount option `user_subvol_rm_allowed`), `EBUSY` for a mount point.
-    /// Nothing has changed then.
+    /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
+    /// not remove it, and `EBUSY` for a mount point. An unprivileged process needs the mount option
+    /// `user_subvol_rm_allowed`. Nothing has changed then.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
@@ -41,8 +41,8 @@ impl Dir {
             .get_mut(..bytes.len())
             .ok_or(io::ErrorKind::InvalidFilename)?
             .copy_from_slice(bytes);
-        // SAFETY: the kernel reads one `struct btrfs_ioctl_vol_args`, whose name is NUL-terminated:
-        // no name is long enough to overwrite the last byte.
+        // SAFETY: the kernel reads one `struct btrfs_ioctl_vol_args`. Its name is NUL-terminated
+        // because no name is long enough to overwrite the last byte.
         let answer =
             unsafe { libc::ioctl(self.fd().as_raw_fd(), SNAP_DESTROY, &raw const request) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -50,7 +50,7 @@ impl Dir {
 }
 
 impl Stat {
-    /// Returns whether this is the top directory of a subvolume, provided it is on btrfs.
+    /// Returns true if this is the top directory of a subvolume, provided that it is on btrfs.
     pub fn is_subvolume_root(&self) -> bool {
         self.kind == Kind::Dir && self.inode == TOP
     }

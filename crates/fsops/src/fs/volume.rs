@@ -1,4 +1,5 @@
-//! Identifies a file system and its type. The identity survives a reboot where possible.
+//! Identity and type of file systems, with the properties that follow from the type. The identity
+//! survives a reboot where possible.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,7 +7,7 @@ use std::os::fd::BorrowedFd;
 /// Identity and type of a mounted file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Volume {
-    /// `f_fsid` of `statfs(2)`; 0 where the file system has none. ext4 and btrfs derive it from the
+    /// `f_fsid` of `statfs(2)`, or 0 if the file system has none. ext4 and btrfs derive it from the
     /// file system's UUID, so it survives a reboot.
     pub fsid: u64,
     /// `f_type` of `statfs(2)`, such as 0xEF53.
@@ -17,17 +18,17 @@ const BTRFS_MAGIC: u64 = 0x9123_683E;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58F6;
-/// ext2 and ext3 have it too.
+/// Also used by ext2 and ext3.
 const EXT_MAGIC: u64 = 0xEF53;
 /// FAT and exFAT.
 const FAT_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
-/// F2FS, bcachefs, ZFS, and overlayfs, which is stacked on one of these.
+/// F2FS, bcachefs, ZFS and overlayfs.
 const OTHERS_OF_UNIX: [u64; 4] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, OVERLAY_MAGIC];
 const FUSE_MAGIC: u64 = 0x6573_5546;
 const OVERLAY_MAGIC: u64 = 0x794C_7630;
 
-/// `f_type` of the file systems on which two files can share extents (linux/magic.h): btrfs, XFS,
-/// bcachefs, ocfs2, and overlayfs, which passes the request on.
+/// `f_type` of file systems on which two files can share extents (linux/magic.h): btrfs, XFS,
+/// bcachefs, ocfs2 and overlayfs. Overlayfs passes the request on to the file system below it.
 const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, OVERLAY_MAGIC];
 
 /// `f_type` of local file systems without a block device number (linux/magic.h): btrfs, tmpfs,
@@ -35,7 +36,7 @@ const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_63
 const LOCAL_MAGICS: [u64; 6] =
     [BTRFS_MAGIC, TMPFS_MAGIC, 0x8584_58F6, 0xCA45_1A4E, 0x2FC1_2FC1, 0x2405_1905];
 
-/// Names of file systems by `f_type`. ext2 and ext3 have that of ext4.
+/// Names of file systems by `f_type`. ext2 and ext3 have the `f_type` of ext4.
 const NAMES: [(u64, &str); 17] = [
     (EXT_MAGIC, "ext4"),
     (XFS_MAGIC, "XFS"),
@@ -56,8 +57,8 @@ const NAMES: [(u64, &str); 17] = [
     (0x0102_1997, "9P"),
 ];
 
-/// `f_type` of file systems whose files the kernel generates on reading, or that store no files at
-/// all (linux/magic.h and the sources of each).
+/// `f_type` of file systems that have no stored files, or whose files the kernel generates when
+/// they are read (linux/magic.h and the sources of each).
 const SYNTHETIC_MAGICS: [u64; 23] = [
     0x9FA0,      // proc
     0x6265_6572, // sysfs
@@ -90,39 +91,39 @@ impl Volume {
         Ok(Volume { fsid: fsid_bits(&raw), magic: raw.f_type.cast_unsigned() })
     }
 
-    /// Returns whether this is ext4, ext3 or ext2.
+    /// Returns true if this is ext4, ext3 or ext2.
     pub fn is_ext(&self) -> bool {
         self.magic == EXT_MAGIC
     }
 
-    /// Returns whether this is XFS.
+    /// Returns true if this is XFS.
     pub fn is_xfs(&self) -> bool {
         self.magic == XFS_MAGIC
     }
 
-    /// Returns whether this is btrfs, where directories can be subvolumes.
+    /// Returns true if this is btrfs. Its directories can be subvolumes.
     pub fn is_btrfs(&self) -> bool {
         self.magic == BTRFS_MAGIC
     }
 
-    /// Returns whether a position in a directory listing stays valid for another descriptor, and
-    /// after removals. Where a position is the number of preceding entries (FUSE, overlayfs, tmpfs
-    /// before Linux 6.6), a listing continued from it would skip names.
+    /// Returns true if a position in a directory listing stays valid after removals and for other
+    /// descriptors. On FUSE, overlayfs, and tmpfs before Linux 6.6, a position is the number of
+    /// preceding entries, so a listing that continues after removals skips names.
     pub fn has_stable_listing_offsets(&self) -> bool {
         self.is_ext() || self.is_xfs() || self.is_btrfs()
     }
 
-    /// Returns whether its content is lost on unmount.
+    /// Returns true if the content is lost on unmount.
     fn is_in_memory(&self) -> bool {
         [TMPFS_MAGIC, RAMFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns whether files that were on this file system are unreachable rather than deleted,
-    /// given that `here` is mounted in its place now.
+    /// Returns true if files that were on this file system are offline rather than deleted, given
+    /// that `here` is currently mounted in its place.
     ///
-    /// The same file system has the same type and fsid. Where there is no fsid (NFS, most of FUSE),
-    /// any file system of the type counts as the same. So do subvolumes of one btrfs: if a
-    /// subvolume is deleted, its files are deleted.
+    /// Two file systems are the same if they have the same type and fsid. Without an fsid (NFS,
+    /// most FUSE file systems) the type decides. Subvolumes of one btrfs are also the same file
+    /// system, so the files of a deleted subvolume are deleted and not offline.
     pub fn is_offline_at(&self, here: &Volume) -> bool {
         if self.is_in_memory() {
             return false;
@@ -132,73 +133,74 @@ impl Volume {
         self.magic != here.magic || is_known && (self.fsid ^ here.fsid) & mask != 0
     }
 
-    /// Returns whether a listing has the same inode numbers as `stat`, except at mount points. FUSE
-    /// and overlayfs may make them up.
+    /// Returns true if directory listings have the same inode numbers as `stat(2)`, except for
+    /// mount points. FUSE and overlayfs may list other numbers.
     pub fn lists_inodes(&self) -> bool {
         self.has_stable_listing_offsets() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns whether this is FAT or exFAT. Their times have a resolution of 10 milliseconds or
-    /// less, and the mount options decide owners and permissions.
+    /// Returns true if this is FAT or exFAT. Their times have a resolution of 10 milliseconds or
+    /// worse. Owners and permissions come from the mount options.
     pub fn is_fat(&self) -> bool {
         FAT_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether a file is known to keep the owner and permissions that it is given. For
-    /// others (NTFS, FUSE, NFS and other network file systems) that depends on the mount.
+    /// Returns true if this file system is known to store owners and permissions. On NTFS, FUSE and
+    /// network file systems, support depends on the mount.
     pub fn keeps_owners_and_modes(&self) -> bool {
         self.lists_inodes() || OTHERS_OF_UNIX.contains(&self.magic)
     }
 
-    /// Returns the maximum link count of a file, if it is known to be small: `EXT4_LINK_MAX` in
-    /// fs/ext4/ext4.h.
+    /// Returns the maximum link count of a file, or `None` if no small limit is known. The limit of
+    /// ext4 is `EXT4_LINK_MAX` in fs/ext4/ext4.h.
     pub fn most_links(&self) -> Option<u32> {
         self.is_ext().then_some(65_000)
     }
 
-    /// Returns whether a small file is known to occupy whole blocks. On other file systems it may
-    /// be compressed, lie inside its inode, or be on another host.
+    /// Returns true if small files are known to occupy whole blocks. On other file systems a small
+    /// file may be compressed, stored inside its inode, or on another host.
     pub fn stores_small_files_in_blocks(&self) -> bool {
         self.is_ext() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns whether metadata of a file here comes from this machine's kernel and not from a
-    /// cache of remote metadata. `device` is the file's device number.
+    /// Returns true if the local kernel maintains the metadata of a file here. Otherwise the
+    /// metadata may come from a cache of remote metadata. `device` is the file's device number.
     ///
     /// Everything on a block device is local, also through FUSE (`fuseblk`). Network file systems,
-    /// FUSE and other stacked file systems may show files of this machine under different device
-    /// and inode numbers.
+    /// FUSE and other stacked file systems may show local files under different device and inode
+    /// numbers.
     pub fn is_local(&self, device: u64) -> bool {
         device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether this is overlayfs, which shows files of other local file systems and passes
-    /// on their metadata.
+    /// Returns true if this is overlayfs, which shows files of other local file systems with their
+    /// metadata.
     pub fn is_stacked(&self) -> bool {
         self.magic == OVERLAY_MAGIC
     }
 
-    /// Returns whether this can show files of other file systems under different device and inode
-    /// numbers: FUSE, network file systems and overlayfs. `device` is the files' device number.
+    /// Returns true if this is FUSE, a network file system or overlayfs. These can show files of
+    /// other file systems under different device and inode numbers. `device` is the files' device
+    /// number.
     pub fn shows_others(&self, device: u64) -> bool {
         !self.is_local(device)
     }
 
-    /// Returns the same as [`Volume::shows_others`], as far as it is known without the device
-    /// number; `true` in case of doubt.
+    /// Returns what [`Volume::shows_others`] would return, if that is known without the device
+    /// number. Otherwise returns true.
     pub fn may_show_others(&self) -> bool {
         let is_disk = self.keeps_owners_and_modes() || self.is_fat();
         !is_disk || self.is_stacked()
     }
 
-    /// Returns whether all files have the device number of their directory. On an overlayfs over
-    /// several file systems, the files of each have a device number of their own
+    /// Returns true if all files have the device number of their directory. On overlayfs, the files
+    /// of each underlying file system can have a device number of their own
     /// (<https://docs.kernel.org/filesystems/overlayfs.html#inode-properties>).
     pub fn has_one_device(&self) -> bool {
         !self.is_stacked()
     }
 
-    /// Returns whether inode numbers survive a remount. FUSE file systems may assign them on
+    /// Returns true if inode numbers survive a remount. FUSE file systems may assign new numbers on
     /// access.
     pub fn keeps_inode_numbers(&self) -> bool {
         self.magic != FUSE_MAGIC
@@ -209,35 +211,35 @@ impl Volume {
         self.known_name().unwrap_or("this file system")
     }
 
-    /// Returns the file system's common name, if it is a common one.
+    /// Returns the file system's common name, or `None` for uncommon file systems.
     pub fn known_name(&self) -> Option<&'static str> {
         NAMES.iter().find(|(magic, _)| *magic == self.magic).map(|(_, name)| *name)
     }
 
-    /// Returns whether files here can share extents.
+    /// Returns true if files here can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether equal extent locations prove equal content.
+    /// Returns true if equal extent locations prove equal content.
     ///
     /// File systems other than btrfs and XFS count locations from 0 on each of several devices, or
-    /// pass on those of other file systems.
+    /// report locations of other file systems.
     pub fn equal_offsets_mean_equal_content(&self) -> bool {
         [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns whether the kernel generates files here on reading, so that a size of 0 does not
-    /// mean an empty file.
+    /// Returns true if the kernel generates the files here when they are read. A size of 0 then
+    /// does not mean that the file is empty.
     pub fn is_synthetic(&self) -> bool {
         SYNTHETIC_MAGICS.contains(&self.magic)
     }
 
-    /// Returns whether a file here and a file on `other` can share extents.
+    /// Returns true if a file here and a file on `other` can share extents.
     ///
-    /// A btrfs subvolume has its own device number and its own `f_fsid`: the file system's, with
-    /// the subvolume's number combined by XOR into the second word (`btrfs_statfs` in fs/btrfs/super.c). A
-    /// snapshot nevertheless shares all its extents.
+    /// A btrfs subvolume has its own device number and `f_fsid`, but can share extents with other
+    /// subvolumes of the file system. The second word of its `f_fsid` is that of the file system
+    /// XOR the subvolume's number (`btrfs_statfs` in fs/btrfs/super.c).
     pub fn shares_extents_with(&self, other: &Volume) -> bool {
         let first_word = |volume: &Volume| volume.fsid & first_word_mask();
         self.can_share_extents()
@@ -253,12 +255,12 @@ impl Volume {
 #[expect(unsafe_code, reason = "libc keeps the two words of fsid_t private")]
 fn fsid_bits(raw: &rustix::fs::StatFs) -> u64 {
     const { assert!(size_of_val_of_fsid() == 8) };
-    // SAFETY: `f_fsid` is a plain struct of eight bytes (statfs(2)), as checked above. Any bit
+    // SAFETY: `f_fsid` is a plain struct of eight bytes (statfs(2)), as asserted above. Any bit
     // pattern is a valid u64, and `read_unaligned` needs no alignment.
     unsafe { std::ptr::from_ref(&raw.f_fsid).cast::<u64>().read_unaligned() }
 }
 
-/// Bits of the first of the two words of an `fsid_t` when read as one number.
+/// Bit mask of the first word in an `fsid_t` that was read as a single integer.
 const fn first_word_mask() -> u64 {
     u64::from_ne_bytes([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
 }
@@ -272,20 +274,20 @@ mod tests {
     use super::{BTRFS_MAGIC, EXT_MAGIC, Volume};
 
     #[test]
-    fn files_are_out_of_reach_where_another_file_system_is() {
+    fn files_are_offline_if_another_file_system_is_mounted() {
         let at = |magic, fsid| Volume { fsid, magic };
         let [ext4, xfs, fuse, tmpfs] = [EXT_MAGIC, super::XFS_MAGIC, 0x6573_5546, 0x0102_1994];
         assert!(!at(ext4, 7).is_offline_at(&at(ext4, 7)));
         assert!(at(ext4, 7).is_offline_at(&at(ext4, 8)));
         assert!(at(ext4, 7).is_offline_at(&at(xfs, 7)));
         assert!(!at(fuse, 0).is_offline_at(&at(fuse, 0)));
-        assert!(!at(fuse, 0).is_offline_at(&at(fuse, 9)), "a newer kernel may give it one");
+        assert!(!at(fuse, 0).is_offline_at(&at(fuse, 9)), "a newer kernel may report an fsid");
         assert!(at(fuse, 0).is_offline_at(&at(ext4, 7)));
-        assert!(!at(tmpfs, 7).is_offline_at(&at(ext4, 7)), "nothing of it can come back");
+        assert!(!at(tmpfs, 7).is_offline_at(&at(ext4, 7)), "the content of a tmpfs is gone");
     }
 
     #[test]
-    fn a_subvolume_that_is_gone_is_not_out_of_reach_on_its_own_disk() {
+    fn deleted_subvolume_is_not_offline() {
         let btrfs = |words: [u32; 2]| {
             let [a, b] = words.map(u32::to_ne_bytes);
             let bytes = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn subvolumes_share_extents_and_file_systems_do_not() {
+    fn extents_are_shared_between_subvolumes_only() {
         let btrfs = |words: [u32; 2]| {
             let [a, b] = words.map(u32::to_ne_bytes);
             let bytes = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
