@@ -21,7 +21,10 @@ pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (0, "done"),
     (1, "failed"),
     (2, "wrong usage"),
-    (3, "partly done: some entries could not be examined, mirrored or removed, or their state is unknown"),
+    (
+        3,
+        "partly done: some entries could not be examined, mirrored or removed, or their state is unknown",
+    ),
     (4, "refused by a safety check: nothing was changed"),
     (
         5,
