@@ -21,12 +21,15 @@ pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (0, "done"),
     (1, "failed"),
     (2, "wrong usage"),
-    (3, "done in part: some entries could not be examined, mirrored or removed, or are not known"),
+    (
+        3,
+        "partly done: some entries could not be examined, mirrored or removed, or their state is unknown",
+    ),
     (4, "refused by a safety check: nothing was changed"),
     (
         5,
-        "the catalog is missing, locked, damaged or of another version, or has nothing of what was \
-         asked for",
+        "the catalog is missing, locked, damaged or of another version, or contains none of the \
+         requested files",
     ),
     (6, "the answer is no: uniques or contains found files that have no copy there"),
     (130, "interrupted"),
