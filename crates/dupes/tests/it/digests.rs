@@ -49,7 +49,7 @@ fn every_file_gets_the_digest_of_its_bytes_and_is_read_once() {
         assert_eq!(known(&scan, id), Some(Digest::of(&bytes)), "{name}");
         assert!(scan.fingerprints.head(id.0).is_some(), "{name}");
     }
-    // A new file can now be compared with them by digest, without reading them.
+    // The digests are now known, so another search reads nothing.
     let listed = scan.listed();
     let again = scan.again(&setup());
     assert!(again.listed() == listed && again.bytes_read() == 0);

@@ -1,5 +1,4 @@
-//! Tests of the duplicate engine on real trees: walk, find, and compare with naively computed
-//! groups.
+//! Tests of the duplicate engine on real trees. The groups are compared with naively computed ones.
 
 #![expect(
     clippy::disallowed_methods,
