@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_empty_as_long_as_it_never_had_a_table_or_a_number() {
+    fn a_database_is_empty_until_it_has_a_table_or_a_number() {
         assert_eq!(found(&header(1, &[])), Some(Found::Empty));
         assert_eq!(found(&header(2, &[])), None, "its tables may be in its log");
         for field in [40, 60, 68] {

@@ -324,9 +324,9 @@ mod tests {
         let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
         for (other, why) in [
-            (key(2, Storage::Own, OLD, OLD + SECOND), "no alias at all"),
+            (key(2, Storage::Own, OLD, OLD + SECOND), "not an alias"),
             (key(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
-            (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
+            (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "a real ctime"),
             (key(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
             (key(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
             (key(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
@@ -342,7 +342,10 @@ mod tests {
         let mut detector = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
         detector.add(&file);
         assert!(detector.has(&file));
-        assert!(!detector.has(&AliasKey { is_numbered: true, ..file }), "the inode number tells");
+        assert!(
+            !detector.has(&AliasKey { is_numbered: true, ..file }),
+            "inode numbers distinguish the files"
+        );
         assert!(!detector.has(&AliasKey { mtime_ns: OLD - 9 * SECOND, ..file }));
     }
 

@@ -71,7 +71,7 @@ mod tests {
     use crate::schema::{INDEXES, MIGRATIONS};
 
     #[test]
-    fn only_the_files_of_the_directories_are_looked_up() {
+    fn only_files_of_the_directories_are_looked_up() {
         let db = Connection::open_in_memory().expect("a database");
         for step in MIGRATIONS.iter().chain([&INDEXES]) {
             db.execute_batch(step).expect("is made");

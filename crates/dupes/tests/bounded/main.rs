@@ -3,7 +3,7 @@
 //! The test needs a process of its own, because a process has only one allocator and one memory
 //! bound.
 
-#![expect(clippy::disallowed_methods, reason = "tests make the tree they look at")]
+#![expect(clippy::disallowed_methods, reason = "tests create the trees that they scan")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn a_scan_beyond_its_memory_bound_finds_the_same_groups() {
     InlineHeadReader::collect(&mut found, &fingerprints);
     let groups =
         dupes::find(&found, &fingerprints, &compare, &progress).expect("not stopped").groups;
-    assert!(memory::spilled().most > 0, "nothing was put into files");
+    assert!(memory::spilled().most > 0, "nothing was spilled");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
     let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });
     assert_groups(&truth.groups, &groups.iter().map(|group| paths(group.files)).collect());

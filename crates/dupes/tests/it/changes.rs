@@ -240,7 +240,7 @@ fn files_that_keep_changing_do_not_affect_the_others() {
             assert!(scan.problems().keys().all(|path| !stable.contains(path)));
             reported += scan.problems().len();
         }
-        assert!(reported > 0, "nothing was seen to change");
+        assert!(reported > 0, "no change was noticed");
     });
 }
 

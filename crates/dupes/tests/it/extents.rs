@@ -188,7 +188,7 @@ fn encrypted_files_equal_plain_ones_and_are_reported_without_the_key() {
     // open for a moment.
     let patience = Instant::now() + PATIENCE;
     while xfs_io(&format!("enckey_status {key}"), mount.path(), b"").as_deref() != Ok("Absent") {
-        assert!(Instant::now() < patience, "some files are not locked");
+        assert!(Instant::now() < patience, "some files are still unlocked");
         let _in_use = xfs_io(&format!("rm_enckey {key}"), mount.path(), b"");
     }
     let scan = setup().scan(&[mount.path()]);

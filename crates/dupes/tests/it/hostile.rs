@@ -61,7 +61,7 @@ fn every_name_counts_if_requested_and_empty_files_too() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     if !testkit::is_root() {
-        return skipped("the oracle cannot read all of the tree without root's rights");
+        return skipped("the oracle needs root to read the whole tree");
     }
     let truth = naive_truth(&[&tree], Rules { empty: true, every_link: true });
     let scan = setup().hardlinks(true).empty(true).scan(&[&tree]);
@@ -73,7 +73,7 @@ fn jdupes_finds_the_same_groups() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     if !testkit::is_root() {
-        return skipped("jdupes cannot read all of the tree without root's rights");
+        return skipped("jdupes needs root to read the whole tree");
     }
     if let Some(groups) = jdupes(&tree) {
         assert_groups(&collapse_links(&tree, &groups), &setup().scan(&[&tree]).groups());

@@ -15,7 +15,9 @@ use crate::scan::{Setup, setup};
 static RULES: Mutex<()> = Mutex::new(());
 
 /// Rules that apply until they are dropped. Other tests wait for the drop before they set theirs.
-pub(crate) struct Rules(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+pub(crate) struct Rules(
+    #[expect(dead_code, reason = "held until the drop")] MutexGuard<'static, ()>,
+);
 
 impl Rules {
     pub(crate) fn new(op: Op, suffix: &str, errno: i32) -> Rules {
