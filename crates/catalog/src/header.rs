@@ -81,7 +81,7 @@ fn found(header: &[u8]) -> Option<Found> {
     let is_untouched = [SCHEMA_COOKIE, USER_VERSION, APPLICATION_ID].map(number) == [0; 3];
     match number(APPLICATION_ID) {
         APPLICATION => Some(Found::Catalog),
-        // With a write-ahead log, the log may contain tables.
+        // A database with a write-ahead log may have tables that are only in the log.
         _ if is_untouched && header[WRITE_VERSION] == 1 => Some(Found::Empty),
         _ => None,
     }

@@ -46,7 +46,7 @@ pub struct RowMap {
     pub(crate) dirs: Dirs,
     /// The row of each directory of the tree; 0 for none.
     pub(crate) dir_rows: Vec<i64>,
-    /// What is stored about each file of the tree; [`Stored::Nothing`] if its row is missing or
+    /// The stored parts of each file of the tree; [`Stored::Nothing`] if its row is missing or
     /// outdated.
     pub(crate) stored: Vec<Stored>,
     pub(crate) volumes: Volumes,
@@ -62,7 +62,7 @@ pub struct RowMap {
     /// Unreachable rows that have the same size as a file of the tree.
     pub(crate) unreachable: UnreachableRows,
     pub(crate) suspects: Vec<Suspect>,
-    /// True if nothing that is known about the files of the tree is used.
+    /// True if all files of the tree are read again, whatever is known about them.
     reread: bool,
     /// The row of the scan, once it exists.
     pub(crate) scan: Option<i64>,

@@ -9,8 +9,8 @@
 //!
 //! A writer keeps changed pages in memory until it commits (`cache_spill` is off). They take about
 //! 110 bytes for a changed file, and never more than the size of the catalog. A bound would cost
-//! more than it saves: with a rollback journal, `SQLite` locks readers out from the first page that
-//! it spills to the end of the commit. This was measured with 4 million changed files. With a bound
+//! more than it saves: with a rollback journal, `SQLite` locks readers out from the first spilled
+//! page until the end of the commit. This was measured with 4 million changed files. With a bound
 //! of 128 MiB, the process peaked at 868 MB instead of 1,141, the commit took 66 s of processor
 //! time instead of 49, and queries gave up after [`QUESTION_TIMEOUT`]. Without a bound, they waited
 //! 0.6 s.
@@ -77,7 +77,7 @@ impl Drop for Building {
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
-    /// Released after the file was removed.
+    /// Released after the file has been removed.
     _lock: Lock,
 }
 
@@ -133,8 +133,8 @@ impl Catalog {
         }
     }
 
-    /// Opens a database. `SQLite` rolls back the commit of a process that was killed, if it has
-    /// write access. Without write access, it opens the database read-only.
+    /// Opens a database. With write access, `SQLite` rolls back the commit of a killed process.
+    /// Without write access, it opens the database read-only.
     fn connect(path: &Path) -> Result<Catalog, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).at(path)?;

@@ -35,9 +35,9 @@ impl<'a> Placer<'a> {
     /// Adds files of directory `row`, given with their names. Calls `placed` for each file, with
     /// `None` if the file was left out.
     ///
-    /// With `live_only`, leaves out files that cannot exist anymore, because their directory is
-    /// gone or another file system is at its path. Without it, files on a disk that is not mounted
-    /// are added to a separate record of their directory, which is marked offline
+    /// With `live_only`, leaves out files that can no longer exist, because their directory is gone
+    /// or another file system is at its path. Without it, files on a disk that is not mounted are
+    /// added to a separate record of their directory, which is marked offline
     /// ([`Tree::is_offline`]).
     pub(crate) fn add_files<'f>(
         &mut self,

@@ -1,8 +1,8 @@
 //! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`) and
 //! about the whole catalog (`overview`, `unreliable`). Also loads files as a tree (`load`).
 //!
-//! Answers are what the catalog remembers. This module does not check whether the files are still
-//! unchanged.
+//! Answers describe what the catalog remembers. This module does not check whether the files are
+//! still unchanged.
 
 pub(crate) mod content_index;
 pub(crate) mod load;

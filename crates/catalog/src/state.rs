@@ -1,9 +1,9 @@
 //! The state of a remembered file, which tells whether the file can be relied on.
 
-/// What is known about the bytes of a remembered file.
+/// Knowledge about the bytes of a remembered file.
 ///
-/// A file that is not [`FileState::Known`] counts neither as a copy nor as unique: which of the two
-/// it is remains unknown until the next scan reads it.
+/// A file that is not [`FileState::Known`] counts neither as a copy nor as unique, because its
+/// bytes are unknown until the next scan reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FileState {

@@ -4,11 +4,11 @@
 //! directory of this machine a second time, with another device number and other inode numbers. A
 //! file there looks like a copy, but vanishes when the original file is deleted. The kernel does
 //! not identify the file behind an alias, so [`AliasDetector`] compares the metadata that aliases
-//! pass on: size, mtime and ctime. Two files are certainly different only if these differ and a
-//! cache cannot explain the difference.
+//! pass on: size, mtime and ctime. It treats two files as different only if their metadata differs
+//! in a way that a cache cannot explain.
 //!
-//! Inode numbers usually distinguish the files of one device. But FUSE file systems may make them
-//! up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
+//! Inode numbers usually distinguish the files of one device. However, FUSE file systems may make
+//! them up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
 //! shares a home directory twice). [`AliasDetector::within_devices`] allows for that. Use it if a
 //! user may delete files because of the answer.
 //!
@@ -28,12 +28,11 @@ const MAX_CACHE_LAG_NS: i64 = 120_000_000_000;
 /// Modification times are compared modulo this period, because SFTP has unsigned 32-bit seconds.
 const MTIME_PERIOD_NS: i64 = 1_000_000_000 << 32;
 
-/// Two times that both have fractions of a second are different if they differ by at least this
-/// much.
+/// Smallest significant difference between two times that both have fractions of a second.
 const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
 
-/// Two times of which one may have been rounded are different if they differ by at least this much:
-/// SFTP has whole seconds, FAT even ones.
+/// Smallest significant difference between two times if one of them may have been rounded. SFTP
+/// stores whole seconds and FAT even ones.
 const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
 
 /// Maximum number of files with a similar mtime that a file is compared with. If there are more,
@@ -82,7 +81,7 @@ impl Storage {
 }
 
 impl AliasKeyReader {
-    /// Reads the table of mounts.
+    /// Reads the mount table.
     pub fn read() -> AliasKeyReader {
         AliasKeyReader(Ctimes::read())
     }
@@ -244,9 +243,10 @@ pub fn may_have_aliases(tree: &Tree) -> bool {
     devices.any(|device| device.volume.shows_others(device.number))
 }
 
-/// Returns, for each of `keys` in order, whether it may be an alias of another file that counts. If
-/// two keys may be the same file, the one on a file system that stores its own files counts,
-/// otherwise the first. `None` stands for a file that is certainly not an alias.
+/// Returns, for each key, whether its file may be an alias of a file that already counts. Of
+/// several keys that may belong to the same file, only one counts: the first on a file system that
+/// stores its own files or, if there is none, the first of all. `None` stands for a file that is
+/// certainly not an alias.
 pub fn aliases_among(keys: &[Option<AliasKey>]) -> Vec<bool> {
     let mut counted = AliasDetector::default();
     let mut is_alias = vec![false; keys.len()];

@@ -6,7 +6,7 @@ use walk::{FileId, FileRecord, Tree};
 use crate::sets::Sets;
 use crate::work::Work;
 
-/// Sets of files of equal size; the value is the size in bytes.
+/// Sets of files of equal size. The value of each set is the size in bytes.
 pub(crate) type SameSize = Sets<u64>;
 
 /// The sort key of a file.
@@ -24,8 +24,8 @@ impl Key {
     }
 }
 
-/// Sorts the files of a tree by size. Returns those that share their size with another inode or, if
-/// `names_count`, with another name.
+/// Sorts the files of a tree by size. Returns the files that share their size with another inode
+/// or, if `names_count` is set, with another name.
 ///
 /// The names of an inode are neighbours in the result. Takes 24 bytes per file while it runs, and
 /// goes through the tree once.
@@ -54,7 +54,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> Sa
     classes
 }
 
-/// Returns the number of inodes in all classes that have several inodes.
+/// Returns the total number of inodes in classes with several inodes.
 pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
     let inodes = classes.iter().map(|class| inodes(work, class.files).count() as u64);
     inodes.filter(|&inodes| inodes > 1).sum()
@@ -71,7 +71,7 @@ pub(crate) fn inodes<'a>(
     names_of_inodes(work.tree, work.progress, class)
 }
 
-/// Returns the names in a class, grouped by inode. For callers without a [`Work`].
+/// Returns the names in a class, grouped by inode, for callers without a [`Work`].
 pub(crate) fn names_of_inodes<'a>(
     tree: &'a Tree,
     progress: &'a Progress,

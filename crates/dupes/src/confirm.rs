@@ -14,7 +14,7 @@
 //! nothing is wrong.
 //!
 //! This module does not look for copies that are not claimed. It does not accept shared extents in
-//! place of a comparison, because the question is what the disk returns.
+//! place of a comparison, because it verifies what the disk returns.
 
 use std::cmp::Reverse;
 use std::io;
@@ -139,15 +139,14 @@ struct ClaimCheck<'t, 'a> {
     copies: Vec<FileId>,
     /// True if the current content of a copy is unknown.
     has_unknown_copy: bool,
-    /// Number of bytes of this claim that are in the progress total and have not been counted by a
-    /// read.
+    /// Number of bytes that were planned for this claim and have not been used up by reads.
     unread: u64,
     found: &'t (dyn Fn(FileId, Finding) + Sync),
     out: &'t mut Confirmed,
 }
 
 impl ClaimCheck<'_, '_> {
-    /// Decides on each of `files`.
+    /// Finds a verdict for each of `files`.
     fn run(mut self, files: &[FileId]) -> Result<(), Interrupted> {
         let most = self.worker.work.options.open_files.max(2) - 1;
         for files in files.chunks(most) {
@@ -284,7 +283,7 @@ impl ClaimCheck<'_, '_> {
         self.begin_to_read(bytes);
         let read = compare(self.worker, &one.file, self.size, self.expected);
         if self.expected.digest.is_none() {
-            // Reading for a digest counts the bytes, but reading a head does not.
+            // Only a read of the whole file counts its bytes, not a read of its head.
             self.worker.work.progress.bytes_done.fetch_add(bytes, Relaxed);
         }
         match read {
@@ -341,8 +340,8 @@ impl ClaimCheck<'_, '_> {
         verdict
     }
 
-    /// Announces a read of `bytes` to the progress. Bytes beyond those planned for the claim are
-    /// added to the total.
+    /// Accounts for a read of `bytes` before it starts. Bytes beyond those planned for the claim
+    /// are added to the progress total.
     fn begin_to_read(&mut self, bytes: u64) {
         let planned = bytes.min(self.unread);
         self.unread -= planned;

@@ -3,8 +3,8 @@
 //!
 //! A file of the first directory is found if the second directory has a file with the same content
 //! or another name of the same inode. It is certainly missing if no file of the second directory
-//! has its size. Files that both directories contain, by whatever path, do not count: they are
-//! deleted with the first.
+//! has its size. Files that are in both directories do not count, whatever their paths: they are
+//! deleted with the first directory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,16 +13,16 @@ use walk::{DirId, FileId, Tree};
 
 use crate::folders::Layout;
 
-/// Files found by a walk, and what is remembered about their contents.
+/// Files found by a walk, and what the catalog remembers about their contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Walked<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// What is remembered about the current content of each file.
+    /// Knowledge about the current content of each file.
     pub contents: &'a [Content],
 }
 
-/// The remembered knowledge about a file's current content.
+/// Knowledge about the current content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing is remembered: the file is new or has changed.

@@ -106,8 +106,9 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, ExtentSet)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
-    // The bytes of each file are summed in `alone`. For files that may share extents, `own_extents`
-    // less the bytes that they take together is what they share.
+    // `alone` sums the bytes of each file on its own. `own_extents` sums only those of files that
+    // may share extents. Subtracting the bytes that these files take together gives the shared
+    // bytes.
     let (mut alone, mut largest, mut own_extents) = (0u64, 0, 0u64);
     for &file in group.files {
         if !seen.insert(tree.key(file)) {

@@ -17,9 +17,9 @@
 //! - **Overlapping**: at least half of the bytes of the first directory are in files that have an
 //!   equal file in the second. Neither directory is below the other.
 //!
-//! Only the largest directories are reported. Nothing below a redundant directory is reported, and
-//! no overlap within two directories that overlap themselves. A file in a redundant directory never
-//! proves that another directory is contained. All redundant directories can therefore be deleted
+//! Only the largest directories are reported. Nothing below a redundant directory is reported, nor
+//! are overlaps within two overlapping directories. A file in a redundant directory never proves
+//! that another directory is contained. All redundant directories can therefore be deleted
 //! together, and each of their contents still exists somewhere.
 //!
 //! # Algorithm
@@ -207,8 +207,8 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Finds equal and contained directories. Handles directories with more files first, and of
-    /// those with the same number of files the highest first. All members of a set therefore come
+    /// Finds equal and contained directories. Directories with more files come first. Of two with
+    /// the same number of files, the higher one comes first. All members of a set therefore come
     /// after the directories above them.
     fn find_redundant(&mut self, progress: &Progress) -> Result<(), Interrupted> {
         let dirs = &self.index.dirs;

@@ -1,4 +1,4 @@
-//! Collects equal files into groups, in an order that does not depend on threads.
+//! Collects equal files into groups, in an order that does not depend on the timing of threads.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -136,8 +136,8 @@ impl Collected {
             return false;
         }
         sort_by_path(tree, files);
-        // A single inode may have a content or not, depending on how it was distinguished from
-        // other files.
+        // Whether a single inode has a content depends on how it was told apart from other files,
+        // so its content is left out.
         let content = content.filter(|_| inodes > 1);
         let group = Group {
             size,

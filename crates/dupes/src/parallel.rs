@@ -11,7 +11,7 @@ use walk::{FileId, Problem};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// An item of work that reads one file and so belongs to that file's disk.
+/// A work item that reads one file and therefore belongs to the disk of that file.
 pub(crate) trait DiskItem: Sync {
     /// Returns the file.
     fn file(&self) -> FileId;
@@ -142,7 +142,7 @@ impl Work<'_> {
     }
 }
 
-/// The functions to call for each item of a list.
+/// The functions to call for each item of a list, and the number of items to take at a time.
 struct ItemJob<P, E> {
     step: usize,
     prepare: P,

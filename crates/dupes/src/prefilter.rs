@@ -21,10 +21,10 @@ use crate::work::Work;
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
 /// Most classes of two are true duplicates, and skipping the heads saves a second open for these.
-/// In larger classes equal sizes are more often chance, and reading heads in tree order suits every
-/// cache better. Measured on /usr and a home folder: limits of 2 to 4 perform alike, 1 and 8 are
-/// slower. On cold disks the heads are always read first: fetching many heads in advance is worth a
-/// second open (measured on 48,000 files: half the time).
+/// In larger classes, equal sizes are more often a coincidence, and reading heads in tree order
+/// suits every cache better. Measured on /usr and a home folder: limits of 2 to 4 perform alike, 1
+/// and 8 are slower. On cold disks the heads are always read first: fetching many heads in advance
+/// is worth a second open (measured on 48,000 files: half the time).
 const MAX_SIDE_BY_SIDE_FILES: usize = 3;
 
 /// Each round multiplies the prefix length by this factor. A file that differs early costs little
@@ -68,9 +68,9 @@ struct FirstReads {
     unknown: u64,
 }
 
-/// Sets that are not compared side by side yet, each with the target of its next read. They have
-/// too many files, their files are far apart on a seek-bound disk, or the digest of a file is
-/// known.
+/// Sets that are not compared side by side yet, each with the target of its next read. Each of them
+/// has too many files, has files that are far apart on a seek-bound disk, or has a file with a
+/// known digest.
 type LargeSets = Sets<ReadTarget>;
 
 /// Splits classes and sets, and collects the parts that still have to be compared.
@@ -131,8 +131,8 @@ impl Splitter<'_> {
         let work = self.work;
         let fingerprints = work.fingerprints;
         let known = |f: FileId| fingerprints.content(f.0).is_some();
-        // Whether a content is known is looked up in file order. In the order of heads, each lookup
-        // would be far from the previous one.
+        // Known contents are looked up in file order. In the order of heads, each lookup would be
+        // far from the previous one.
         let mut files: Vec<(Head, FileId, bool)> =
             class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
         let Some(&(_, first, _)) = files.first() else { return };
@@ -263,7 +263,7 @@ struct Undecided {
 }
 
 /// Returns the files in `run` that have to be compared, or `None` if there are none. The files in
-/// `run` have the same head, and each comes with whether its content is known.
+/// `run` have the same head. The flag of each file tells whether its content is known.
 fn undecided(fingerprints: &Fingerprints, run: &[(Head, FileId, bool)]) -> Option<Undecided> {
     if run.len() < 2 {
         return None;
@@ -291,8 +291,8 @@ fn next_length(length: u64, size: u64) -> u64 {
 }
 
 /// Minimum number of bytes of large sets to read before the sets are split. Results are recorded
-/// only after the split, so a stopped search has to read a batch again. Still, the batch is far
-/// larger than what passes under the head of a hard disk between two files.
+/// only after the split, so a stopped search has to read a batch again. It is far more data than
+/// passes under the head of a hard disk on its way from one file to the next.
 pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
 
 /// Removes and returns the sets that were added last, as many as make up a batch of reads.

@@ -19,7 +19,7 @@ const READ_BYTES: usize = 4096;
 /// notices the blocked threads.
 const MIN_UNCACHED_FRACTION: usize = 8;
 
-/// Maximum number of files to inspect in search of files that are on a disk and have to be read.
+/// Maximum number of files to inspect when choosing spots on a disk.
 const MAX_INSPECTED_FILES: usize = 4096;
 
 /// Distance between two spots in a large file.
@@ -74,7 +74,7 @@ struct Spot {
     offset: u64,
 }
 
-/// Returns spots in files of one disk that have to be read, spread over the whole tree.
+/// Returns spots, spread over the whole tree, in those files of a disk that have to be read.
 fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0

@@ -34,7 +34,7 @@ pub enum State {
     Unreadable,
 }
 
-/// Returns the state of each of `files`, in order, as far as metadata shows it.
+/// Returns the state of each of `files`, in order, judging by metadata.
 ///
 /// # Errors
 ///

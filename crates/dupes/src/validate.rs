@@ -43,7 +43,7 @@ impl Expected {
 /// The finding about one file that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// All of its bytes are as remembered.
+    /// All of its bytes match the catalog.
     Sound,
     /// Its metadata is unchanged but its bytes are not.
     Differing,
@@ -54,7 +54,7 @@ pub enum Finding {
 /// The result of reading remembered files again.
 #[derive(Debug, Default)]
 pub struct Validated {
-    /// Number of files whose bytes are as remembered.
+    /// Number of files whose bytes match the catalog.
     pub matching: u64,
     /// Files whose metadata changed since the scan. Their bytes are allowed to differ.
     pub changed: Vec<FileId>,
@@ -233,7 +233,7 @@ pub(crate) fn compare(
     Ok(Digest::from(grown.beginning) == digest)
 }
 
-/// Tries again to inspect and open a file, to find out why that failed.
+/// Returns the reason why a file cannot be inspected or opened. Tries both again to find it.
 fn unreadable(worker: &mut Worker<'_>, file: FileId) -> Problem {
     let path = worker.work.tree.path(file);
     let failed = |op, source| Reason::Failed { op, source };

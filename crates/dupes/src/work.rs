@@ -81,8 +81,7 @@ impl Work<'_> {
         self.progress.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
     }
 
-    /// Adds the first `bytes` of each of `files` whose content is not known yet to the total of
-    /// bytes a second time.
+    /// Adds `bytes` to the byte total again for each of `files` whose content is not known yet.
     pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
         let files = self.unknown(files.iter().copied());
         self.progress.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);

@@ -93,8 +93,8 @@ impl TreeMatch {
         }
     }
 
-    /// Finds directories that are gone. They are missing in the tree even though their parent was
-    /// listed completely and no filter excluded them by name.
+    /// Finds directories that are gone. A directory is gone if it is missing in the tree, its
+    /// parent was listed completely, and no filter excluded it by name.
     pub(super) fn match_gone_dirs(
         &mut self,
         catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! Adds to the tree of a scan remembered files that the scan did not visit. Groups can then span
+//! Adds remembered files that a scan did not visit to the tree of the scan. Groups can then span
 //! files that were scanned at different times.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -90,9 +90,9 @@ impl TreeMatch {
     }
 }
 
-/// Returns the inodes, by volume and number, that have one version in the tree and another one in a
-/// row. The name in that row has not been inspected since the inode changed, so the row does not
-/// describe the names in the tree.
+/// Returns the inodes, by volume and inode number, whose version in the tree differs from the
+/// version in a row. The name in that row has not been inspected since the inode changed, so the
+/// row does not describe the names in the tree.
 fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[NamedRow]) -> HashSet<(i64, u64)> {
     let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
     for NamedRow { row, .. } in rows {

@@ -1,11 +1,11 @@
-//! What the catalog stores about each file of a tree.
+//! Describes which parts of a file the catalog has stored.
 
 use std::collections::HashMap;
 
 use crate::state::FileState;
 use crate::tables::rows::FileRow;
 
-/// What the catalog has stored about a file.
+/// The parts of a file that the catalog has stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
     /// Nothing, or only an outdated row.

@@ -14,8 +14,8 @@ use crate::open::Catalog;
 use crate::tables::rows::name;
 use crate::tables::versions::is_version;
 
-/// Maximum number of files with one content or version to inspect in search of a file below the
-/// directory. There may be any number of them.
+/// Maximum number of files with one content or version to inspect when looking for one below the
+/// directory. Their total number has no limit.
 const MAX_CANDIDATES: u32 = 16;
 
 /// An index of the files that a catalog remembers below one directory.
@@ -100,8 +100,8 @@ impl ContentIndex {
     }
 
     /// Returns the path, relative to the top, of another file with the same content as `file`.
-    /// `path` is the path of `file` itself. For all files with a content but the first, the answer
-    /// is the first one. For the first, it is the second one.
+    /// `path` is the path of `file` itself. The answer is the first file with this content, or the
+    /// second one if `file` is the first.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::tables::rows::{FileRow, name};
 use crate::tables::versions::{files_by_name, is_version, version};
 use crate::tables::volumes::Volumes;
 
-/// What the catalog remembers about one file.
+/// A remembered file with its metadata and content.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its absolute path.
@@ -57,7 +57,7 @@ impl Entry {
     }
 }
 
-/// What the catalog remembers about an unchanged file.
+/// The remembered content of an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
     /// The file system that contains it, as a row of `volume`.
@@ -71,7 +71,7 @@ pub struct KnownFile {
     pub state: FileState,
 }
 
-/// What the catalog remembers about a file that exists.
+/// The result of looking up a file that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileMatch {
     /// Nothing.

@@ -4,7 +4,7 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::state::FileState;
 
-/// Numbers of files of a catalog that cannot be relied on.
+/// Numbers of files that cannot be relied on, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnreliableCounts {
     /// Number of files that have not been compared yet.

@@ -46,8 +46,8 @@ impl Catalog {
         query.query_row([content], |row| row.get(0)).at(&self.path)
     }
 
-    /// Stores the number of inodes with each content. Deletes contents without files. Files that
-    /// had a content before they were found bad keep it from being deleted.
+    /// Stores the number of inodes with each content. Deletes contents without files. A file that
+    /// was found bad still keeps its previous content from being deleted.
     ///
     /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
     /// Otherwise they are the size of all copies but one, or the previous value if the number of
@@ -79,8 +79,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Deletes those of the directories that are empty, and the parents that become empty as a
-    /// result. Works from the bottom up, one level per round.
+    /// Deletes the empty directories among `dirs`, and parents that become empty as a result. Works
+    /// from the bottom up, one level per round.
     pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
         let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \

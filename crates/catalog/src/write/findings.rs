@@ -29,7 +29,7 @@ pub struct CopyCount {
     pub reclaimable: u64,
 }
 
-/// The findings of a scan, either complete or so far.
+/// The findings of a scan that has finished or is still running.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings<'a> {
     /// The files.

@@ -2,9 +2,10 @@
 //! whose files did not come from the catalog (a saved plan, a list, a report). Without this, the
 //! next scan would have to read files again that are already known.
 //!
-//! The catalog accepts only what it can verify. It keeps a content only from two kinds of rows: one
-//! that describes the file as it was, or the row of the file that it was compared with, provided
-//! that the row has the digest that was found. Everything else is left for the next scan.
+//! The catalog accepts only what it can verify. It takes the content of a file from the file's own
+//! row if that row describes the file as it was. Otherwise it takes the content from the row of the
+//! file that it was compared with, if that row has the digest that was found. Everything else is
+//! left for the next scan.
 //!
 //! Size and modification time do not reveal every edit, and lop itself changes the ctime of a file
 //! when it changes names of the file. A file therefore counts as known only if lop caused its

@@ -26,7 +26,7 @@ pub enum CtimeCause {
         /// The ctime before lop's first change, in nanoseconds since the epoch.
         before_ns: i64,
     },
-    /// lop created the file, and nobody has changed it since.
+    /// The file was created by lop, and nobody has changed it since.
     LopCreated,
 }
 

@@ -54,8 +54,8 @@ pub(crate) fn write_scan(
         let reason = problem.reason.to_string();
         insert.execute(params![scan, absolute(tree, &problem.path), reason]).at(path)?;
     }
-    // Also delete older problems of paths that are not below a root: missing paths, and paths of a
-    // list.
+    // Paths that are not below a root (missing paths and paths of a list) keep only their latest
+    // problem.
     let sql = "DELETE FROM problem WHERE scan < ?1 \
                AND path IN (SELECT path FROM problem WHERE scan = ?1)";
     db.execute(sql, [scan]).at(path)?;

@@ -147,7 +147,7 @@ fn a_catalog_is_loaded_from_a_single_commit() {
             }
             commits
         });
-        // This closure drops the sender, even on a panic.
+        // Moved into this closure, so that even a panic drops it.
         let go_on: Sender<()> = go_on;
         let catalog = sandbox.catalog();
         for _ in 0..300 {

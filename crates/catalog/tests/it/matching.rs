@@ -88,7 +88,7 @@ fn a_file_replaced_by_its_copy_is_not_known() {
     assert_eq!(known, ["b", "c"]);
 }
 
-/// On disk, these rarely change one at a time. This tree exists only in memory.
+/// On disk, these values rarely change one at a time, so the tree exists only in memory.
 #[test]
 fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
     let sandbox = Sandbox::new();

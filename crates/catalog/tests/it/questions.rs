@@ -110,7 +110,7 @@ fn subdirectories_of_a_directory_are_listed() {
     assert!(dirs("d/sub").is_empty() && dirs("nowhere").is_empty());
 }
 
-/// The paths are sorted neither like the scans nor like the rows of the directories.
+/// Neither the order of the scans nor that of the directory rows is the order of the paths.
 #[test]
 fn files_with_a_content_are_sorted_by_path() {
     let tree = TreeBuilder::new().file("z/1", "alike").file("b/2", "alike").make_temp();

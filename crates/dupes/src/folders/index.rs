@@ -71,7 +71,7 @@ pub(super) struct IndexedFile {
 
 /// An inode.
 pub(super) struct IndexedInode {
-    /// Number of files that are names of it.
+    /// Number of its names among the files.
     pub(super) names: u32,
     /// Number of bytes that are freed when all of its names are deleted.
     pub(super) frees: u64,

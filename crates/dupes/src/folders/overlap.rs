@@ -136,8 +136,8 @@ impl Search<'_> {
     }
 
     /// Returns the largest directories in `top` that have at least half of their bytes in `other`,
-    /// judging by the first files of the hints. Each comes with the part of `other` that shares
-    /// files with it. Both are narrowed to what they share.
+    /// judging by the first files of the hints. Maps each to the part of `other` that shares files
+    /// with it. Both directories are narrowed as far as possible without losing a shared file.
     fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();

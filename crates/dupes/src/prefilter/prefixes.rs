@@ -28,7 +28,7 @@ pub(crate) fn read(
             work.fingerprints.set_head(request.file.0, head);
             same.push((request.file, prefix));
         } else {
-            // The other file could not be read. Try this one on its own.
+            // The other file could not be read. This one may still be readable.
             alone.push(request);
         }
     }

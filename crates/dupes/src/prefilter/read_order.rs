@@ -51,7 +51,8 @@ impl ReadTarget {
         self.before.map_or(0, |(at, _)| at)..to
     }
 
-    /// Returns the same range in the form that [`extend_prefix`](content::extend_prefix) takes.
+    /// Returns the range of bytes to read of a file of `size`, as
+    /// [`extend_prefix`](content::extend_prefix) expects it.
     pub(crate) fn hash_range(&self, size: u64) -> HashRange {
         HashRange { size, before: self.before, to: self.to.min(size) }
     }
@@ -111,8 +112,8 @@ struct LocatedRequest {
     /// The address space of `offset`.
     address_space: usize,
     offset: u64,
-    /// The extents of the file if all of them are shared; `None` if the file changed before they
-    /// were read.
+    /// The layout of the file, if all of its extents are shared and the file was still unchanged
+    /// after the layout was read.
     layout: Option<Box<SharedLayout>>,
     request: ReadRequest,
 }

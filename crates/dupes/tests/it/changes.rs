@@ -111,7 +111,7 @@ impl Change {
     }
 }
 
-/// Equal files of a unique size, one of which changes.
+/// A class of equal files, one of which changes.
 struct Class {
     name: String,
     files: u64,

@@ -90,7 +90,7 @@ fn each_file_and_one_copy_are_read_once() {
         let answer = ask(&scan, &setup(), &["one", "two", "three"], &["copy", "other copy"]);
         let copied = ["one", "three", "two"].map(|name| (name, Verdict::Copied));
         answer.assert(&scan, &copied, &[]);
-        // The tenth on top is for probing, which reads single pages of all files first.
+        // The extra tenth allows for the probe, which reads single pages of all files first.
         let most = 4 * size + 4 * size / 10;
         assert!((4 * size..most).contains(&answer.bytes_read), "{}", answer.bytes_read);
     }

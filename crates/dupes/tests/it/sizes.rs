@@ -159,8 +159,8 @@ fn a_file_with_several_names_is_read_once() {
     }
 }
 
-/// Creates a tree with files of every outcome: unique, equal, different early and different late,
-/// in small and large classes.
+/// Creates a tree with files for every outcome: unique, equal, or different near the beginning or
+/// the end, in small and large classes.
 fn every_outcome() -> TempTree {
     let mut builder = up_to_some_reads().fold(TreeBuilder::new(), variants);
     for i in 0..90 {
