@@ -68,7 +68,7 @@ pub(crate) struct Building(pub(crate) PathBuf);
 
 impl Drop for Building {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; the next scan removes the file.
+        // A failure can be ignored here, because the next scan removes the file.
         drop(fsops::remove_file(&self.0));
     }
 }

@@ -197,7 +197,7 @@ impl<'a> Folders<'a> {
 
 struct Finder<'a> {
     index: &'a FolderIndex,
-    /// The shape of each directory. Equal directories have the same shape; directories that are not
+    /// The shape of each directory. Equal directories have the same shape. Directories that are not
     /// whole have [`NONE`].
     shapes: Vec<u32>,
     /// The directories of each shape, sorted by path.

@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 use fsops::{File, SharedLayout};
 use walk::{Device, FileId, Tree};
 
-/// Open files, as indexes into the given list. Each distinct layout has one leader; the other files
+/// Open files, as indexes into the given list. Each distinct layout has one leader. The other files
 /// with that layout belong to the leader.
 pub(crate) struct SharedExtents {
     /// Indexes of the leaders, in ascending order.

@@ -135,8 +135,8 @@ pub fn validate(
 
 /// Returns the names of each inode, in tree order.
 pub(crate) fn inodes(tree: &Tree) -> Sets<()> {
-    // A remembered file that is no longer at its path has inode number 0, so each of these gets a
-    // key of its own.
+    // A remembered file that is no longer at its path has inode number 0, so each such file gets a
+    // unique key.
     let own = |id: u32, inode: u64| if inode == 0 { id + 1 } else { 0 };
     let mut keys: Vec<_> = (0u32..)
         .zip(tree.files())

@@ -1,4 +1,4 @@
-//! What a second scan knows from the first, and what it must not use.
+//! A second scan recognizes the files of the first, except those that may have changed.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

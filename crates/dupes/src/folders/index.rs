@@ -31,7 +31,7 @@ pub(super) struct IndexedDir {
     pub(super) height: u32,
     /// The directory number after the last one below it.
     pub(super) end: u32,
-    /// The numbers of the files below it; the files directly in it come first.
+    /// The numbers of the files below it. The files directly in it come first.
     pub(super) files: Range<u32>,
     /// The file number after the files directly in it.
     pub(super) own_end: u32,
@@ -86,7 +86,7 @@ pub(super) struct FolderIndex {
     starts: Vec<u32>,
     file_numbers: Vec<u32>,
     /// The directory number of each directory of the tree. Only the main record of a directory has
-    /// one; its other records have [`NONE`].
+    /// a number. Its other records have [`NONE`].
     dir_number_of: Vec<u32>,
 }
 

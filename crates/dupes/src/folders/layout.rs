@@ -12,7 +12,7 @@ use walk::{DirId, Tree};
 pub(crate) struct Layout {
     /// For each record, the main record of its directory.
     main: Vec<u32>,
-    /// Main records, sorted by parent and name; roots first.
+    /// Main records, sorted by parent and name. The roots come first.
     children: Vec<DirId>,
     /// The index in `children` of the first child of each directory. Index 0 is for the roots, and
     /// index `n + 1` for directory `n`.

@@ -1,6 +1,6 @@
 //! A scan whose tables exceed the memory bound finds the same groups.
 //!
-//! The test needs a process of its own, because a process has only one allocator and one memory
+//! The test runs in a separate process, because a process has only one allocator and one memory
 //! bound.
 
 #![expect(clippy::disallowed_methods, reason = "tests create the trees that they scan")]
