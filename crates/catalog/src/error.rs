@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly};
 
-/// Why a catalog cannot be used. Unless documented otherwise, the catalog is unchanged.
+/// The reason why a catalog cannot be used. Unless documented otherwise, the catalog is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
         #[source]
         source: Option<rusqlite::Error>,
     },
-    /// The catalog's tables contradict each other.
+    /// Tables of the catalog contradict each other.
     #[error(
         "{} is damaged: {dirs} directories and {files} files in it have no parent directory",
         path.display()
@@ -29,9 +29,9 @@ pub enum Error {
     Orphans {
         /// The catalog.
         path: PathBuf,
-        /// How many directories have no parent directory.
+        /// Number of directories without a parent directory.
         dirs: u64,
-        /// How many files have no directory; 0 if they were not counted.
+        /// Number of files without a directory; 0 if they were not counted.
         files: u64,
     },
     /// The catalog was written by a later version of lop.
@@ -54,7 +54,7 @@ pub enum Error {
         /// The format that this version reads.
         known: i64,
     },
-    /// A file or directory of the catalog cannot be used.
+    /// A file or directory that belongs to the catalog cannot be used.
     #[error(transparent)]
     File(#[from] fsops::Error),
     /// `SQLite` failed, for example because of a full disk, a read-only file or a lock.
@@ -82,8 +82,8 @@ impl Error {
 }
 
 impl Error {
-    /// Returns whether an interrupted commit has to be rolled back, which only a user with write
-    /// access to the catalog can do.
+    /// Returns whether an interrupted commit has to be rolled back first. Only a user with write
+    /// access to the catalog can do that.
     pub fn needs_rollback(&self) -> bool {
         matches!(self, Error::Database { source, .. }
             if source.sqlite_error_code() == Some(ReadOnly))
@@ -109,7 +109,8 @@ impl<T> At<T> for rusqlite::Result<T> {
     }
 }
 
-/// Returns whether a value or a missing row contradicts the schema or what lop writes.
+/// Returns whether the error shows that a value or a missing row contradicts the schema, or that
+/// lop cannot have written it.
 fn contradicts_the_schema(source: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,

@@ -1,8 +1,8 @@
 //! Recognizes a catalog by its first bytes, before `SQLite` opens it or a lock is taken.
 //!
-//! `SQLite` creates journals beside any file it opens, and accepts a file of one byte as an empty
-//! database. A mistyped path must have no effect, so the header (sqlite.org/fileformat.html, 1.3)
-//! is read first.
+//! `SQLite` creates journals beside any file that it opens, and accepts a file of one byte as an
+//! empty database. A mistyped path must have no effect, so lop reads the header first
+//! (sqlite.org/fileformat.html, 1.3).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,30 +25,30 @@ const SCHEMA_COOKIE: usize = 40;
 const USER_VERSION: usize = 60;
 const APPLICATION_ID: usize = 68;
 
-/// What exists at the path of a catalog.
+/// The kind of file at the path of a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// No file.
     Nothing,
-    /// An empty file, or a database that never had a table: a catalog can be created in it.
+    /// An empty file, or a database that never had a table. A catalog can be created in it.
     Empty,
     /// A catalog.
     Catalog,
 }
 
-/// Returns what exists at `path`. Changes nothing.
+/// Returns the kind of file at `path`. Changes nothing.
 ///
 /// Closing a file releases all `fcntl(2)` locks that the process has on it, including those of
-/// `SQLite`. So this process must have no other connection to the database open.
+/// `SQLite`. The process must therefore have no other connection to the database open.
 ///
 /// # Errors
 ///
 /// Fails if the file is neither a catalog nor empty, or cannot be read. A FIFO is not opened,
-/// because that would wait for its other end.
+/// because that would block until a writer opens it too.
 pub(crate) fn inspect(path: &Path) -> Result<Found, Error> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
-        // A dangling link is an error: a catalog built aside could never take its name.
+        // A dangling link is an error, because a new catalog could not be renamed to its path.
         Err(e) if e.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
             return Ok(Found::Nothing);
         }
@@ -81,7 +81,7 @@ fn found(header: &[u8]) -> Option<Found> {
     let is_untouched = [SCHEMA_COOKIE, USER_VERSION, APPLICATION_ID].map(number) == [0; 3];
     match number(APPLICATION_ID) {
         APPLICATION => Some(Found::Catalog),
-        // A write-ahead log may contain anything.
+        // A database with a write-ahead log may have tables that are only in the log.
         _ if is_untouched && header[WRITE_VERSION] == 1 => Some(Found::Empty),
         _ => None,
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_empty_as_long_as_it_never_had_a_table_or_a_number() {
+    fn a_database_is_empty_until_it_has_a_table_or_a_number() {
         assert_eq!(found(&header(1, &[])), Some(Found::Empty));
         assert_eq!(found(&header(2, &[])), None, "its tables may be in its log");
         for field in [40, 60, 68] {

@@ -1,34 +1,34 @@
-//! The catalog: what lop remembers of files between runs, in a `SQLite` database.
+//! The catalog: what lop remembers about files between runs, in a `SQLite` database.
 //!
-//! [`Catalog`] answers questions. [`Writer`] holds the catalog's lock for a whole scan and changes it.
-//! Both speak in the terms of a walk: [`TreeMatch`] attaches what the catalog knows to the files of a
-//! [`walk::Tree`], and remembered files can be added to such a tree. So the engines that compare files
-//! need to know nothing of databases, and this crate reads no file contents.
+//! [`Catalog`] answers queries. [`Writer`] changes the catalog and holds its lock for a whole scan.
+//! Both use the types of a walk: [`TreeMatch`] attaches what the catalog knows to the files of
+//! a [`walk::Tree`], and remembered files can be added to such a tree. The engines that compare
+//! files therefore do not depend on the database, and this crate does not read file contents.
 //!
 //! | Module     | What it does                                                                   |
 //! |------------|--------------------------------------------------------------------------------|
 //! | `error`    | the errors, with the path of the catalog                                       |
-//! | `state`    | whether a remembered file can be relied on                                     |
+//! | `state`    | the state of a remembered file, which tells whether it can be relied on        |
 //! | `header`   | recognizes a catalog by its first bytes, before `SQLite` opens it              |
 //! | `schema`   | the tables and their migrations                                                |
-//! | `open`     | opens catalogs: to ask questions, or to write under a lock                     |
+//! | `open`     | opens catalogs, for queries or for writing under a lock                        |
 //! | `tables`   | access to the rows of each table                                               |
 //! | `placer`   | adds remembered directories and files to a tree                                |
-//! | `read`     | answers questions about files, directories and the whole catalog               |
+//! | `read`     | answers queries about files, directories and the whole catalog                 |
 //! | `matching` | matches the rows with the files of a scanned tree                              |
 //! | `write`    | commits scans and other changes, each in one transaction                       |
 //!
 //! # Atomicity
 //!
-//! A scan's result is committed in one transaction. A new catalog is built under another name and
-//! renamed into place when it is complete. Whatever kills the process, the catalog is either the old
-//! one or the new one.
+//! The result of a scan is committed in one transaction. A new catalog is built under another name
+//! and renamed into place when it is complete. If the process is killed at any time, the catalog is
+//! either the old one or the new one.
 //!
 //! # Trust
 //!
-//! A remembered content holds only for the same inode of the same file system with the
-//! same size, mtime and ctime. Nothing is remembered of a file whose ctime is so recent that a further
-//! change could leave it the same.
+//! A remembered content is valid only for the same inode on the same file system, with the same
+//! size, mtime and ctime. If the ctime of a file is so recent that another change could leave it
+//! the same, the catalog remembers nothing about the content.
 //!
 //! `docs/catalog.md` describes the tables for users of the `sqlite3` shell.
 

@@ -1,14 +1,14 @@
-//! Matches the catalog's rows with the files of a walk.
+//! Matches the rows of the catalog with the files of a walk.
 //!
 //! One pass over the rows below the roots, by directory and name, determines which files are
-//! unchanged, which rows a commit has to write, and which rows are gone. A file whose directory was
-//! moved is found by its inode.
+//! unchanged, which rows a commit has to write, and which rows are gone. Files in a directory that
+//! was moved are found by inode.
 //!
-//! # What counts as gone
+//! # Which files are forgotten
 //!
 //! A remembered file is forgotten only if its directory was listed completely without its name, and
-//! the file system that is there now is the one that the file was on. Everything else stays
-//! remembered: files that a filter left out ([`Tree::left_out`]), files that could not be
+//! if the file system at that path is still the one that the file was on. All other files stay
+//! remembered: files that a filter excluded ([`Tree::left_out`]), files that could not be
 //! inspected, and files on a disk that is not mounted.
 
 mod inodes;
@@ -36,40 +36,40 @@ use unreachable::UnreachableRows;
 pub struct TreeMatch {
     /// Their fingerprints, which the engine uses and extends.
     pub fingerprints: Fingerprints,
-    /// Which rows the files have, for a commit.
+    /// The rows of the files, for a commit.
     pub rows: RowMap,
 }
 
-/// How the files of a tree map to the catalog's rows.
+/// Maps the files of a tree to rows of the catalog.
 #[derive(Debug, Default)]
 pub struct RowMap {
     pub(crate) dirs: Dirs,
     /// The row of each directory of the tree; 0 for none.
     pub(crate) dir_rows: Vec<i64>,
-    /// The stored row of each file of the tree; [`Stored::Nothing`] if there is no row or it is
+    /// The stored parts of each file of the tree; [`Stored::Nothing`] if its row is missing or
     /// outdated.
     pub(crate) stored: Vec<Stored>,
     pub(crate) volumes: Volumes,
     pub(crate) contents: Contents,
     /// Files that are gone, by directory row and name.
     pub(crate) gone_files: Vec<(i64, Box<[u8]>)>,
-    /// Rows of directories that are gone, with everything in them.
+    /// Rows of directories that are gone together with everything in them.
     pub(crate) gone_dirs: Vec<i64>,
     /// Contents that lost a file.
     pub(crate) touched: HashSet<i64>,
-    /// The number of files below the roots that are on a disk that is not mounted.
+    /// Number of files below the roots on disks that are not mounted.
     pub(crate) offline: u64,
-    /// Unreachable rows that have the size of a file of the tree.
+    /// Unreachable rows that have the same size as a file of the tree.
     pub(crate) unreachable: UnreachableRows,
     pub(crate) suspects: Vec<Suspect>,
-    /// Whether nothing that is known of the tree's files is used.
+    /// True if all files of the tree are read again, whatever is known about them.
     reread: bool,
-    /// The row of the scan, once it has one.
+    /// The row of the scan, once it exists.
     pub(crate) scan: Option<i64>,
 }
 
-/// A file that is read again although its metadata is unchanged since the last scan, because it was
-/// found bad since or because the scan reads everything again.
+/// A file that is read again even if its metadata is unchanged since the last scan. Either it was
+/// later found damaged or unreadable, or the scan reads every file again.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
     /// The file.
@@ -82,15 +82,15 @@ pub struct Suspect {
 }
 
 impl Suspect {
-    /// Returns the digest and the row of the content that the file had.
+    /// Returns the digest and the row of the content that the file had when it was scanned.
     pub(crate) fn content(&self) -> Option<(Digest, i64)> {
         self.digest.zip(self.content)
     }
 }
 
 impl RowMap {
-    /// Adds what is remembered of a file of the tree to `fingerprints`, or makes the file a
-    /// suspect. Returns what is stored of it.
+    /// Adds what is remembered about a file of the tree to `fingerprints`, or makes the file a
+    /// suspect. Returns what is stored about the file.
     fn attach(&mut self, fingerprints: &Fingerprints, file: FileId, row: &FileRow) -> Stored {
         let FileRow { head, content, state, .. } = *row;
         let stored = Stored::of(row);
@@ -111,8 +111,8 @@ impl RowMap {
 impl Catalog {
     /// Matches the files of `tree` with the catalog.
     ///
-    /// With `compare_all`, adds to the tree the remembered files outside its roots that have the
-    /// size of a file in it, so that groups can span files that were scanned at different times.
+    /// With `compare_all`, adds to the tree all remembered files outside its roots that have the
+    /// same size as a file in it. Groups can then span files that were scanned at different times.
     ///
     /// # Errors
     ///
@@ -122,12 +122,12 @@ impl Catalog {
         self.match_tree_with(tree, compare_all, false)
     }
 
-    /// Matches the files of `tree` for a scan that reads all of them again: only what is known of
-    /// files outside its roots is used.
+    /// Matches the files of `tree` for a scan that reads all of them again. Uses only what is known
+    /// about files outside its roots.
     ///
     /// # Errors
     ///
-    /// Fails as [`Catalog::match_tree`] does.
+    /// Fails like [`Catalog::match_tree`].
     pub fn match_tree_for_reread(&self, tree: &mut Tree) -> Result<TreeMatch, Error> {
         self.match_tree_with(tree, true, true)
     }
@@ -176,8 +176,8 @@ impl TreeMatch {
         TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows }
     }
 
-    /// Returns how many remembered files below the roots are on a disk that is not mounted. They
-    /// stay remembered.
+    /// Returns the number of remembered files below the roots that are on a disk that is not
+    /// mounted. They stay remembered.
     pub fn offline(&self) -> u64 {
         self.rows.offline
     }

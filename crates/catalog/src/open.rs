@@ -1,23 +1,24 @@
-//! Opens catalogs: to ask questions, or to write under a lock.
+//! Opens catalogs, for queries or for writing under a lock.
 //!
 //! # Journals
 //!
 //! A catalog has a rollback journal and no write-ahead log. The index of a write-ahead log is a
-//! file in shared memory, and on a full disk a process that touches an unallocated page of it is
-//! killed by `SIGBUS`. Between commits a catalog is a single file, to which questions never have to
-//! write.
+//! file in shared memory. If the disk is full, a process that touches an unallocated page of that
+//! file is killed by `SIGBUS`. Between commits, a catalog is a single file that queries never have
+//! to write to.
 //!
-//! A writer keeps changed pages in memory until it commits (`cache_spill` is off): about 110 bytes
-//! for a changed file, and never more than the size of the catalog. A bound would cost more than it
-//! saves: with a rollback journal, `SQLite` locks readers out from the first page that it spills to
-//! the end of the commit. With 4 million changed files and a bound of 128 MiB, the process peaked
-//! at 868 MB instead of 1,141, the commit took 66 s of processor time instead of 49, and questions
-//! gave up after [`QUESTION_TIMEOUT`]; without a bound they waited 0.6 s.
+//! A writer keeps changed pages in memory until it commits (`cache_spill` is off). They take about
+//! 110 bytes for a changed file, and never more than the size of the catalog. A bound would cost
+//! more than it saves: with a rollback journal, `SQLite` locks readers out from the first spilled
+//! page until the end of the commit. This was measured with 4 million changed files. With a bound
+//! of 128 MiB, the process peaked at 868 MB instead of 1,141, the commit took 66 s of processor
+//! time instead of 49, and queries gave up after [`QUESTION_TIMEOUT`]. Without a bound, they waited
+//! 0.6 s.
 //!
 //! # Locks
 //!
 //! The lock file keeps writers apart and exists only while a writer is open. Only the process that
-//! holds the lock may remove the file: [`Lock::take`] relies on that.
+//! holds the lock may remove the file. [`Lock::take`] relies on that.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,50 +34,50 @@ use crate::error::{At, Error};
 use crate::header::{APPLICATION, Found, inspect};
 use crate::schema::{INDEXES, MIGRATIONS, VERSION};
 
-/// The suffix of the lock file's name. No other program takes such a file for its own lock.
+/// Suffix of the lock file. No other program uses this suffix for its own locks.
 const LOCK_SUFFIX: &str = ".lop-lock";
 
-/// How long a question waits for a commit to finish.
+/// Maximum time that a query waits for a commit to finish.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a commit waits for open questions. It is long because the results of a scan of many
-/// hours are at stake.
+/// Maximum time that a commit waits for open queries. It is long because the results of a scan of
+/// many hours are at stake.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// A catalog open for questions.
+/// A catalog that is open for queries.
 #[derive(Debug)]
 pub struct Catalog {
     pub(crate) db: Connection,
     pub(crate) path: PathBuf,
 }
 
-/// A catalog open for changes. No other process can change it meanwhile.
+/// A catalog that is open for changes. No other process can change it at the same time.
 #[derive(Debug)]
 pub struct Writer {
     pub(crate) catalog: Catalog,
     /// The file in which a new catalog is built until it is complete.
     pub(crate) building: Option<Building>,
-    /// Whether the database has to be opened again before it can be used.
+    /// True if the database has to be opened again before it can be used.
     needs_reopen: bool,
-    /// The last field, so that the lock is released after the others are closed.
+    /// Declared last, so that the lock is released after the other fields are closed.
     _lock: LockFile,
 }
 
-/// A file that is removed on drop, unless it got its final name.
+/// A file that is removed on drop, unless it was renamed to its final name.
 #[derive(Debug)]
 pub(crate) struct Building(pub(crate) PathBuf);
 
 impl Drop for Building {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; the next scan removes the file.
+        // A failure can be ignored here, because the next scan removes the file.
         drop(fsops::remove_file(&self.0));
     }
 }
 
-/// The lock of a catalog; dropping it removes its file.
+/// The lock of a catalog. Dropping it removes the lock file.
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
-    /// Released after the file was removed.
+    /// Released after the file has been removed.
     _lock: Lock,
 }
 
@@ -89,22 +90,22 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // A file left behind does no harm: the next writer locks it.
+        // A leftover file does no harm: the next writer locks it.
         drop(fsops::remove_file(&self.path));
     }
 }
 
 impl Catalog {
-    /// Returns the paths of all files that a catalog at `path` may have. They change while a scan
-    /// reads their directory.
+    /// Returns the paths of all files that a catalog at `path` may have. These files can appear and
+    /// vanish while a scan reads their directory.
     pub fn files(path: &Path) -> Vec<PathBuf> {
         const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK_SUFFIX, ".new"];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
-    /// Returns the paths of everything that belongs to a catalog at `path`: its files and the
-    /// folder with the journals of runs. For a symbolic link, `SQLite` may use files beside the
-    /// link or beside its target, so both sets are returned.
+    /// Returns the paths of everything that belongs to a catalog at `path`: its files, and the
+    /// folder with the journals of runs. If `path` is a symbolic link, `SQLite` may use files
+    /// beside the link or beside its target, so both sets are returned.
     pub fn own_paths(path: &Path) -> Vec<PathBuf> {
         let resolved = path.canonicalize().ok().filter(|resolved| resolved != path);
         let all = [Some(path.to_path_buf()), resolved].into_iter().flatten();
@@ -112,18 +113,18 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns the folder for the journals of the runs that changed files of a catalog at `path`.
+    /// Returns the folder with the journals of the runs that changed files of a catalog at `path`.
     pub fn runs_dir(path: &Path) -> PathBuf {
         with_suffix(path, ".runs")
     }
 
-    /// Opens the catalog at `path` for questions.
+    /// Opens the catalog at `path` for queries.
     ///
     /// # Errors
     ///
     /// Fails if there is no catalog, if the file is not a catalog or is damaged, if its format is
-    /// older or newer than this version's, or if it cannot be read. Nothing has changed, except
-    /// that `SQLite` may have rolled back the commit of a process that was killed.
+    /// older or newer than the format of this version, or if it cannot be read. Nothing has
+    /// changed, except that `SQLite` may have rolled back the commit of a process that was killed.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
         match inspect(path)? {
             Found::Nothing => Err(Error::Missing(path.into())),
@@ -132,14 +133,14 @@ impl Catalog {
         }
     }
 
-    /// Opens a database. With write access, `SQLite` rolls back the commit of a process that was
-    /// killed; otherwise it opens the database read-only.
+    /// Opens a database. With write access, `SQLite` rolls back the commit of a killed process.
+    /// Without write access, it opens the database read-only.
     fn connect(path: &Path) -> Result<Catalog, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).at(path)?;
         db.busy_timeout(QUESTION_TIMEOUT).at(path)?;
-        // Without this, SQLite would plan a statement anew for each value of a parameter, as a
-        // value may not suit a partial index.
+        // Without this, SQLite would plan a statement again for each value of a parameter, because
+        // a partial index may not apply to every value.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).at(path)?;
         Ok(Catalog { db, path: path.into() })
     }
@@ -156,12 +157,12 @@ impl Catalog {
         }
     }
 
-    /// Returns the format; 0 for an empty database.
+    /// Returns the format version; 0 for an empty database.
     fn version(&self) -> Result<i64, Error> {
         self.db.query_row("PRAGMA user_version", [], |row| row.get(0)).at(&self.path)
     }
 
-    /// Answers several questions from one snapshot, whatever is committed meanwhile.
+    /// Runs several queries on one snapshot, even if another process commits between them.
     pub(crate) fn in_one_snapshot<T>(
         &self,
         ask: impl FnOnce() -> Result<T, Error>,
@@ -179,7 +180,8 @@ impl Catalog {
         self.db.execute_batch(sql).at(&self.path)
     }
 
-    /// Brings an empty or older catalog to the current format. The caller has begun a transaction.
+    /// Migrates an empty or older catalog to the current format. The caller must have begun a
+    /// transaction.
     fn migrate(&self, from: i64) -> Result<(), Error> {
         for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
             self.run(step)?;
@@ -190,42 +192,42 @@ impl Catalog {
 
 impl Writer {
     /// Opens the catalog at `path` for changes. Waits while another process has it open for
-    /// changes.
+    /// changes, and calls `waiting` with the id of that process, if known.
     ///
-    /// If it has to wait, it calls `waiting` with the other process's id, if known. Creates a
-    /// missing catalog and its parent directories; the catalog appears under its name when it is
-    /// committed.
+    /// Creates a missing catalog and its parent directories. The catalog appears under its name
+    /// when it is committed.
     ///
     /// # Errors
     ///
-    /// Fails if the file is not a catalog or is damaged, if its format is newer than this
-    /// version's, or if the directory, the lock or the catalog cannot be created or written. An
-    /// older catalog is unchanged then, but missing parent directories may have been created.
+    /// Fails if the file is not a catalog or is damaged, if its format is newer than the format of
+    /// this version, or if the directory, the lock or the catalog cannot be created or written. An
+    /// older catalog is then unchanged, but missing parent directories may have been created.
     pub fn open(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Writer, Error> {
         inspect(path)?;
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
-        // The lock is beside the file itself, whatever links lead to it.
+        // The lock is beside the catalog itself, whatever links lead to it.
         let real = path.canonicalize();
         let lock = LockFile::take(real.as_deref().unwrap_or(path), waiting)?;
-        // Inspects the path again now that no other process can be creating a catalog there.
+        // This inspects the path again, because another process may have created a catalog before
+        // the lock was taken.
         let (catalog, building) = open_to_write(path)?;
         Ok(Writer { catalog, building, needs_reopen: false, _lock: lock })
     }
 
-    /// Returns whether the catalog did not exist before.
+    /// Returns whether the catalog is new and has not been committed yet.
     pub fn is_new(&self) -> bool {
         self.building.is_some()
     }
 
-    /// Returns the catalog, for questions.
+    /// Returns the catalog, for queries.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 }
 
-/// Opens the catalog, or starts a new one aside. The caller holds the lock.
+/// Opens the catalog, or starts a new one under another name. The caller must hold the lock.
 fn open_to_write(path: &Path) -> Result<(Catalog, Option<Building>), Error> {
     Ok(match inspect(path)? {
         Found::Nothing => {
@@ -257,11 +259,11 @@ fn open_existing(path: &Path) -> Result<Catalog, Error> {
     Ok(catalog)
 }
 
-/// Creates a new catalog under another name, readable by its owner only. It needs no journal, as it
-/// does not count until it is renamed.
+/// Creates a new catalog under another name, readable only by its owner. It needs no journal,
+/// because nobody uses it before it is renamed.
 fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let aside = with_suffix(path, ".new");
-    // The new catalog would take over a journal left by a removed one.
+    // If a removed catalog left a journal, SQLite would apply it to the new catalog.
     for left in [".new", "-wal", "-shm", "-journal"] {
         fsops::remove_file(&with_suffix(path, left))?;
     }
@@ -277,7 +279,7 @@ fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
 }
 
 impl Writer {
-    /// Renames a new catalog to its final name. It has to be opened again after that
+    /// Renames a new catalog to its final name. After that, it has to be opened again
     /// ([`Writer::reopen_if_needed`]).
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         if !self.is_new() {
@@ -292,8 +294,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens the database again if needed: after a new catalog got its final name, or after a write
-    /// to a new catalog failed, which has no journal to roll back.
+    /// Opens the database again if needed: after a new catalog was renamed to its final name, or
+    /// after a write to a new catalog failed. A new catalog has no journal, so a failed write
+    /// cannot be rolled back.
     pub(crate) fn reopen_if_needed(&mut self) -> Result<(), Error> {
         if !self.needs_reopen {
             return Ok(());
@@ -314,7 +317,7 @@ impl Writer {
         }
     }
 
-    /// Takes the database out. The writer has to be reopened before it is used again.
+    /// Takes the database out of the writer, which has to be reopened before it is used again.
     fn detach(&mut self) -> Result<Catalog, Error> {
         let path = self.final_path();
         let placeholder = Catalog { db: Connection::open_in_memory().at(&path)?, path };

@@ -18,10 +18,10 @@ pub(crate) struct Placer<'a> {
     dirs: &'a Dirs,
     volumes: &'a Volumes,
     ids: HashMap<i64, DirId>,
-    /// Further records of directories whose files are on several devices.
+    /// Additional records of directories with files on several devices.
     further: Vec<(i64, DirId)>,
     top: Option<Dir>,
-    /// The file systems that are now at the places of directories that are gone.
+    /// The current file system at the path of each directory that is gone.
     here: HashMap<i64, Option<Volume>>,
 }
 
@@ -32,12 +32,13 @@ impl<'a> Placer<'a> {
         Placer { tree, dirs, volumes, ids, further: Vec::new(), top, here: HashMap::new() }
     }
 
-    /// Adds files of directory `row`, given with their names, and calls `placed` for each one, with
-    /// `None` for a file that was left out.
+    /// Adds files of directory `row`, given with their names. Calls `placed` for each file, with
+    /// `None` if the file was left out.
     ///
-    /// With `live_only`, leaves out the files that cannot be where they were because their
-    /// directory is gone or another file system is there now. Without it, files on a disk that is
-    /// not mounted get a record of their directory that is marked offline ([`Tree::is_offline`]).
+    /// With `live_only`, leaves out files that can no longer exist, because their directory is gone
+    /// or another file system is at its path. Without it, files on a disk that is not mounted are
+    /// added to a separate record of their directory, which is marked offline
+    /// ([`Tree::is_offline`]).
     pub(crate) fn add_files<'f>(
         &mut self,
         row: i64,
@@ -58,7 +59,7 @@ impl<'a> Placer<'a> {
         let volume = live.and_then(|_| self.volumes.find(&device));
         let (mut strays, mut offline) = (Vec::new(), Vec::new());
         for (bytes, file) in files {
-            // No file can have a name with a NUL.
+            // A file name cannot contain a NUL.
             let Ok(name) = CString::new(bytes) else { continue };
             let is_here = volume == Some(file.volume);
             if !(is_here && device.volume.has_one_device())
@@ -98,9 +99,9 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Returns the file system that is now at the path of directory `row`, given the result of
-    /// opening it. If the directory is gone, this is the file system of its lowest ancestor that
-    /// exists. Returns `None` if that is unknown.
+    /// Returns the current file system at the path of directory `row`, or `None` if it is unknown.
+    /// `opened` is the result of opening the directory. If the directory is gone, this is the file
+    /// system of its lowest ancestor that exists.
     fn here(&mut self, row: i64, opened: &io::Result<Dir>) -> Option<Volume> {
         match opened {
             Ok(dir) => return dir.volume().ok(),
@@ -125,7 +126,7 @@ impl<'a> Placer<'a> {
         here
     }
 
-    /// Returns the id of a directory in the tree. Adds it and its ancestors if needed.
+    /// Returns the id of a directory in the tree. Adds the directory and its ancestors if needed.
     fn dir(&mut self, row: i64) -> Option<DirId> {
         let mut chain = Vec::new();
         let mut at = row;
@@ -148,8 +149,8 @@ impl<'a> Placer<'a> {
         self.top.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.open_below(below)
     }
 
-    /// Returns the device of a file that is on the remembered file system although its directory,
-    /// on device `own`, is not: on overlayfs, or if the file is a mount point.
+    /// Returns the device of a file that is on the remembered file system even though its directory
+    /// is on another device, `own`. This happens on overlayfs and if the file is a mount point.
     fn stray(&self, dir: Option<&Dir>, own: u64, name: &CStr, file: &FileRow) -> Option<Device> {
         let dir = dir?;
         let number = dir.stat_child(name).ok()?.device;
@@ -160,8 +161,7 @@ impl<'a> Placer<'a> {
         (self.volumes.find(&device) == Some(file.volume)).then_some(device)
     }
 
-    /// Adds a further record of a directory, for files that are on another device than the
-    /// directory.
+    /// Adds another record of a directory, for files that are on a different device.
     fn further(&mut self, row: i64) -> DirId {
         let known = self.ids.get(&row).map(|&id| (self.tree.dir(id).parent, id));
         let dir = match known {

@@ -1,8 +1,8 @@
-//! Answers questions: about single files (`lookup`), about directories (`totals`, `content_index`),
-//! about the whole catalog (`overview`, `unreliable`); and loads files as a tree (`load`).
+//! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`) and
+//! about the whole catalog (`overview`, `unreliable`). Also loads files as a tree (`load`).
 //!
-//! Answers are what the catalog remembers. Nothing here checks whether the files are still the
-//! same.
+//! Answers describe what the catalog remembers. This module does not check whether the files are
+//! still unchanged.
 
 pub(crate) mod content_index;
 pub(crate) mod load;

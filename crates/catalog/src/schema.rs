@@ -1,6 +1,6 @@
 //! The tables of a catalog, and the migrations from older formats.
 
-/// The `user_version` of the catalogs that this version writes: the number of migrations.
+/// The `user_version` of catalogs that this version writes. It is the number of migrations.
 pub(crate) const VERSION: i64 = 2;
 
 /// The migrations from each format to the next. Append only.

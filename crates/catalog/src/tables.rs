@@ -1,9 +1,10 @@
 //! Access to the rows of the tables, shared by reading and writing.
 //!
-//! `rows` reads the table `file` and `insert` writes it; `dirs` and `paths` read `dir`, `volumes`
-//! reads `volume`, and `versions` compares rows with files. Directories have ascending ids from
-//! parent to child, and all code that follows parents relies on that to terminate on damaged
-//! catalogs.
+//! `rows` reads the table `file` and `insert` writes it. `dirs` and `paths` read `dir`, `volumes`
+//! reads `volume`, and `versions` compares rows with files.
+//!
+//! The id of a directory is greater than the id of its parent. All code that follows parents relies
+//! on this to terminate on damaged catalogs.
 
 pub(crate) mod dirs;
 pub(crate) mod insert;

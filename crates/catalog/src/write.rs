@@ -1,8 +1,8 @@
 //! Changes the catalog, always in one transaction.
 //!
-//! `commit` writes a scan, from its `findings`, as the `delta` to what is stored; `scans` and
-//! `counts` are parts of it. `marks` records files found damaged, `forget` removes what is below a
-//! path, `changes` and `follow` record what lop itself did with files.
+//! `commit` writes the result of a scan (`findings`) as a `delta` to the stored rows, and uses
+//! `scans` and `counts`. `marks` records files that were found damaged, and `forget` removes what
+//! is below a path. `changes` and `follow` record what lop itself did to files.
 
 pub(crate) mod changes;
 mod commit;

@@ -1,18 +1,18 @@
 //! Detects aliases: second paths to files that are already known.
 //!
 //! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a
-//! directory of this machine a second time, under another device number and other inode numbers. A
-//! file there looks like a copy, but vanishes when the file behind it is deleted. The kernel does
+//! directory of this machine a second time, with another device number and other inode numbers. A
+//! file there looks like a copy, but vanishes when the original file is deleted. The kernel does
 //! not identify the file behind an alias, so [`AliasDetector`] compares the metadata that aliases
-//! pass on: size, mtime and ctime. Two files are certainly different only if these differ and a
-//! cache cannot explain the difference.
+//! pass on: size, mtime and ctime. It treats two files as different only if their metadata differs
+//! in a way that a cache cannot explain.
 //!
-//! Inode numbers usually tell the files of one device apart. But FUSE file systems may make them
-//! up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
-//! shares a home directory twice). [`AliasDetector::within_devices`] allows for that. Use it for
-//! questions whose answer may lead a user to delete files.
+//! Inode numbers usually distinguish the files of one device. However, FUSE file systems may make
+//! them up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
+//! shares a home directory twice). [`AliasDetector::within_devices`] allows for that. Use it if a
+//! user may delete files because of the answer.
 //!
-//! An alias that reports another mtime than the file has (`rclone mount --no-modtime`) is not
+//! An alias whose mtime differs from that of the file (`rclone mount --no-modtime`) is not
 //! detected.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,32 +21,32 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use fsops::{Ctimes, Stat, Volume};
 use walk::{FileId, Tree};
 
-/// How long a file system may report old metadata after a change. sshfs caches metadata for 20 seconds and NFS for 60
-/// (`acregmax` in nfs(5)), unless the user asked for more.
+/// Maximum time for which a file system may report old metadata after a change. sshfs caches
+/// metadata for 20 seconds and NFS for 60 (`acregmax` in nfs(5)), unless the user asked for more.
 const MAX_CACHE_LAG_NS: i64 = 120_000_000_000;
 
-/// Modification times are compared modulo this: SFTP has unsigned 32-bit seconds.
+/// Modification times are compared modulo this period, because SFTP has unsigned 32-bit seconds.
 const MTIME_PERIOD_NS: i64 = 1_000_000_000 << 32;
 
-/// The smallest difference between two different times that both have fractions of a second.
+/// Smallest significant difference between two times that both have fractions of a second.
 const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
 
-/// The smallest difference between two different times if one may have been rounded: SFTP has whole
-/// seconds, FAT even ones.
+/// Smallest significant difference between two times if one of them may have been rounded. SFTP
+/// stores whole seconds and FAT even ones.
 const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
 
-/// A file is compared with at most this many files of a similar mtime. If there are more, it counts
-/// as an alias of one of them.
+/// Maximum number of files with a similar mtime that a file is compared with. If there are more,
+/// the file counts as an alias of one of them.
 const MAX_COMPARED_FILES: usize = 1_000;
 
-/// The metadata by which an alias of a file is recognized.
+/// The metadata that identifies the aliases of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AliasKey {
     device: u64,
     storage: Storage,
-    /// Whether inode numbers distinguish the files of its device.
+    /// True if inode numbers distinguish the files of its device.
     is_numbered: bool,
-    /// Whether the ctime is real. SFTP has none, so sshfs reports the mtime instead.
+    /// True if the ctime is real. SFTP has no ctime, so sshfs reports the mtime instead.
     has_ctime: bool,
     size: u64,
     mtime_ns: i64,
@@ -62,8 +62,8 @@ pub struct AliasKeyReader(Ctimes);
 enum Storage {
     /// On the file system itself.
     Own,
-    /// On other file systems (overlayfs). With `metacopy=on`, a file has times of its own but
-    /// shares its bytes with a lower file, so its times distinguish it only from other files of an
+    /// On other file systems (overlayfs). With `metacopy=on`, a file has its own times but shares
+    /// its bytes with a lower file. Its times therefore distinguish it only from other files on an
     /// overlayfs.
     Stacked,
     /// Possibly on another file system. Metadata may come from a cache.
@@ -81,7 +81,7 @@ impl Storage {
 }
 
 impl AliasKeyReader {
-    /// Reads the table of mounts.
+    /// Reads the mount table.
     pub fn read() -> AliasKeyReader {
         AliasKeyReader(Ctimes::read())
     }
@@ -139,12 +139,12 @@ fn are_different(one_ns: i64, other_ns: i64) -> bool {
     one_ns.abs_diff(other_ns) >= least.unsigned_abs()
 }
 
-/// Known files, of which other files may be aliases.
+/// Known files, whose aliases can be detected.
 #[derive(Debug)]
 pub struct AliasDetector {
     by_device: HashMap<u64, DeviceFiles>,
-    /// Whether files on one device can be aliases of each other if inode numbers do not distinguish
-    /// them.
+    /// True if files on one device can be aliases of each other, provided that inode numbers do not
+    /// distinguish them.
     within_devices: bool,
     now_ns: i64,
 }
@@ -153,9 +153,9 @@ pub struct AliasDetector {
 #[derive(Debug)]
 struct DeviceFiles {
     storage: Storage,
-    /// Size, mtime, ctime, and whether the ctime is real.
+    /// Size, mtime and ctime of each file, and whether the ctime is real.
     files: BTreeSet<(u64, i64, i64, bool)>,
-    /// Sizes of files that changed so recently that caches may not show the change.
+    /// Sizes of files that changed so recently that a cache may not show the change.
     fresh: HashSet<u64>,
 }
 
@@ -167,13 +167,13 @@ impl Default for AliasDetector {
 }
 
 impl AliasDetector {
-    /// Returns an empty set; `now_ns` is in nanoseconds since the epoch.
+    /// Returns a detector without files. `now_ns` is in nanoseconds since the epoch.
     fn at(now_ns: i64) -> AliasDetector {
         AliasDetector { by_device: HashMap::new(), within_devices: false, now_ns }
     }
 
-    /// Returns an empty set for which files on one device can be aliases of each other too, if
-    /// inode numbers do not distinguish them.
+    /// Returns a detector without files that also treats files on one device as possible aliases of
+    /// each other, if inode numbers do not distinguish them.
     pub fn within_devices() -> AliasDetector {
         AliasDetector { within_devices: true, ..AliasDetector::default() }
     }
@@ -243,9 +243,10 @@ pub fn may_have_aliases(tree: &Tree) -> bool {
     devices.any(|device| device.volume.shows_others(device.number))
 }
 
-/// Returns, for each of `keys` in order, whether it may be an alias of another file that counts. Of
-/// two keys that may be the same file, the one on a file system that stores its own files counts,
-/// otherwise the first. `None` stands for a file that is certainly no alias.
+/// Returns, for each key, whether its file may be an alias of a file that already counts. Of
+/// several keys that may belong to the same file, only one counts: the first on a file system that
+/// stores its own files or, if there is none, the first of all. `None` stands for a file that is
+/// certainly not an alias.
 pub fn aliases_among(keys: &[Option<AliasKey>]) -> Vec<bool> {
     let mut counted = AliasDetector::default();
     let mut is_alias = vec![false; keys.len()];
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_passes_times_on() {
+    fn aliases_report_the_times_of_the_file() {
         let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
         for (alias, why) in [
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_may_give_a_file_other_times() {
+    fn an_overlay_may_change_the_times_of_a_file() {
         let file = key(1, Storage::Own, OLD, OLD);
         let upper = key(2, Storage::Stacked, OLD + 9 * SECOND, OLD + 9 * SECOND);
         assert!(may_be_same(&file, &upper), "metacopy=on");
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn sftp_has_times_of_32_bits() {
+    fn sftp_times_have_32_bits() {
         let stat = |mtime: i64| mtime.rem_euclid(super::MTIME_PERIOD_NS);
         let file = key(1, Storage::Own, stat(-5 * SECOND), OLD);
         let seen = key(2, Storage::Foreign, stat(((1 << 32) - 5) * SECOND), stat(-5 * SECOND));
@@ -319,13 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn files_with_other_times_are_others() {
+    fn files_with_different_times_are_different_files() {
         let file = key(1, Storage::Own, OLD, OLD + SECOND);
         let whole = OLD / SECOND * SECOND;
         for (other, why) in [
-            (key(2, Storage::Own, OLD, OLD + SECOND), "no alias at all"),
+            (key(2, Storage::Own, OLD, OLD + SECOND), "not an alias"),
             (key(1, Storage::Foreign, OLD, OLD + SECOND), "one device"),
-            (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "an own ctime"),
+            (AliasKey { has_ctime: true, ..key(2, Storage::Foreign, OLD, OLD) }, "a real ctime"),
             (key(2, Storage::Foreign, OLD, OLD + SECOND + 5_000_000), "copied with its mtime"),
             (key(2, Storage::Foreign, whole - 3 * SECOND, whole - 3 * SECOND), "another mtime"),
             (key(2, Storage::Foreign, OLD, NOW), "copied a moment ago"),
@@ -341,12 +342,15 @@ mod tests {
         let mut detector = AliasDetector { within_devices: true, ..AliasDetector::at(NOW) };
         detector.add(&file);
         assert!(detector.has(&file));
-        assert!(!detector.has(&AliasKey { is_numbered: true, ..file }), "the inode number tells");
+        assert!(
+            !detector.has(&AliasKey { is_numbered: true, ..file }),
+            "inode numbers distinguish the files"
+        );
         assert!(!detector.has(&AliasKey { mtime_ns: OLD - 9 * SECOND, ..file }));
     }
 
     #[test]
-    fn a_cache_may_have_the_times_from_before_a_change() {
+    fn a_cache_may_report_the_times_before_a_change() {
         let fresh = key(1, Storage::Own, NOW - SECOND, NOW - SECOND);
         assert!(may_be_same(&fresh, &key(2, Storage::Foreign, OLD, OLD + SECOND)));
         let [one, other] = [2, 3].map(|device| key(device, Storage::Foreign, OLD, OLD));
@@ -354,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_file_and_its_aliases_one_counts() {
+    fn only_one_of_a_file_and_its_aliases_counts() {
         let alias = key(2, Storage::Foreign, OLD, OLD);
         let file = AliasKey { device: 1, storage: Storage::Own, ..alias };
         let copy = AliasKey { mtime_ns: OLD - 9 * SECOND, ..alias };

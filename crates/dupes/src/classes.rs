@@ -1,4 +1,4 @@
-//! Classes of files that share their size.
+//! Finds classes of files that share their size.
 
 use runtime::Progress;
 use walk::{FileId, FileRecord, Tree, to_u32};
@@ -6,7 +6,7 @@ use walk::{FileId, FileRecord, Tree, to_u32};
 use crate::sets::Sets;
 use crate::work::Work;
 
-/// Sets of files of equal size; the value is the size in bytes.
+/// Sets of files of equal size. The value of each set is the size in bytes.
 pub(crate) type SameSize = Sets<u64>;
 
 /// The sort key of a file.
@@ -24,11 +24,11 @@ impl Key {
     }
 }
 
-/// Sorts the files of a tree by size. Returns those whose size another inode (or, if `names_count`,
-/// another name) has too.
+/// Sorts the files of a tree by size. Returns the files that share their size with another inode
+/// or, if `names_count` is set, with another name.
 ///
-/// The names of an inode are neighbours. Takes 24 bytes per file while it runs, and goes through
-/// the tree once.
+/// The names of an inode are neighbours in the result. Takes 24 bytes per file while it runs, and
+/// goes through the tree once.
 pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> SameSize {
     let key = |(id, file): (u32, &FileRecord)| Key {
         size: file.size,
@@ -53,13 +53,13 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> Sa
     classes
 }
 
-/// Returns the number of inodes in all classes that have more than one inode.
+/// Returns the total number of inodes in classes with several inodes.
 pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
     let inodes = classes.iter().map(|class| inodes(work, class.files).count() as u64);
     inodes.filter(|&inodes| inodes > 1).sum()
 }
 
-/// Returns the names in a class, inode by inode.
+/// Returns the names in a class, grouped by inode.
 ///
 /// The files of a large class are scattered over the tree, so this also checks the memory bound of
 /// the process.
@@ -70,7 +70,7 @@ pub(crate) fn inodes<'a>(
     names_of_inodes(work.tree, work.progress, class)
 }
 
-/// Returns the names in a class, inode by inode, for callers without a [`Work`].
+/// Returns the names in a class, grouped by inode, for callers without a [`Work`].
 pub(crate) fn names_of_inodes<'a>(
     tree: &'a Tree,
     progress: &'a Progress,

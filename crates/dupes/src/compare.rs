@@ -18,24 +18,25 @@ use crate::shared_extents::SharedExtents;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Compares each set. Every set must be small enough for all its files to be open at once.
+/// Compares the files of each set. Sets must be small enough for all their files to be open at
+/// once.
 pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, Interrupted> {
-    // Large sets come first, so that no thread is left alone with one at the end; the others follow
-    // in tree order.
+    // Large sets come first, so that no thread is left alone with a large one at the end. The
+    // others follow in tree order.
     let rank = |set: &Set<'_, u64>| {
         let bytes = set.value.saturating_mul(set.files.len() as u64);
         (std::cmp::Reverse(bytes / LARGE_SET_BYTES), set.files[0])
     };
     sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
-    // A thread takes a few sets at a time, as they often share directories, but fewer if there are
-    // not enough sets for all threads.
+    // A thread takes a few sets at a time, because neighbours often share directories. It takes
+    // fewer if there are not enough sets for all threads.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&pieces, step, |worker, (): &mut (), &(number, _)| {
         let Set { files: set, value: &size } = sets.get(number as usize);
         if size == 0 {
             worker.work.done(set.iter().copied(), 0);
-            // Empty files have nothing to read, so their content is certain.
+            // Empty files need no read.
             for file in set {
                 worker.work.fingerprints.set_head(file.0, head_of(b""));
             }
@@ -47,12 +48,12 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
     Ok(problems)
 }
 
-/// Sets of more bytes than this come first.
+/// Sets with more bytes than this come first.
 const LARGE_SET_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Compares files that are no longer than their heads, each opened at most once.
+/// Compares files that are no longer than their heads. Opens each file at most once.
 ///
-/// Reads the files without a known head first. A file whose head is known is read only if another
+/// Reads the files without a known head first. A file with a known head is read only if another
 /// file has the same head.
 fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
     let fingerprints = worker.work.fingerprints;
@@ -94,7 +95,7 @@ fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Inter
     Ok(())
 }
 
-/// Compares files that are longer than their heads, all open at once.
+/// Compares files that are longer than their heads, with all of them open at once.
 fn large(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
     let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
@@ -148,7 +149,7 @@ fn side_by_side<H>(
         quantum: worker.work.disk(open[0].1).quantum(),
     };
     let (parts, failures) = partition(&leaders, size, options, scratch, progress)?;
-    // The comparison has already counted their bytes.
+    // `partition` has already counted the bytes.
     worker.work.done(open.iter().map(|&(_, id, _)| id), 0);
     for failure in failures {
         drop_all(worker, open, shared.all_of(shared.leaders[failure.member]), &failure.error)?;
@@ -161,8 +162,8 @@ fn side_by_side<H>(
             && options.digest
             && !has_huge_holes(worker.work, open[0].1)
         {
-            // The comparison counted this file as done without reading it, as there was no other
-            // file to compare it with.
+            // The leader had no other file to be compared with, so `partition` counted it as done
+            // without reading it.
             progress.bytes_total.fetch_add(size, Relaxed);
             let whole = HashRange { size, before: None, to: size };
             match extend_prefix(leaders[only], whole, scratch, progress) {
@@ -185,7 +186,7 @@ fn side_by_side<H>(
     Ok(())
 }
 
-/// Drops the files that share extents that cannot be read.
+/// Drops files whose shared extents cannot be read.
 fn drop_all<H>(
     worker: &mut Worker<'_>,
     open: &[(H, FileId, File)],

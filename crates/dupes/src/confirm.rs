@@ -1,17 +1,20 @@
 //! Reads files and their copies, and decides which files certainly have their content elsewhere.
 //!
-//! That files are equal is only what the catalog remembers. A [`Claim`] names the files whose
-//! content must not be lost and the copies that are supposed to keep it. A file counts as copied
-//! under three conditions: its bytes equal those of a copy up to the end of both, read through
-//! descriptors that stay open meanwhile; neither file has changed since the scan; and, if the scan
-//! left a digest, the bytes are those that were scanned.
+//! The catalog only remembers that files were equal. A [`Claim`] names the files whose content must
+//! not be lost and the copies that are supposed to preserve it. A file counts as copied under three
+//! conditions:
 //!
-//! Copies are tried one after the other: the next copy is read only if the previous ones did not
-//! hold. A copy is read side by side with all files of its claim, so each file is read once if
+//! - Its bytes equal those of a copy up to the end of both, read through descriptors that stay
+//!   open.
+//! - Neither file has changed since the scan.
+//! - If the scan left a digest, the bytes still match it.
+//!
+//! Copies are tried one at a time: the next copy is read only if the previous ones failed the
+//! check. A copy is read side by side with all files of its claim, so each file is read once if
 //! nothing is wrong.
 //!
-//! This module looks for no copies that are not claimed. It does not accept shared extents instead
-//! of a comparison, because the question is what the disk returns.
+//! This module does not look for copies that are not claimed. It does not accept shared extents in
+//! place of a comparison, because it verifies what the disk returns.
 
 use std::cmp::Reverse;
 use std::io;
@@ -26,12 +29,12 @@ use crate::validate::{Expected, Finding, compare};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Files that are equal according to the catalog, one name of each inode.
+/// Files that are equal according to the catalog, with one name for each inode.
 #[derive(Clone, Debug, Default)]
 pub struct Claim {
     /// The files whose content must exist elsewhere.
     pub files: Vec<FileId>,
-    /// The files that count as elsewhere, in the order in which to try them.
+    /// The files that may serve as copies, in the order in which to try them.
     pub copies: Vec<FileId>,
 }
 
@@ -40,12 +43,11 @@ pub struct Claim {
 pub enum Verdict {
     /// It equals a copy.
     Copied,
-    /// It has the bytes that were scanned, as far as lop can tell, but no copy has them.
+    /// It has the bytes that were scanned, as far as lop can tell, but no copy has the same bytes.
     Alone,
-    /// Like [`Verdict::Alone`], but a copy changed or is gone, so what the copy contains now is
-    /// unknown.
+    /// Like [`Verdict::Alone`], but a copy changed or is gone, so its current content is unknown.
     Undecided,
-    /// Its metadata is that of the scan but its bytes are not.
+    /// Its metadata is unchanged since the scan, but its bytes are not.
     Damaged,
     /// It cannot be read.
     Unreadable,
@@ -62,8 +64,8 @@ pub struct Confirmed {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the files of all claims, and as many of their copies as are needed to decide whether each
-/// file has one.
+/// Reads the files of all claims, and as many copies as it takes to decide whether each file has
+/// one.
 ///
 /// Calls `found` for each damaged or unreadable file or copy as soon as it is known.
 ///
@@ -87,8 +89,8 @@ pub fn confirm(
     }
     let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
     let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
-    // Large claims come first, so that no thread is left alone with one at the end; the others
-    // follow in tree order.
+    // Large claims come first, so that no thread is left alone with a large one at the end. The
+    // others follow in tree order.
     pieces.sort_by_key(|&(number, file)| {
         (Reverse(bytes(&claims[number as usize]) / LARGE_CLAIM_BYTES), file)
     });
@@ -118,7 +120,7 @@ pub fn confirm(
     Ok(all)
 }
 
-/// Claims of more bytes than this come first.
+/// Claims with more bytes than this come first.
 const LARGE_CLAIM_BYTES: u64 = 8 * 1024 * 1024;
 
 /// An open file of a claim, or an open copy.
@@ -133,18 +135,18 @@ struct ClaimCheck<'t, 'a> {
     worker: &'t mut Worker<'a>,
     size: u64,
     expected: Expected,
-    /// Copies that may still hold.
+    /// Copies that have not failed a check.
     copies: Vec<FileId>,
-    /// Whether the present content of a copy is unknown.
+    /// True if the current content of a copy is unknown.
     has_unknown_copy: bool,
-    /// Bytes of this claim that are in the progress total and that no read has counted yet.
+    /// Number of bytes that were planned for this claim and have not been used up by reads.
     unread: u64,
     found: &'t (dyn Fn(FileId, Finding) + Sync),
     out: &'t mut Confirmed,
 }
 
 impl ClaimCheck<'_, '_> {
-    /// Finds a verdict for each of the claim's files.
+    /// Finds a verdict for each of `files`.
     fn run(mut self, files: &[FileId]) -> Result<(), Interrupted> {
         let most = self.worker.work.options.open_files.max(2) - 1;
         for files in files.chunks(most) {
@@ -157,7 +159,7 @@ impl ClaimCheck<'_, '_> {
                 let id = copy.id;
                 pending.push(copy);
                 pending = self.round(pending)?;
-                // A copy that did not hold is no longer in the list.
+                // A copy that failed the check has been removed from the list.
                 at += usize::from(self.copies.get(at) == Some(&id));
             }
             let unknown = if self.has_unknown_copy { Verdict::Undecided } else { Verdict::Alone };
@@ -197,14 +199,14 @@ impl ClaimCheck<'_, '_> {
         }
     }
 
-    /// Compares files side by side with a copy, which comes last. Returns the files that have no
-    /// verdict yet.
+    /// Compares files side by side with a copy, the last of `open`. Returns the files that still
+    /// have no verdict.
     fn round(&mut self, open: Vec<Opened>) -> Result<Vec<Opened>, Interrupted> {
         let (mut parts, failures) = self.compare(&open)?;
         for ReadFailure { member, error } in failures {
             self.decide_unread(&open[member], error)?;
         }
-        // The part with the copy comes first, if the copy could be read.
+        // If the copy could be read, the part with the copy comes first.
         parts.sort_by_key(|part| Reverse(part.members.last().copied()));
         let (mut pending, mut proven) = (Vec::new(), false);
         let mut open: Vec<Option<Opened>> = open.into_iter().map(Some).collect();
@@ -222,8 +224,8 @@ impl ClaimCheck<'_, '_> {
                 if holds {
                     self.decide(&file, Verdict::Copied);
                 } else if proven || sound == Some(false) {
-                    // If `proven`, the copy has the bytes that were scanned, and these files have
-                    // others.
+                    // If `proven`, the copy has the bytes that were scanned, so these files are the
+                    // ones that differ from the scan.
                     self.decide(&file, Verdict::Damaged);
                 } else {
                     pending.push(file);
@@ -233,7 +235,7 @@ impl ClaimCheck<'_, '_> {
         Ok(pending)
     }
 
-    /// Decides on a copy that equals `files`. `sound` is whether they have the bytes that were
+    /// Decides on a copy that equals `files`. `sound` tells whether they have the bytes that were
     /// scanned, if that is known.
     fn decide_copy(
         &mut self,
@@ -243,7 +245,7 @@ impl ClaimCheck<'_, '_> {
     ) -> Result<Verdict, Interrupted> {
         match sound {
             Some(false) => Ok(self.decide(copy, Verdict::Damaged)),
-            // If nothing tells which of the two differs from the scan, the copy is distrusted.
+            // If it is unknown which of the two differs from the scan, the copy is not trusted.
             None if files.is_empty() => {
                 self.decide_alone(copy, [Verdict::Copied, Verdict::Damaged])
             }
@@ -251,7 +253,7 @@ impl ClaimCheck<'_, '_> {
         }
     }
 
-    /// Splits files by their bytes.
+    /// Groups open files by their bytes.
     fn compare(
         &mut self,
         open: &[Opened],
@@ -267,7 +269,7 @@ impl ClaimCheck<'_, '_> {
         partition(&files, self.size, options, &mut self.worker.scratch, work.progress)
     }
 
-    /// Reads a file that equals no other file. The verdict is `sound` if its digest is that of the
+    /// Reads a file that equals no other file. The verdict is `sound` if its digest matches the
     /// scan, and `unknown` if the scan left no digest.
     fn decide_alone(
         &mut self,
@@ -281,7 +283,7 @@ impl ClaimCheck<'_, '_> {
         self.begin_to_read(bytes);
         let read = compare(self.worker, &one.file, self.size, self.expected);
         if self.expected.digest.is_none() {
-            // Reading for a digest counts the bytes, reading a head does not.
+            // Only a read of the whole file counts its bytes, not a read of its head.
             self.worker.work.progress.bytes_done.fetch_add(bytes, Relaxed);
         }
         match read {
@@ -326,7 +328,7 @@ impl ClaimCheck<'_, '_> {
         self.out.problems.push(Problem { path: self.worker.work.tree.path(id), reason });
     }
 
-    /// Records a verdict. Removes a copy that does not hold from the list.
+    /// Records a verdict. Removes a copy that failed the check from the list.
     fn note(&mut self, id: FileId, is_copy: bool, verdict: Verdict) -> Verdict {
         if !is_copy {
             self.worker.work.progress.files_done.fetch_add(1, Relaxed);
@@ -338,8 +340,8 @@ impl ClaimCheck<'_, '_> {
         verdict
     }
 
-    /// Counts bytes as planned before they are read. Bytes beyond those planned for the claim add
-    /// to the progress total.
+    /// Accounts for a read of `bytes` before it starts. Bytes beyond those planned for the claim
+    /// are added to the progress total.
     fn begin_to_read(&mut self, bytes: u64) {
         let planned = bytes.min(self.unread);
         self.unread -= planned;

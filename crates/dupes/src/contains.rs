@@ -1,10 +1,10 @@
-//! Determines whether everything in one directory is also in another one, so that a user can delete
-//! the first.
+//! Determines whether every content in one directory also exists in another, so that a user can
+//! delete the first.
 //!
-//! A file of the first directory is found if the second has a file with the same content, or
-//! another name of the same inode. It is certainly missing if no file of the second has its size. A
-//! file of the second counts only if it is not in a directory of the first: whatever is in both, by
-//! whatever path, is deleted with the first.
+//! A file of the first directory is found if the second directory has a file with the same content
+//! or another name of the same inode. It is certainly missing if no file of the second directory
+//! has its size. Files that are in both directories do not count, whatever their paths: they are
+//! deleted with the first directory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,52 +13,52 @@ use walk::{DirId, FileId, Tree};
 
 use crate::folders::Layout;
 
-/// Files found by a walk, and what is remembered of their contents.
+/// Files found by a walk, and what the catalog remembers about their contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Walked<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// For each file, what is remembered of its present content.
+    /// Knowledge about the current content of each file.
     pub contents: &'a [Content],
 }
 
-/// The remembered knowledge about a file's current content.
+/// Knowledge about the current content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing: the file is new or has changed.
+    /// Nothing is remembered: the file is new or has changed.
     Unknown,
     /// No other remembered file has the same content.
     Alone,
     /// The number of the content in the catalog.
     Known(i64),
-    /// The number of the content of a file in the second directory that may be an alias of a file
+    /// The number of the content. The file is in the second directory and may be an alias of a file
     /// in the first.
     Alias(i64),
 }
 
-/// Where a file's content is.
+/// The place where the content of a file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentLocation {
-    /// It is in a file of the second directory.
+    /// In a file of the second directory.
     Copied,
-    /// It is in the same inode, which has a name in the second directory.
+    /// In the same inode, which has another name in the second directory.
     Linked,
-    /// It is not in the second directory.
+    /// Not in the second directory.
     Missing,
-    /// Unknown: the file of the second directory that has it may be an alias of a file in the
-    /// first.
+    /// Unknown: the only files with this content in the second directory may be aliases of files in
+    /// the first.
     Alias,
     /// Unknown: the second directory has a file of this size whose content is unknown.
     Undecided,
-    /// Unknown: nothing is remembered of the file's present content, and a file in the second
-    /// directory has its size.
+    /// Unknown: nothing is remembered about the current content of the file, and a file in the
+    /// second directory has the same size.
     Unknown,
 }
 
-/// Returns, for each file of `one`, where its content is in `other`.
+/// Locates the content of each file of `one` in `other`.
 pub fn locate_contents(one: Walked<'_>, other: Walked<'_>) -> Vec<ContentLocation> {
     let (mut inodes, mut contents, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
-    // For each size, whether the contents of all files of that size are known.
+    // Maps each size to whether the contents of all files of that size are known.
     let mut sizes: HashMap<u64, bool> = HashMap::new();
     for file in outside(one.tree, other.tree) {
         inodes.insert(other.tree.key(file));
@@ -90,7 +90,7 @@ pub fn locate_contents(one: Walked<'_>, other: Walked<'_>) -> Vec<ContentLocatio
     (0u32..).zip(one.contents).map(found).collect()
 }
 
-/// Returns the files of `other` that are in no directory of `one`.
+/// Returns the files of `other` that are not in a directory of `one`.
 pub fn outside(one: &Tree, other: &Tree) -> Vec<FileId> {
     let gone = dirs_of(one);
     let layout = Layout::new(other);
@@ -99,8 +99,8 @@ pub fn outside(one: &Tree, other: &Tree) -> Vec<FileId> {
     dirs.flat_map(|dir| other.files_in(dir)).map(FileId).collect()
 }
 
-/// Returns whether the root of `other` is a directory of `one`, so that nothing of `other` is
-/// outside.
+/// Returns whether the root of `other` is a directory of `one`. If so, [`outside`] returns no
+/// files.
 pub fn is_inside(one: &Tree, other: &Tree) -> bool {
     let gone = dirs_of(one);
     let roots = other.roots();
@@ -108,8 +108,8 @@ pub fn is_inside(one: &Tree, other: &Tree) -> bool {
         && roots.iter().all(|root| key(other, root.dir).is_some_and(|key| gone.contains(&key)))
 }
 
-/// Returns the identities of a tree's directories. A file reached by another path through one of
-/// them is in the tree too.
+/// Returns the identities of a tree's directories. They show whether a file in another tree is in
+/// this one too, even if its path is different.
 pub fn dirs_of(tree: &Tree) -> HashSet<FileKey> {
     (0u32..).take(tree.dirs().len()).filter_map(|dir| key(tree, DirId(dir))).collect()
 }

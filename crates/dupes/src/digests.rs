@@ -1,5 +1,5 @@
-//! Computes digests that no comparison needed: of files whose size or prefix is unique, and of
-//! files that turned out different from all others before they were read to their ends.
+//! Computes digests that no comparison needed: those of files with a unique size or prefix, and of
+//! files that turned out to be different before they were read to the end.
 
 use content::Digest;
 use runtime::Interrupted;
@@ -14,7 +14,8 @@ use crate::sets::Sets;
 use crate::validate::inodes;
 use crate::work::Work;
 
-/// Files with more bytes of holes than this get no digest: hashing them takes a quarter of an hour.
+/// Files with more bytes of holes than this get no digest, because hashing them takes a quarter of
+/// an hour.
 const MAX_HOLE_BYTES: u64 = 1 << 40;
 
 /// The result of computing digests.
@@ -22,18 +23,19 @@ const MAX_HOLE_BYTES: u64 = 1 << 40;
 pub struct Digested {
     /// Files that could not be read.
     pub problems: Vec<Problem>,
-    /// Inodes with so many holes that they got no digest.
+    /// Number of inodes that got no digest because of their holes.
     pub hollow: u64,
 }
 
-/// Reads those of the walk's files that are `wanted` and whose content has no digest, and records
-/// their digests. Reads each inode once, however many names it has.
+/// Computes and records the digests of walked files that are `wanted` and whose content has no
+/// digest yet. Reads each inode once, however many names it has.
 ///
-/// Call this after everything has been compared: a file without a content counts as unique.
+/// Call this after all comparisons: a file without a content counts as unique.
 ///
 /// # Errors
 ///
-/// Fails only with [`Interrupted`], if the user asked to stop. Digests recorded until then stay.
+/// Fails only with [`Interrupted`], if the user asked to stop. Digests that are already recorded
+/// stay.
 pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digested, Interrupted> {
     let inodes = inodes(work.tree);
     let mut digested = Digested::default();
@@ -66,8 +68,8 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
     Ok(digested)
 }
 
-/// Reads files, given with the numbers of their inodes, and records the digests for all names of
-/// each inode.
+/// Reads a batch of files, each given with the number of its inode, and records the digests for all
+/// names of each inode.
 fn read_batch(
     work: &Work<'_>,
     inodes: &Sets<()>,

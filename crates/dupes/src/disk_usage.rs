@@ -1,5 +1,5 @@
-//! Measures how many bytes the copies in a group take on disk, so that lop promises no savings that
-//! do not exist.
+//! Measures how many bytes the copies in a group take on disk, so that lop never promises savings
+//! that do not exist.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,12 @@ use crate::sets::{Set, Sets};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Smaller files are assumed to take whole blocks on file systems known to store them so: holes
-/// save next to nothing there, and inspecting each file is not worth it.
+/// Files smaller than this are assumed to take whole blocks, on file systems known to store them
+/// that way. Holes save next to nothing there, and inspecting each file is not worth the time.
 const SMALL_FILE_BYTES: u64 = 64 * 1024;
 
-/// Returns the disk space that keeping a single file of each list would free, counted as in
-/// [`Group::reclaimable`]. The files of a list must be equal and of different inodes.
+/// Returns the disk space that keeping a single file of each list would free, as in
+/// [`Group::reclaimable`]. The files of a list must be equal and belong to different inodes.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Int
 }
 
 /// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks,
-/// without holes and shared extents. A plan to remove the copies counts the same way, by
+/// without holes and shared extents. A plan that removes the copies also counts whole blocks, by
 /// `st_blocks`.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
     let blocks = Blocks::of(work);
@@ -84,8 +84,8 @@ impl<'a> Blocks<'a> {
         Blocks { tree, sizes }
     }
 
-    /// Returns the bytes that each file of a group takes, if they are known without inspecting the
-    /// files.
+    /// Returns the bytes that each file of a group takes on disk, or `None` if the files have to be
+    /// inspected.
     fn taken_by(&self, group: &Set<'_, Group>) -> Option<u64> {
         let device = |file: FileId| self.tree.device_index(self.tree.file(file).dir);
         let first = device(group.files[0]);
@@ -95,7 +95,7 @@ impl<'a> Blocks<'a> {
             .then(|| self.whole(group.size, first))
     }
 
-    /// Returns how many bytes a file of this size takes on a device if it has no holes.
+    /// Returns the bytes that a file of this size without holes takes on a device.
     fn whole(&self, size: u64, device: usize) -> u64 {
         size.checked_next_multiple_of(self.sizes[device].max(1)).unwrap_or(size)
     }
@@ -106,8 +106,9 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, ExtentSet)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
-    // The bytes that each file takes on its own; for files that may share extents, also what all of
-    // them take together.
+    // `alone` sums the bytes of each file on its own. `own_extents` sums only those of files that
+    // may share extents. Subtracting the bytes that these files take together gives the shared
+    // bytes.
     let (mut alone, mut largest, mut own_extents) = (0u64, 0, 0u64);
     for &file in group.files {
         if !seen.insert(tree.key(file)) {
@@ -130,7 +131,7 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
             Some(extents) => extents,
             None => worker.opener.stat(file).ok().map(|stat| stat.allocated),
         };
-        // XFS preallocates blocks, and frees them later.
+        // XFS preallocates blocks and frees them later.
         let whole = blocks.whole(group.size, index);
         let own = own.unwrap_or(whole).min(whole);
         alone = alone.saturating_add(own);

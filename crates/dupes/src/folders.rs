@@ -1,38 +1,37 @@
-//! Determines how directories relate by their contents: equal, one contained in another,
+//! Determines how directories relate by their contents: equal, one contained in another, or
 //! overlapping.
 //!
 //! # Which files count
 //!
-//! Only remembered regular files that are unchanged and not empty count. Two of them are *equal* if
+//! Only remembered regular files that are unchanged and not empty count. Two files are *equal* if
 //! their contents were found equal or if they are names of one inode. A directory is *whole* if
-//! every non-empty file below it counts, and no directory below it is also remembered by another
-//! path. Empty files, empty directories, links and special files are ignored.
+//! every non-empty file below it counts, and if no directory below it is also remembered under
+//! another path. Empty files, empty directories, links and special files are ignored.
 //!
 //! # Relations
 //!
-//! - **Equal**: both directories are whole and have the same relative paths with equal files. All
-//!   directories that are equal form one set. All but the first are redundant.
-//! - **Contained**: the first is whole, and every file in it has an equal file in the second,
-//!   whatever its name. Neither contains the other as a subdirectory. The first
-//!   is redundant.
-//! - **Overlapping**: at least half of the bytes of the first are in files that have an equal file
-//!   in the second. Neither contains the other as a subdirectory.
+//! - **Equal**: both directories are whole, and they have the same relative paths with equal files.
+//!   All directories that are equal form one set. All but the first are redundant.
+//! - **Contained**: the first directory is whole, and every file in it has an equal file in the
+//!   second, under any name. Neither directory is below the other. The first is redundant.
+//! - **Overlapping**: at least half of the bytes of the first directory are in files that have an
+//!   equal file in the second. Neither directory is below the other.
 //!
-//! Only the largest directories are reported: nothing below a redundant directory is, and no
-//! overlap of directories that are below two overlapping ones. A file in a redundant directory
-//! never proves that another directory is contained. So all redundant directories can be deleted
+//! Only the largest directories are reported. Nothing below a redundant directory is reported, nor
+//! are overlaps within two overlapping directories. A file in a redundant directory never proves
+//! that another directory is contained. All redundant directories can therefore be deleted
 //! together, and each of their contents still exists somewhere.
 //!
 //! # Algorithm
 //!
 //! `index` numbers directories and files in tree order, so the files below a directory are a range
 //! of numbers. For each content it keeps the sorted numbers of its files, so a binary search shows
-//! whether a directory has a content. Directories are equal if their listings are, with numbers for
-//! names, contents and subdirectories (`equal`). This is exact and reads every listing once. To
-//! find a containing directory, `contained` tries those that have the rarest content. `overlap`
-//! finds overlapping pairs from copies of a content that are near each other in tree order. Neither
-//! considers all pairs of a content's files: [`MAX_CONTAINER_CANDIDATES`] and
-//! [`MAX_ALL_PAIRS_FILES`] bound the work.
+//! whether a directory has a content. Directories are equal if their listings are equal, with
+//! numbers for names, contents and subdirectories (`equal`). This is exact and reads every listing
+//! once. To find a containing directory, `contained` tries the directories that have the rarest
+//! content. `overlap` finds overlapping pairs from copies of a content that are near each other in
+//! tree order. Neither considers all pairs of files with one content: [`MAX_CONTAINER_CANDIDATES`]
+//! and [`MAX_ALL_PAIRS_FILES`] bound the work.
 
 mod contained;
 mod equal;
@@ -59,27 +58,27 @@ pub use contained::MAX_CONTAINER_CANDIDATES;
 pub use overlap::MAX_ALL_PAIRS_FILES;
 pub use untracked::{UntrackedEntries, count_untracked};
 
-/// Remembered files and their present state.
+/// Remembered files and their current state.
 #[derive(Clone, Copy)]
 pub struct RememberedTree<'a> {
-    /// The files. A directory may have several paths in it, which are recognized by their inode.
+    /// The files. A directory may have several paths in the tree. They are recognized by its inode.
     pub tree: &'a Tree,
     /// Their fingerprints.
     pub fingerprints: &'a Fingerprints,
-    /// The present state of each file.
+    /// The current state of each file.
     pub states: &'a [State],
-    /// How many entries each directory has besides the remembered files, by [`DirId`].
+    /// Number of entries in each directory besides the remembered files, by [`DirId`].
     pub untracked: &'a [u32],
     /// Returns the bytes that keeping a single copy of a content would free.
     pub reclaimable: &'a dyn Fn(ContentId) -> u64,
 }
 
-/// How directories relate.
+/// The relation between directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Relation {
-    /// They have equal files.
+    /// They have equal files under the same relative paths.
     Equal,
-    /// All contents of the first are in the second.
+    /// Every content of the first is also in the second.
     Contained,
     /// They have many contents in common.
     Overlapping,
@@ -88,18 +87,19 @@ pub enum Relation {
 /// Directories that have contents in common.
 #[derive(Clone, Debug)]
 pub struct Related {
-    /// How they relate.
+    /// The relation between the directories.
     pub relation: Relation,
-    /// Two directories, or a set of equal ones sorted by path. Of two, the first is the contained
-    /// one, or the one of which the larger part is shared.
+    /// Two directories, or a set of equal directories sorted by path. Of two directories, the first
+    /// is the contained one or, if they overlap, the one that shares the larger part of its bytes.
     pub folders: Vec<Folder>,
-    /// Files of the first that have an equal file in the others.
+    /// Number of files in the first directory that have an equal file in the others.
     pub files: u64,
-    /// Bytes in these files.
+    /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Bytes that deleting what exists twice would free: all equal directories but one; the
-    /// contained directory; or, of two overlapping ones, the files of the first that are in the
-    /// second. A file that has a name elsewhere frees nothing, nor do shared extents and holes.
+    /// Number of bytes that deleting the duplicates would free. The duplicates are all equal
+    /// directories but one, the contained directory, or those files of the first overlapping
+    /// directory that are in the second. A file that has a name elsewhere frees nothing, nor do
+    /// shared extents and holes.
     pub reclaimable: u64,
 }
 
@@ -108,23 +108,23 @@ pub struct Related {
 pub struct Folder {
     /// The directory.
     pub dir: DirId,
-    /// Files below it that count.
+    /// Number of files below it that count.
     pub files: u64,
-    /// Bytes in these files.
+    /// Total size of these files in bytes.
     pub bytes: u64,
-    /// The files among them that have an equal file in the other directory.
+    /// Number of these files that have an equal file in the other directory.
     pub shared_files: u64,
-    /// Bytes in the shared files.
+    /// Total size of the shared files in bytes.
     pub shared_bytes: u64,
-    /// Remembered files below it that changed or cannot be inspected.
+    /// Number of remembered files below it that changed or cannot be inspected.
     pub changed: u64,
-    /// Entries below it that are not remembered: files, directories with non-empty files in them,
-    /// and directories that are remembered by another path.
+    /// Number of entries below it that are not remembered: files, directories with non-empty files
+    /// in them, and directories that are remembered under another path.
     pub unknown: u64,
 }
 
 impl Folder {
-    /// Returns the shared part of its bytes in percent, rounded down: 100 is all.
+    /// Returns the shared part of the directory's bytes in percent, rounded down.
     pub fn percent(&self) -> u64 {
         let percent = u128::from(self.shared_bytes) * 100 / u128::from(self.bytes.max(1));
         u64::try_from(percent).unwrap_or(100)
@@ -132,7 +132,7 @@ impl Folder {
 }
 
 impl Related {
-    /// Returns the directories that are not needed, because the others have all of their contents.
+    /// Returns the directories that can be deleted, because the others have all of their contents.
     pub fn redundant(&self) -> &[Folder] {
         match self.relation {
             Relation::Equal => &self.folders[1..],
@@ -164,7 +164,7 @@ impl<'a> Folders<'a> {
         Ok(Folders { tree: remembered.tree, index: FolderIndex::new(remembered, progress)? })
     }
 
-    /// Returns the directories that are equal, contained or overlap, in no particular order.
+    /// Returns the directories that are equal, contained or overlapping, in no particular order.
     ///
     /// # Errors
     ///
@@ -197,8 +197,8 @@ impl<'a> Folders<'a> {
 
 struct Finder<'a> {
     index: &'a FolderIndex,
-    /// The shape of each directory: equal for equal directories, [`NONE`] for those that are not
-    /// whole.
+    /// The shape of each directory. Equal directories have the same shape. Directories that are not
+    /// whole have [`NONE`].
     shapes: Vec<u32>,
     /// The directories of each shape, sorted by path.
     sets: Vec<Vec<u32>>,
@@ -207,14 +207,14 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Finds equal and contained directories. Takes those with the most files first, and of those
-    /// with equally many the highest, so that all members of a set come after the directories that
-    /// they are in.
+    /// Finds equal and contained directories. Directories with more files come first. Of two with
+    /// the same number of files, the higher one comes first. All members of a set therefore come
+    /// after the directories above them.
     fn find_redundant(&mut self, progress: &Progress) -> Result<(), Interrupted> {
         let dirs = &self.index.dirs;
         let whole = (0u32..).zip(&self.shapes).filter(|(_, shape)| **shape != NONE);
         let mut order: Vec<u32> = whole.map(|(dir_number, _)| dir_number).collect();
-        // Of two directories that contain each other, the later one is redundant.
+        // If two directories contain each other, the later one is redundant.
         order.sort_unstable_by_key(|&dir_number| {
             let dir = &dirs[dir_number as usize];
             (Reverse(dir.count()), Reverse(dir.height), Reverse(dir_number))
@@ -260,8 +260,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Returns whether a directory equal to `dir_number` is within `other`. If so, that the two
-    /// overlap follows from the set of equal directories.
+    /// Returns whether a directory equal to `dir_number` is within `other`. If so, the set of equal
+    /// directories already shows that `dir_number` and `other` overlap.
     fn has_equal_within(&self, dir_number: u32, other: u32) -> bool {
         let Some(set) = self.sets.get(self.shapes[dir_number as usize] as usize) else {
             return false;
@@ -270,7 +270,8 @@ impl Finder<'_> {
         set.get(first).is_some_and(|&equal| equal < self.index.dirs[other as usize].end)
     }
 
-    /// Skips a directory that only wraps another one, as the inner one is reported instead.
+    /// Records `dir_number` as contained if another directory has all of its contents. Skips a
+    /// directory that only wraps another one, because the inner one is reported instead.
     fn add_contained(&mut self, dir_number: u32) {
         if self.index.is_wrapper(dir_number) {
             return;

@@ -1,9 +1,9 @@
-//! Reads heads during the walk, while the walker has the file's directory open.
+//! Reads heads during the walk, while the walker has the directory of the file open.
 //!
-//! The name and metadata of a file that was just inspected are still in the processor's caches.
-//! Returning to it after the walk costs the same cache misses again. Measured warm on two trees of
-//! 130,000 and 260,000 files: 3 to 13 % less wall time. This helps only if nothing is known of the
-//! files, so a scan with a catalog of them does not use it.
+//! The name and metadata of a file that was just inspected are still in the processor caches.
+//! Returning to the file after the walk costs the same cache misses again. Measured warm on two
+//! trees of 130,000 and 260,000 files: 3 to 13 % less wall time. This helps only if nothing is
+//! known about the files, so a scan of files that are in the catalog does not use it.
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ use fsops::{Dir, Stat};
 use runtime::Progress;
 use walk::Tree;
 
-/// A visitor that reads the head of every file whose size was seen before.
+/// A visitor that reads the head of every file whose size it has seen before.
 #[derive(Debug)]
 pub struct InlineHeadReader<'a> {
     sizes: Seen,
@@ -23,31 +23,31 @@ pub struct InlineHeadReader<'a> {
     progress: &'a Progress,
 }
 
-/// An approximate set of numbers that were seen: two numbers may share a bit. For sizes, a false
-/// hit costs an unneeded read of a head; for inodes, it delays the read of one.
+/// An approximate set of numbers, in which two numbers may share a bit. A false hit for a size
+/// costs an unneeded read of a head. A false hit for an inode delays the read of its head.
 #[derive(Debug)]
 struct Seen(Box<[AtomicU64]>);
 
 impl Seen {
-    /// The set takes 128 KiB.
+    /// Binary logarithm of the number of bits in the set, which takes 128 KiB.
     const BITS: u32 = 20;
 
     fn new() -> Seen {
         Seen((0..1 << (Seen::BITS - 6)).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Adds a number; returns whether it was in the set before.
+    /// Adds a number. Returns whether it was already in the set.
     fn insert(&self, number: u64) -> bool {
         // Fibonacci hashing: the high bits of the product spread neighbouring numbers.
         let hash = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Seen::BITS);
         let (word, bit) = (&self.0[(hash >> 6) as usize], 1 << (hash & 63));
-        // Most numbers are in the set already, and loading is cheaper than writing.
+        // Most numbers are already in the set, and a load is cheaper than a write.
         word.load(Relaxed) & bit != 0 || word.fetch_or(bit, Relaxed) & bit != 0
     }
 }
 
 impl<'a> InlineHeadReader<'a> {
-    /// Returns a visitor for [`walk::walk`] that counts what it reads in `progress`.
+    /// Returns a visitor for [`walk::walk`] that counts its reads in `progress`.
     pub fn new(progress: &'a Progress) -> Self {
         InlineHeadReader { sizes: Seen::new(), linked: Seen::new(), progress }
     }
@@ -67,7 +67,7 @@ thread_local! {
 }
 
 impl walk::Visitor for InlineHeadReader<'_> {
-    /// Returns the head, or 0 if it was not read. A failure shows again when the search reads the
+    /// Returns the head, or 0 if it was not read. A failure is reported when the search reads the
     /// head after the walk.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
         if stat.size == 0 || stat.links > 1 && self.linked.insert(stat.inode) {

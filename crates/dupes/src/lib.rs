@@ -1,42 +1,41 @@
-//! Groups equal files: by size, then by content, reading as little as possible.
+//! Finds files with equal content: by size first, then by content, reading as little as possible.
 //!
 //! A search ([`find`]) runs in three stages:
 //!
-//! 1. `classes` sorts the files by size. An inode whose size no other inode has is unique and never
-//!    read.
-//! 2. `prefilter` splits large classes without holding their files open. It reads the head of each
+//! 1. `classes` sorts the files by size. An inode with a unique size is never read.
+//! 2. `prefilter` splits large classes without keeping their files open. It reads the head of each
 //!    file in tree order. On a seek-bound disk it reads up to a megabyte of each file, in the order
-//!    of the files' disk offsets. Small classes on cached disks skip this stage.
+//!    of their disk offsets. Small classes on cached disks skip this stage.
 //! 3. `compare` compares the bytes of the remaining files side by side. Sets with more files than
 //!    can be open at once are split by the BLAKE3 of growing prefixes instead.
 //!
-//! What the catalog knows of unchanged files comes in as [`Fingerprints`] and is not read again. The
-//! search adds its results to them.
+//! The caller passes what the catalog knows about unchanged files as [`Fingerprints`]. The search
+//! does not read those files again, and adds its results to the `Fingerprints`.
 //!
 //! | Module           | What it does                                                             |
 //! |------------------|--------------------------------------------------------------------------|
-//! | `work`, `worker`, `parallel` | run the threads: what they share, one thread's state, lists of items |
-//! | `sets`           | sets of files in one block of memory                                     |
-//! | `classes`        | files of equal size                                                      |
-//! | `probe`          | measures before reading whether a disk is seek-bound or its data cached  |
+//! | `work`, `worker`, `parallel` | shared state, the state of one thread, threads over lists of items |
+//! | `sets`           | stores sets of files in one block of memory                              |
+//! | `classes`        | finds files of equal size                                                |
+//! | `probe`          | measures whether a disk is seek-bound and whether its data is cached     |
 //! | `inline_heads`   | reads heads during the walk                                              |
 //! | `prefilter`      | splits classes by heads and by prefixes                                  |
 //! | `compare`        | compares small sets byte by byte                                         |
-//! | `shared_extents` | files that share all their extents, equal without a read                 |
-//! | `contents`, `holes` | helpers: record equal files, recognize sparse ones                    |
-//! | `group`, `groups`, `disk_usage` | the result: groups, their order, what they would free     |
+//! | `shared_extents` | finds files that share all their extents and need no comparison          |
+//! | `contents`, `holes` | record equal files, recognize sparse files                            |
+//! | `group`, `groups`, `disk_usage` | collect and sort groups, measure reclaimable space        |
 //! | `digests`        | computes digests of files that no comparison had to read                 |
-//! | `pending`        | which files an interrupted search has not compared                       |
+//! | `pending`        | lists the files that an interrupted search has not compared              |
 //! | `states`, `validate`, `confirm` | check remembered files: metadata, bytes, bytes of copies  |
-//! | `folders`        | how directories relate: equal, contained, overlapping                    |
-//! | `contains`       | whether another directory has everything that one has                    |
-//! | `aliases`        | second paths to the same files (FUSE, network, overlayfs)                |
+//! | `folders`        | finds directories that are equal, contained in another or overlapping    |
+//! | `contains`       | checks whether one directory has every content of another                |
+//! | `aliases`        | detects second paths to the same files (FUSE, network, overlayfs)        |
 //!
-//! The crate prints nothing and changes no file. It claims that files are equal only after it
-//! compared their bytes or BLAKE3 digests, or found that they share all extents, and only if each
-//! file's metadata after the read is still that of the walk. A file that changed meanwhile is in no
-//! group and is reported. A file that its head already distinguished from all others is not checked again,
-//! as nothing is claimed of it.
+//! The crate prints nothing and changes no files. It reports files as equal only if it compared
+//! their bytes or BLAKE3 digests, or found that they share all extents. In addition, the metadata
+//! of each file after the read must still match the walk. A file that changes during the search is
+//! in no group and is reported as a problem. A file with a unique head is not checked for changes,
+//! because the search claims nothing about it.
 
 mod aliases;
 mod classes;
@@ -88,20 +87,20 @@ pub use states::{Attributes, State, states, unchanged};
 pub use validate::{Expected, Finding, Validated, validate};
 pub use work::Work;
 
-/// How to compare files.
+/// Options of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Worker threads on each disk.
+    /// Number of worker threads for each disk.
     pub threads: Threads,
-    /// The disks, and what is known of them.
+    /// The disks and what is known about them.
     pub disks: Arc<Disks>,
-    /// Directories that a worker may keep open.
+    /// Maximum number of directories that a worker keeps open.
     pub open_dirs: usize,
-    /// Files that a worker may keep open to compare them side by side; at least 2.
+    /// Maximum number of files that a worker keeps open to compare them side by side; at least 2.
     pub open_files: usize,
-    /// Whether groups get digests.
+    /// True if groups get digests.
     pub digests: bool,
-    /// Whether several names of one inode count as duplicates of each other.
+    /// True if several names of one inode count as duplicates of each other.
     pub hardlinks: bool,
 }
 
@@ -112,11 +111,11 @@ pub struct Found {
     pub groups: Sets<Group>,
     /// Files that could not be compared.
     pub problems: Vec<Problem>,
-    /// Inodes that share their size with another.
+    /// Number of inodes that share their size with another inode.
     pub candidates: u64,
-    /// Candidates whose content was known before the search.
+    /// Number of candidates whose content was known before the search.
     pub known: u64,
-    /// Files of the walk that equal only remembered files outside it.
+    /// Number of walked files that are equal only to remembered files outside the walk.
     pub elsewhere: u64,
 }
 
@@ -124,8 +123,8 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// Fails only with [`Interrupted`], if the user asked to stop. `fingerprints` then has a part of the
-/// results, all of it correct.
+/// Fails only with [`Interrupted`], if the user asked to stop. `fingerprints` then contains the
+/// results found so far, all of them correct.
 pub fn find(
     tree: &Tree,
     fingerprints: &Fingerprints,

@@ -11,7 +11,7 @@ use walk::{FileId, Problem};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// An item of work that reads one file and so belongs to that file's disk.
+/// A work item that reads one file and therefore belongs to the disk of that file.
 pub(crate) trait DiskItem: Sync {
     /// Returns the file.
     fn file(&self) -> FileId;
@@ -30,7 +30,7 @@ impl<T: Sync> DiskItem for (T, FileId) {
 }
 
 impl Work<'_> {
-    /// Runs `each` over `items` as [`Work::on_threads_with_prefetch`] does, without prefetch.
+    /// Runs `each` over `items` like [`Work::on_threads_with_prefetch`], but without prefetch.
     pub(crate) fn on_threads<T: DiskItem, R: Send + Default>(
         &self,
         items: &[T],
@@ -43,12 +43,13 @@ impl Work<'_> {
         })
     }
 
-    /// Runs `each` over `items`, on all disks at once. Returns the result and the problems of each
-    /// thread.
+    /// Runs `each` over `items`, on all disks at once. Returns the results of all threads and their
+    /// problems.
     ///
     /// Threads take `step` items of a disk at a time, in the given order. On a cold disk they take
-    /// single items, because otherwise the head would move between the items of different threads.
-    /// A thread then calls `prepare` for several items before it works on the first of them.
+    /// single items, because otherwise the disk head would move between the items of different
+    /// threads. A thread then calls `prepare` for several items before it processes the first of
+    /// them.
     pub(crate) fn on_threads_with_prefetch<T: DiskItem, P, R: Send + Default>(
         &self,
         items: &[T],
@@ -89,7 +90,7 @@ impl Work<'_> {
         Ok(all)
     }
 
-    /// Returns the numbers of the items of each disk, in order.
+    /// Returns the indexes of the items of each disk, in order.
     fn by_disk<T: DiskItem>(&self, items: &[T]) -> Vec<Vec<u32>> {
         let mut by_disk = vec![Vec::new(); self.disks().len()];
         for (number, item) in (0u32..).zip(items) {
@@ -141,14 +142,14 @@ impl Work<'_> {
     }
 }
 
-/// What to do with each item of a list.
+/// The functions to call for each item of a list, and the number of items to take at a time.
 struct ItemJob<P, E> {
     step: usize,
     prepare: P,
     each: E,
 }
 
-/// Works on the items that were prepared first, on at most `most` of them.
+/// Processes up to `most` prepared items, in the order in which they were prepared.
 fn each_prepared<'w, T, P, R>(
     prepared: &mut VecDeque<(&T, P)>,
     most: usize,

@@ -1,4 +1,4 @@
-//! Determines which files a search has not compared yet, while it runs or after it was stopped.
+//! Determines which files a running or stopped search has not compared yet.
 
 use std::collections::HashMap;
 
@@ -21,11 +21,11 @@ impl Candidates {
         Candidates { classes: classes(tree, false, progress) }
     }
 
-    /// Returns, by file, whether it still has to be compared with others of its size. Copies what
-    /// is known of one name of an inode to its other names.
+    /// Returns, for each file, whether it still has to be compared with others of its size. Copies
+    /// what is known about one name of an inode to its other names.
     ///
-    /// A search may be adding to `fingerprints` meanwhile. All it adds is correct, so a later call
-    /// can only find fewer pending files.
+    /// A running search may add to `fingerprints` at the same time. Everything it adds is correct,
+    /// so a later call can only return fewer pending files.
     pub fn pending(
         &self,
         tree: &Tree,
@@ -36,7 +36,7 @@ impl Candidates {
         for class in self.classes.iter() {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
-                // This does not change the first name, which is the one that the search uses.
+                // The first name, which the search uses, stays unchanged.
                 copy_to_all_names(fingerprints, names);
             }
             mark(fingerprints, &inodes, &mut pending);
@@ -45,8 +45,8 @@ impl Candidates {
     }
 }
 
-/// Marks the files of a class that have no content yet, except those whose head is unique in the
-/// class.
+/// Marks the files of a class that have no content yet. If all heads of the class are known, skips
+/// files with a unique head.
 fn mark(fingerprints: &Fingerprints, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;

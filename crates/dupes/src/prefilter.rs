@@ -20,23 +20,23 @@ use crate::work::Work;
 
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
-/// Classes of two are mostly true duplicates, so skipping the heads saves a second open for most of
-/// them. In larger classes equal sizes are more often chance, and reading heads in tree order suits
-/// every cache better. Measured on /usr and a home folder: 2 to 4 perform alike, 1 and 8 are
-/// slower. On cold disks no class is compared this way: fetching many heads in advance is worth a
-/// second open (measured on 48,000 files: half the time).
+/// Most classes of two are true duplicates, and skipping the heads saves a second open for these.
+/// In larger classes, equal sizes are more often a coincidence, and reading heads in tree order
+/// suits every cache better. Measured on /usr and a home folder: limits of 2 to 4 perform alike, 1
+/// and 8 are slower. On cold disks the heads are always read first: fetching many heads in advance
+/// is worth a second open (measured on 48,000 files: half the time).
 const MAX_SIDE_BY_SIDE_FILES: usize = 3;
 
-/// Each round reads prefixes this many times longer than the round before. A file that differs
-/// early costs little more than necessary, and one that does not needs few rounds.
+/// Each round multiplies the prefix length by this factor. A file that differs early costs little
+/// more than necessary, and a file that never differs needs few rounds.
 const PREFIX_GROWTH_FACTOR: u64 = 8;
 
-/// What remains to be compared.
+/// The result of the prefilter: the sets that remain to be compared.
 pub(crate) struct Prefiltered {
-    /// Sets of inodes that may be equal, with one name for each inode. Every set is small enough
-    /// for all its files to be open at once.
+    /// Sets of inodes that may be equal, with one name for each inode. All files of a set can be
+    /// open at once.
     pub(crate) sets: SameSize,
-    /// How many inodes had to be read.
+    /// Number of inodes that had to be read.
     pub(crate) unknown: u64,
     pub(crate) problems: Vec<Problem>,
 }
@@ -58,18 +58,19 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, In
     Ok(Prefiltered { sets: splitter.sets, unknown, problems })
 }
 
-/// The reads before any class is split.
+/// The reads to do before any class is split.
 struct FirstReads {
     requests: Vec<ReadRequest>,
-    /// Indexes of the classes to split by head, each with whether its files are on a seek-bound
+    /// Indexes of the classes to split by head, and for each whether its files are on a seek-bound
     /// disk.
     by_head: Vec<(usize, bool)>,
-    /// How many inodes have to be read.
+    /// Number of inodes that have to be read.
     unknown: u64,
 }
 
-/// Sets that are too large to compare side by side, or whose files are far apart on a seek-bound
-/// disk, or of which a digest is known; and how far to read them next.
+/// Sets that are not compared side by side yet, each with the target of its next read. Each of them
+/// has too many files, has files that are far apart on a seek-bound disk, or has a file with a
+/// known digest.
 type LargeSets = Sets<ReadTarget>;
 
 /// Splits classes and sets, and collects the parts that still have to be compared.
@@ -82,7 +83,7 @@ struct Splitter<'w> {
 }
 
 impl Splitter<'_> {
-    /// Decides what to read of each class first. Classes of few files are put into `sets` at once.
+    /// Decides what to read of each class first. Moves small classes straight to `sets`.
     fn first_reads(&mut self, classes: &SameSize) -> FirstReads {
         let work = self.work;
         let mut first = FirstReads { requests: Vec::new(), by_head: Vec::new(), unknown: 0 };
@@ -125,13 +126,13 @@ impl Splitter<'_> {
             && members.iter().all(|f| work.fingerprints.content(f.0).is_none())
     }
 
-    /// Splits one class by heads and leaves out the files that are decided.
+    /// Splits one class by heads and leaves out the files that need no further comparison.
     fn split_by_head(&mut self, class: impl Iterator<Item = FileId>, seek_bound: bool) {
         let work = self.work;
         let fingerprints = work.fingerprints;
         let known = |f: FileId| fingerprints.content(f.0).is_some();
-        // This looks up whether the content is known in file order: in the order of heads each
-        // lookup would be far from the previous one.
+        // Known contents are looked up in file order. In the order of heads, each lookup would be
+        // far from the previous one.
         let mut files: Vec<(Head, FileId, bool)> =
             class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
         let Some(&(_, first, _)) = files.first() else { return };
@@ -148,11 +149,12 @@ impl Splitter<'_> {
         work.decided(decided, size - read);
     }
 
-    /// Adds files of one head to `sets` or to `large`, depending on how they are compared next.
+    /// Adds files with the same head to `sets` or to `large`, depending on how they are compared
+    /// next.
     fn add(&mut self, undecided: &Undecided, size: u64, seek_bound: bool) {
         let Undecided { files, has_digest } = undecided;
         let to = if seek_bound {
-            // The new files have been read this far already.
+            // The new files have already been read up to here.
             SEEK_BOUND_PREFIX_BYTES.min(size)
         } else if *has_digest {
             size
@@ -165,10 +167,11 @@ impl Splitter<'_> {
         self.large.push(files, ReadTarget { before: None, to });
     }
 
-    /// Splits large sets by growing prefixes until each is decided or small. Finishes sets that
-    /// were begun before it starts others.
+    /// Splits large sets by growing prefixes until each is decided or small. Continues with sets
+    /// that have already been split before it starts new ones.
     ///
-    /// `first` has the prefixes that were read already, each up to the first target of its set.
+    /// `first` has the prefixes that have already been read, each up to the first target of its
+    /// set.
     fn split_by_prefixes(
         &mut self,
         first: &Prefixes,
@@ -198,7 +201,7 @@ impl Splitter<'_> {
         Ok(())
     }
 
-    /// Splits one set by the prefixes that `read` returns, up to the set's target.
+    /// Splits one set by the prefixes that `read` returns.
     fn split_by_prefix(
         &mut self,
         set: Set<'_, ReadTarget>,
@@ -235,7 +238,7 @@ impl Splitter<'_> {
     }
 }
 
-/// Returns the first name of an inode, which represents it, after copying to it what is known of
+/// Returns the first name of an inode, which represents the inode. Copies to it what is known about
 /// another name.
 fn leader(fingerprints: &Fingerprints, names: &[FileId]) -> FileId {
     let first = names[0];
@@ -251,16 +254,16 @@ fn leader(fingerprints: &Fingerprints, names: &[FileId]) -> FileId {
     first
 }
 
-/// Files of one head that have to be compared.
+/// Files with the same head that still have to be compared.
 struct Undecided {
-    /// The new files, and one file of each known content.
+    /// The files without a known content, and one file of each known content.
     files: Vec<FileId>,
-    /// Whether the digest of any of them is known.
+    /// True if the digest of any of them is known.
     has_digest: bool,
 }
 
-/// Returns the files of one head that have to be compared; `None` if there are none. `run` has the
-/// files, each with whether its content is known.
+/// Returns the files in `run` that have to be compared, or `None` if there are none. The files in
+/// `run` have the same head. The flag of each file tells whether its content is known.
 fn undecided(fingerprints: &Fingerprints, run: &[(Head, FileId, bool)]) -> Option<Undecided> {
     if run.len() < 2 {
         return None;
@@ -282,17 +285,17 @@ fn undecided(fingerprints: &Fingerprints, run: &[(Head, FileId, bool)]) -> Optio
     Some(Undecided { files, has_digest })
 }
 
-/// Returns how far to read files of `size` after they have been read up to `length`.
+/// Returns the next prefix length for files of `size` that have been read up to `length`.
 fn next_length(length: u64, size: u64) -> u64 {
     round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
 }
 
-/// At least this many bytes of large sets are read before the sets are split. Until then nothing of
-/// what was read is decided, and a search that is stopped has to read it again. It is far more than
+/// Minimum number of bytes of large sets to read before the sets are split. Results are recorded
+/// only after the split, so a stopped search has to read a batch again. It is far more data than
 /// passes under the head of a hard disk on its way from one file to the next.
 pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
 
-/// Removes and returns the sets that were added last, enough for a batch of reads.
+/// Removes and returns the sets that were added last, as many as make up a batch of reads.
 fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
     let bytes = |set: &Set<'_, ReadTarget>| {
         let size = set.files.first().map_or(0, |&file| work.tree.file(file).size);

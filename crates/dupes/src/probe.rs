@@ -1,4 +1,4 @@
-//! Measures whether a disk is seek-bound, and whether the data that a search will read is cached.
+//! Measures whether a disk is seek-bound, and whether the data that a search reads is cached.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,21 +11,22 @@ use walk::{FileId, Opener};
 use crate::classes::SameSize;
 use crate::work::Work;
 
-/// Bytes of one read: the smallest unit, so that the seek dominates the time.
+/// Bytes per read. A single page, so that the seek dominates the time.
 const READ_BYTES: usize = 4096;
 
-/// If fewer than one page in this many has to be fetched, the disk counts as cached: under memory
-/// pressure some pages are always missing. If fetching those takes long, the wait meter notices the
-/// blocked threads.
+/// A disk counts as cached if fewer than one page in this many has to be fetched, because some
+/// pages are always missing under memory pressure. If fetching these takes long, the wait meter
+/// notices the blocked threads.
 const MIN_UNCACHED_FRACTION: usize = 8;
 
-/// The most files to inspect in search of files that are on a disk and have to be read.
+/// Maximum number of files to inspect when choosing spots on a disk.
 const MAX_INSPECTED_FILES: usize = 4096;
 
-/// The distance of two spots in a large file.
+/// Distance between two spots in a large file.
 const SPOT_DISTANCE_BYTES: u64 = 8 << 20;
 
-/// Probes each disk before contents are read. Probes all disks at once, because one may not answer.
+/// Probes each disk before contents are read. Probes all disks in parallel, because one of them may
+/// not respond.
 ///
 /// # Errors
 ///
@@ -66,14 +67,14 @@ fn probe_disk(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
     }
 }
 
-/// One page of a file.
+/// One page of a file, given by its offset.
 #[derive(Clone, Copy)]
 struct Spot {
     file: FileId,
     offset: u64,
 }
 
-/// Returns spots in files of one disk that have to be read, spread over the whole tree.
+/// Returns spots, spread over the whole tree, in those files of a disk that have to be read.
 fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
@@ -88,7 +89,7 @@ fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
         .map(|n| all[n])
         .filter(wanted)
         .map(|file| {
-            // If there are few files, a large file is chosen several times, with spots megabytes
+            // If there are few files, a large file is chosen several times. Its spots are megabytes
             // apart.
             let turn = turns.entry(file).or_default();
             *turn += 1;
@@ -99,8 +100,7 @@ fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
         .collect()
 }
 
-/// Returns the number of spots for which the kernel tells whether they are cached, and those that
-/// are not cached.
+/// Returns the number of spots whose cache state is known, and the spots that are not cached.
 fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     let mut opener = Opener::new(work.tree, 1);
     let mut known = 0;
@@ -115,16 +115,17 @@ fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     (known, uncached)
 }
 
-/// Returns whether a page is stored on the device: holes, and data inside the inode, are not.
+/// Returns whether a page is stored on the device. Holes and data inside the inode are not.
 fn is_stored(file: &File, offset: u64) -> bool {
     match file.device_offset(offset) {
         Ok(found) => found.is_some(),
-        // Network file systems and the simple file systems of USB sticks cannot tell disk offsets.
+        // Network file systems and the simple file systems of USB sticks cannot report disk
+        // offsets.
         Err(_) => file.next_data(offset).is_ok_and(|data| data == Some(offset)),
     }
 }
 
-/// Reads a page and returns how long that took, without the time to open the file.
+/// Reads a page and returns how long that took, excluding the time to open the file.
 fn read(opener: &mut Opener<'_>, spot: Spot) -> Option<Duration> {
     let open = opener.open(spot.file).ok()?;
     open.expect_single_reads();

@@ -1,7 +1,7 @@
-//! Sets of files, stored one after the other in one block of memory.
+//! Sets of files, stored back to back in one block of memory.
 //!
-//! There may be half as many sets as files. A vector for each set would take more memory than its
-//! files, in pieces too small for [`runtime::memory`] to move to disk.
+//! There can be half as many sets as files. A vector for each set would take more memory than the
+//! files themselves, in pieces too small for [`runtime::memory`] to move to disk.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -15,7 +15,7 @@ pub struct Sets<T> {
     sets: Vec<Span<T>>,
 }
 
-/// Where the files of a set are.
+/// The position of a set's files in `files`, and the value of the set.
 #[derive(Clone, Debug)]
 struct Span<T> {
     first: u32,
@@ -23,7 +23,7 @@ struct Span<T> {
     value: T,
 }
 
-/// One set; it dereferences to its value.
+/// One set. It dereferences to its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a, T> {
     /// The value of the set.
@@ -65,7 +65,7 @@ impl<T> Sets<T> {
         self.files.append(&mut other.files);
     }
 
-    /// Removes and returns the sets from number `at` on.
+    /// Removes and returns all sets from number `at` to the end.
     pub(crate) fn split_off(&mut self, at: usize) -> Sets<T> {
         let mut sets = self.sets.split_off(at);
         let first = sets.first().map_or(number(self.files.len()), |span| span.first);
@@ -87,7 +87,7 @@ impl<T> Sets<T> {
         self.sets.sort_unstable_by(|a, b| order(&a.set(files), &b.set(files)));
     }
 
-    /// Returns how many sets there are.
+    /// Returns the number of sets.
     pub fn len(&self) -> usize {
         self.sets.len()
     }
@@ -102,7 +102,7 @@ impl<T> Sets<T> {
         self.sets[set].set(&self.files)
     }
 
-    /// Returns the value of a set, to change it.
+    /// Returns a mutable reference to the value of a set.
     pub(crate) fn value_mut(&mut self, set: usize) -> &mut T {
         &mut self.sets[set].value
     }
@@ -117,7 +117,7 @@ impl<T> Sets<T> {
         &self.files
     }
 
-    /// Returns the number of each set and its first file. No set is empty.
+    /// Returns the number and the first file of each set. Sets are never empty.
     pub(crate) fn leaders(&self) -> Vec<(u32, FileId)> {
         (0u32..).zip(self.iter()).map(|(number, set)| (number, set.files[0])).collect()
     }

@@ -1,8 +1,9 @@
-//! Finds files that share all of their extents, and so are equal without a comparison.
+//! Finds files that share all of their extents and are therefore equal without a comparison.
 //!
-//! A copy made with `cp --reflink` has the extents of its original until one of them changes. The
-//! kernel writes unwritten changes before it reports extents, so they show. Later changes show in
-//! the metadata, which is checked again before anything is claimed.
+//! A copy made with `cp --reflink` has the extents of its original until one of the two changes.
+//! Changes that are not on the disk yet are visible too, because the kernel writes them before it
+//! reports extents. Later changes are visible in the metadata, which is checked again before files
+//! are reported as equal.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,17 +11,17 @@ use std::collections::btree_map::Entry;
 use fsops::{File, SharedLayout};
 use walk::{Device, FileId, Tree};
 
-/// Open files, as indexes into the given list: one leader for each layout, and the other files with
-/// that layout.
+/// Open files, as indexes into the given list. Each distinct layout has one leader. The other files
+/// with that layout belong to the leader.
 pub(crate) struct SharedExtents {
-    /// Indexes of the leaders, ascending.
+    /// Indexes of the leaders, in ascending order.
     pub(crate) leaders: Vec<usize>,
     /// The other files, by the index of their leader.
     others: BTreeMap<usize, Vec<usize>>,
 }
 
 impl SharedExtents {
-    /// Compares the layouts of open files.
+    /// Groups open files by their layout.
     pub(crate) fn find<H>(tree: &Tree, open: &[(H, FileId, File)]) -> SharedExtents {
         let mut shared = SharedExtents { leaders: Vec::new(), others: BTreeMap::new() };
         let mut leader_of: BTreeMap<(usize, SharedLayout), usize> = BTreeMap::new();
@@ -51,8 +52,8 @@ impl SharedExtents {
     }
 }
 
-/// Returns the number of the address space that disk offsets of a device count in: the index of the
-/// first device of the tree that uses the same one.
+/// Returns the address space of the disk offsets on a device, as the index of the first device of
+/// the tree in the same address space.
 pub(crate) fn address_space(tree: &Tree, device: usize) -> usize {
     let Device { number, volume } = tree.devices()[device];
     let same = |other: &Device| other.number == number || other.volume.shares_extents_with(&volume);

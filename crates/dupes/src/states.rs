@@ -1,4 +1,4 @@
-//! Checks by their metadata whether remembered files are unchanged.
+//! Checks by metadata whether remembered files are unchanged.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,12 +10,12 @@ use walk::{FileId, Tree};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// The state of a remembered file now.
+/// The current state of a remembered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It is the same inode with the same size, mtime and ctime.
     Same,
-    /// It was changed, or something else has its name.
+    /// It changed, or its name belongs to something else.
     Changed,
     /// Its name is gone.
     Gone,
@@ -23,18 +23,18 @@ pub enum State {
     Offline,
     /// It cannot be inspected.
     Unknown,
-    /// It is unchanged, but may be a second path to a file that counts already
+    /// It is unchanged, but may be a second path to a file that already counts
     /// ([`aliases_among`](crate::aliases_among)).
     Alias,
-    /// It is unchanged, but was not compared with others yet.
+    /// It is unchanged, but has not been compared with other files yet.
     Pending,
-    /// Its metadata is unchanged, but its bytes were found to have changed.
+    /// Its metadata is unchanged, but its bytes were found to be different.
     Damaged,
     /// Its metadata is unchanged, but it could not be read.
     Unreadable,
 }
 
-/// Returns the state of each of `files`, in order, according to their metadata.
+/// Returns the state of each of `files`, in order, judging by metadata.
 ///
 /// # Errors
 ///
@@ -43,8 +43,8 @@ pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupt
     inspect_each(work, files, State::Unknown, state)
 }
 
-/// The metadata of an unchanged file that a tree does not have. It is small, as there is one for
-/// each of millions of files.
+/// Metadata of an unchanged file that a tree does not store. It is kept small because there may be
+/// millions of files.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes {
     allocated: u64,

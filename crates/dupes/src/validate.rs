@@ -1,4 +1,4 @@
-//! Reads remembered files again and compares their bytes with what is remembered of them.
+//! Reads remembered files again and compares their bytes with the catalog.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,7 +30,7 @@ impl Expected {
         Expected { head: fingerprints.head(file.0), digest }
     }
 
-    /// Returns how many bytes have to be read of a file of this size.
+    /// Returns the number of bytes to read of a file of this size.
     pub(crate) fn bytes(&self, size: u64) -> u64 {
         match (self.digest, self.head) {
             (Some(_), _) => size,
@@ -40,10 +40,10 @@ impl Expected {
     }
 }
 
-/// What reading a file has shown.
+/// The finding about one file that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// All its bytes are as remembered.
+    /// All of its bytes match the catalog.
     Sound,
     /// Its metadata is unchanged but its bytes are not.
     Differing,
@@ -54,18 +54,18 @@ pub enum Finding {
 /// The result of reading remembered files again.
 #[derive(Debug, Default)]
 pub struct Validated {
-    /// Files whose bytes are as remembered.
+    /// Number of files whose bytes match the catalog.
     pub matching: u64,
-    /// Files whose metadata changed since the scan, so that no particular bytes are expected.
+    /// Files whose metadata changed since the scan. Their bytes are allowed to differ.
     pub changed: Vec<FileId>,
     /// Files that are gone.
     pub gone: Vec<FileId>,
-    /// Files on a disk that is not mounted.
+    /// Number of files on disks that are not mounted.
     pub offline: u64,
-    /// Files whose metadata is unchanged but whose bytes are not: because of a failing disk, or of
-    /// a program that hides its changes.
+    /// Files whose bytes changed although their metadata did not. Either the disk is failing or a
+    /// program hides its changes.
     pub differing: Vec<FileId>,
-    /// Files without a digest in the catalog; only their heads, if known, were compared.
+    /// Number of files without a digest in the catalog. At most their heads were compared.
     pub unchecked: u64,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
@@ -90,8 +90,8 @@ impl Validated {
     }
 }
 
-/// Reads every file of which something is expected and compares it. Reads each inode once, however
-/// many names it has.
+/// Reads every file for which `expected` has a head or a digest, and compares it. Reads each inode
+/// once, however many names it has.
 ///
 /// Calls `found` with one name of each inode as soon as the inode is read.
 ///
@@ -133,9 +133,10 @@ pub fn validate(
     Ok(all)
 }
 
-/// Returns the names of each inode, in the order of the tree.
+/// Returns the names of each inode, in tree order.
 pub(crate) fn inodes(tree: &Tree) -> Sets<()> {
-    // A file that is not where it was has inode number 0.
+    // A remembered file that is no longer at its path has inode number 0, so each such file gets a
+    // unique key.
     let own = |id: u32, inode: u64| if inode == 0 { id + 1 } else { 0 };
     let mut keys: Vec<_> = (0u32..)
         .zip(tree.files())
@@ -169,8 +170,8 @@ fn unchanged_names(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId
     same
 }
 
-/// Reads a file, given by its unchanged names, and compares it. Returns how many bytes this counted
-/// as done.
+/// Reads a file, given by its unchanged names, and compares it. Returns the number of bytes that
+/// the read has already counted as done.
 fn reread(
     worker: &mut Worker<'_>,
     out: &mut Validated,
@@ -210,11 +211,12 @@ fn reread(
             out.differing.extend(names);
         }
     }
-    // Reading a head counts no bytes.
+    // Reading a head does not count bytes.
     Ok(expected.digest.map_or(0, |_| size))
 }
 
-/// Returns whether an open file has the expected bytes, as far as any are known.
+/// Returns whether an open file has the expected digest, or the expected head if no digest is
+/// known.
 pub(crate) fn compare(
     worker: &mut Worker<'_>,
     open: &File,
@@ -231,7 +233,7 @@ pub(crate) fn compare(
     Ok(Digest::from(grown.beginning) == digest)
 }
 
-/// Returns why a file cannot be inspected or opened, by trying again.
+/// Returns the reason why a file cannot be inspected or opened. Tries both again to find it.
 fn unreadable(worker: &mut Worker<'_>, file: FileId) -> Problem {
     let path = worker.work.tree.path(file);
     let failed = |op, source| Reason::Failed { op, source };

@@ -1,4 +1,5 @@
-//! What all workers share: the files, their fingerprints, the options, the progress and the disks.
+//! State that all workers share: the files, their fingerprints, the options, the progress and the
+//! disks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,25 +11,25 @@ use walk::{FileId, Tree};
 
 use crate::Options;
 
-/// Everything that all workers share.
+/// State that all workers share.
 #[derive(Debug)]
 pub struct Work<'a> {
     /// The files.
     pub tree: &'a Tree,
     /// Their fingerprints.
     pub fingerprints: &'a Fingerprints,
-    /// How to compare.
+    /// The options of the search.
     pub options: &'a Options,
-    /// Progress, and the request to stop.
+    /// The progress counters, and the request to stop.
     pub progress: &'a Progress,
-    /// The disks that the tree is on, each once.
+    /// The disks that hold the tree, without duplicates.
     disks: Vec<Arc<Disk>>,
     /// For each device of the tree, the index of its disk in `disks`.
     disk_of: Vec<usize>,
 }
 
 impl<'a> Work<'a> {
-    /// Sets up the work on the files of a tree.
+    /// Prepares work on the files of a tree.
     pub fn new(
         tree: &'a Tree,
         fingerprints: &'a Fingerprints,
@@ -47,25 +48,24 @@ impl<'a> Work<'a> {
         Work { tree, fingerprints, options, progress, disks, disk_of }
     }
 
-    /// Returns the disks that the tree is on.
+    /// Returns the disks that hold the tree.
     pub(crate) fn disks(&self) -> &[Arc<Disk>] {
         &self.disks
     }
 
-    /// Returns the disk that a file is on.
+    /// Returns the disk that holds a file.
     pub(crate) fn disk(&self, file: FileId) -> &Disk {
         &self.disks[self.disk_number(file)]
     }
 
-    /// Returns whether reading a file may move the head of a hard disk: the disk is seek-bound and
-    /// its data is not cached.
+    /// Returns whether reading a file may move a disk head: its disk is seek-bound and not cached.
     pub(crate) fn is_seek_bound(&self, file: FileId) -> bool {
         let disk = self.disk(file);
         disk.is_cold() && disk.is_seek_bound()
     }
 
     pub(crate) fn disk_number(&self, file: FileId) -> usize {
-        // Usually there is one disk, and no need to look up the file.
+        // With a single disk, which is the usual case, the file need not be looked up.
         if self.disks.len() == 1 {
             return 0;
         }
@@ -74,22 +74,21 @@ impl<'a> Work<'a> {
 }
 
 impl Work<'_> {
-    /// Adds the files among `files` whose content is not known yet to the progress totals.
+    /// Adds to the progress totals those of `files` whose content is not known yet.
     pub(crate) fn expect(&self, files: &[FileId], size: u64) {
         let files = self.unknown(files.iter().copied());
         self.progress.files_total.fetch_add(files, Relaxed);
         self.progress.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
     }
 
-    /// Adds the first `bytes` of the files among `files` whose content is not known yet to the
-    /// total of bytes once more.
+    /// Adds `bytes` to the byte total again for each of `files` whose content is not known yet.
     pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
         let files = self.unknown(files.iter().copied());
         self.progress.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
     }
 
-    /// Counts the files among `files` whose content is not known yet as done. Must be called before
-    /// their content is recorded.
+    /// Counts those of `files` whose content is not known yet as done. Must be called before their
+    /// content is recorded.
     pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {
         self.decided(self.unknown(files), size);
     }

@@ -1,5 +1,5 @@
-//! One thread's state, and its work on single files: it opens and reads them and checks that they
-//! are unchanged since the walk.
+//! The state of one thread, and its operations on single files: opening, reading, and checking that
+//! a file is unchanged since the walk.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,7 +10,7 @@ use walk::{FileId, Opener, Problem, Reason};
 
 use crate::work::Work;
 
-/// One thread's state.
+/// The state of one thread.
 pub(crate) struct Worker<'a> {
     pub(crate) work: &'a Work<'a>,
     pub(crate) opener: Opener<'a>,
@@ -46,8 +46,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Opens a file, reads from it, and checks that it was unchanged from the walk until after the
-    /// read. On failure, drops the file, records the problem and counts the file as done.
+    /// Opens a file and reads from it, then checks that it is unchanged since the walk. On failure,
+    /// drops the file, records the problem and counts the file as done.
     pub(crate) fn read<T>(
         &mut self,
         id: FileId,
@@ -90,7 +90,7 @@ impl Worker<'_> {
     }
 
     /// Returns the result of reading a file if the file is unchanged since the walk. Otherwise
-    /// drops the file; the caller must count it as done.
+    /// drops the file. The caller must then count it as done.
     pub(crate) fn accept<T>(
         &mut self,
         id: FileId,
@@ -116,8 +116,8 @@ impl Worker<'_> {
         Ok(None)
     }
 
-    /// Drops a file and records why. A remembered file that is gone or changed is no problem of
-    /// this scan: the catalog forgets what it knew of it.
+    /// Drops a file and records the reason. A remembered file that is gone or changed is not a
+    /// problem of this scan: the catalog forgets it.
     pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
         if is_change(&reason) {
             self.work.fingerprints.drop_changed(id.0);

@@ -1,4 +1,4 @@
-//! Finds files by their inodes: under another name, or in a directory that was moved.
+//! Finds files by inode: under another name, or in a directory that was moved.
 
 use walk::{FileId, FileRecord, Tree};
 
@@ -7,7 +7,8 @@ use super::stored::{Orphans, Stored};
 use crate::tables::versions::version;
 
 impl TreeMatch {
-    /// Gives files without a row what is known of the same inode under a name that is gone.
+    /// For each file without a row, uses what is known about the same inode under a name that is
+    /// gone.
     pub(super) fn match_moved_inodes(&mut self, tree: &Tree, orphans: &Orphans) {
         if orphans.is_empty() {
             return;
@@ -25,8 +26,8 @@ impl TreeMatch {
         }
     }
 
-    /// Gives files without a row what is known of the same inode under another name. Of the names
-    /// of one inode, either all have a content or none.
+    /// For each file without a row, uses what is known about the same inode under another name.
+    /// Either all names of an inode have a content or none has.
     pub(super) fn share_among_names(&mut self, tree: &Tree) {
         let TreeMatch { fingerprints, rows } = self;
         let files = || (0u32..).zip(tree.files());

@@ -13,7 +13,7 @@ use crate::tables::rows::FileRow;
 use crate::tables::versions::{files_by_name, sizes, version};
 
 impl TreeMatch {
-    /// Merges the files of each directory with its rows. Both are sorted by name.
+    /// Merges the files of each directory with its rows, both sorted by name.
     pub(super) fn match_rows(
         &mut self,
         catalog: &Catalog,
@@ -55,8 +55,8 @@ impl TreeMatch {
         })
     }
 
-    /// Returns whether a row without a file is gone from its directory. `here` has the records of
-    /// the directory in the tree, one for each device that its files are on.
+    /// Returns whether a row without a file is gone from its directory. `here` contains the records
+    /// of the directory in the tree, one for each device with files of the directory.
     fn is_gone(&mut self, tree: &Tree, here: &[(i64, DirId)], name: &[u8], row: &FileRow) -> bool {
         let FileRow { inode, size, mtime_ns, ctime_ns, .. } = *row;
         let file = Remembered { size, inode, mtime_ns, ctime_ns };
@@ -72,7 +72,7 @@ impl TreeMatch {
         !is_offline
     }
 
-    /// Compares a file with the row of its name.
+    /// Compares a file with the row of the same name.
     fn match_row(&mut self, tree: &Tree, file: FileId, row: &FileRow) {
         let volumes = &mut self.rows.volumes;
         if row.same_version(&version(tree, file, volumes)) {
@@ -93,8 +93,8 @@ impl TreeMatch {
         }
     }
 
-    /// Finds directories that are gone: those that are not in the tree although their parent was
-    /// listed completely and no filter left them out by name.
+    /// Finds directories that are gone. A directory is gone if it is missing in the tree, its
+    /// parent was listed completely, and no filter excluded it by name.
     pub(super) fn match_gone_dirs(
         &mut self,
         catalog: &Catalog,

@@ -1,5 +1,5 @@
-//! Adds remembered files that a scan did not visit to its tree, so that groups span files that were
-//! scanned at different times.
+//! Adds remembered files that a scan did not visit to the tree of the scan. Groups can then span
+//! files that were scanned at different times.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::tables::rows::FileRow;
 use crate::tables::versions::{sizes, version};
 use crate::tables::volumes::Volumes;
 
-/// How long to wait for a disk with remembered files. A disk in standby takes 5 to 15 seconds to
-/// start.
+/// Maximum time to wait for a disk with remembered files. A disk in standby takes 5 to 15 seconds
+/// to start.
 const SPIN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl TreeMatch {
-    /// Adds the remembered files that have the size of a file in the tree.
+    /// Adds the remembered files that have the same size as a file in the tree.
     ///
-    /// Adds unreachable files to `orphans`, as their disk may be mounted elsewhere.
+    /// Also adds unreachable files to `orphans`, because their disk may be mounted elsewhere.
     pub(crate) fn add_outside(
         &mut self,
         catalog: &Catalog,
@@ -40,7 +40,7 @@ impl TreeMatch {
             return Ok(());
         }
         let sizes = sizes(tree);
-        // A file that was found bad is read again when its own directory is scanned.
+        // A file that was found bad is read again only when its own directory is scanned.
         let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
         let mut wanted = partly;
         wanted.retain(|found| is_wanted(&found.row));
@@ -90,9 +90,9 @@ impl TreeMatch {
     }
 }
 
-/// Returns the inodes, by volume and number, of which the tree has another version than a row. The
-/// name in that row was not inspected since the inode changed, so the row does not describe the
-/// tree's names of it.
+/// Returns the inodes, by volume and inode number, whose version in the tree differs from the
+/// version in a row. The name in that row has not been inspected since the inode changed, so the
+/// row does not describe the names in the tree.
 fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[NamedRow]) -> HashSet<(i64, u64)> {
     let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
     for NamedRow { row, .. } in rows {
@@ -110,8 +110,8 @@ fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[NamedRow]) -> Hash
     changed
 }
 
-/// Returns the volumes that do not answer. A mount whose server is gone would block a scan that
-/// does not even visit it.
+/// Returns the volumes that do not respond. If the server of a network mount is gone, accessing the
+/// mount would block the scan, even if the scan does not visit it.
 fn silent_volumes(dirs: &Dirs, wanted: &[NamedRow]) -> HashSet<i64> {
     let mut dir_of: BTreeMap<i64, i64> = BTreeMap::new();
     for found in wanted {

@@ -1,14 +1,14 @@
-//! What the catalog stores of each file of a tree.
+//! Describes which parts of a file the catalog has stored.
 
 use std::collections::HashMap;
 
 use crate::state::FileState;
 use crate::tables::rows::FileRow;
 
-/// What the catalog has stored of a file.
+/// The parts of a file that the catalog has stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
-    /// Nothing, or something outdated.
+    /// Nothing, or only an outdated row.
     Nothing,
     /// Its metadata.
     Metadata,
@@ -18,20 +18,20 @@ pub(crate) enum Stored {
     Content,
     /// Its metadata, and a content that cannot be trusted.
     UntrustedContent,
-    /// Its metadata; it was not compared yet.
+    /// Its metadata. It has not been compared yet.
     Pending,
-    /// Its metadata and head; it was not compared yet.
+    /// Its metadata and head. It has not been compared yet.
     PendingHead,
-    /// Its content is read again.
+    /// Its metadata, head or content. The file is read again.
     Reread,
-    /// Its state, damaged, and what was known before.
+    /// The state damaged, and what was known before.
     Damaged,
-    /// Its state, unreadable, and what was known before.
+    /// The state unreadable, and what was known before.
     Unreadable,
 }
 
 impl From<FileState> for Stored {
-    /// Returns what is stored of a file after only the state in its row changed.
+    /// Returns what is stored about a file after only the state in its row changed.
     fn from(state: FileState) -> Stored {
         match state {
             FileState::Known => Stored::Metadata,
@@ -68,13 +68,13 @@ impl Stored {
         }
     }
 
-    /// Returns whether the file is read again, whatever is stored of it.
+    /// Returns whether the file is read again, whatever is stored about it.
     pub(crate) fn is_suspect(self) -> bool {
         matches!(self, Stored::Reread | Stored::Damaged | Stored::Unreadable)
     }
 }
 
-/// Rows of inodes, by volume and number, that may have other names now.
+/// Rows of inodes that may have other names now, by volume and inode number.
 pub(crate) type Orphans = HashMap<(i64, u64), FileRow>;
 
 /// A row of `file` with its key.

@@ -1,9 +1,10 @@
-//! Tracks remembered files that a scan cannot reach: their disk is not mounted, or their directory
-//! was moved or cannot be read.
+//! Tracks remembered files that a scan cannot reach, because their disk is not mounted or because
+//! their directory was moved or cannot be read.
 //!
 //! Different content numbers mean that the contents were compared and differ. New files of a scan
-//! cannot be compared with unreachable ones. So either digests tell whether they are equal, or the
-//! unreachable files lose their contents and are compared when they are back.
+//! cannot be compared with unreachable files. If both have digests, these show whether the contents
+//! are equal. Otherwise the unreachable files lose their contents and are compared when they can be
+//! reached again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,14 +34,15 @@ impl UnreachableRows {
         self.rows.retain(|row| !unproven.contains(&(row.dir, &*row.name)));
     }
 
-    /// Returns the contents of these files by digest.
+    /// Returns the contents of the unreachable files by digest.
     pub(crate) fn digests(&self, contents: &Contents) -> HashMap<Digest, i64> {
         let rows = self.rows.iter().filter_map(|found| found.row.content);
         rows.filter_map(|content| Some((contents.row(content)?.digest?, content))).collect()
     }
 
     /// Returns the directory, name and content of each row whose content may equal one of the `new`
-    /// ones: size and head are the same, and one of the two contents has no digest.
+    /// contents. This is the case if size and head are the same and one of the two contents has no
+    /// digest.
     pub(crate) fn unproven(
         &self,
         contents: &Contents,
@@ -52,7 +54,7 @@ impl UnreachableRows {
             return Vec::new();
         }
         let new: HashSet<ContentId> = new.iter().copied().collect();
-        // For each size and head, whether every new content has a digest.
+        // Maps each size and head to whether every new content with them has a digest.
         let mut digests: HashMap<(u64, Head), bool> = HashMap::new();
         for (id, file) in (0u32..).zip(tree.files()) {
             let content = fingerprints.content(id).filter(|content| new.contains(content));

@@ -1,8 +1,8 @@
-//! Finds files in one tree that may have a given content, to copy from them instead of from
-//! elsewhere.
+//! Finds files below one directory that may have a given content, so that the content can be copied
+//! from them and not from elsewhere.
 //!
-//! The results are only hints: the files may have changed since they were scanned, and this module
-//! does not check.
+//! The results are only hints. The files may have changed since they were scanned, and this module
+//! does not check that.
 
 use std::cell::OnceCell;
 
@@ -14,60 +14,61 @@ use crate::open::Catalog;
 use crate::tables::rows::name;
 use crate::tables::versions::is_version;
 
-/// The most files of one content or version to inspect in search of one in the tree; there may be
-/// any number.
+/// Maximum number of files with one content or version to inspect when looking for one below the
+/// directory. Their total number has no limit.
 const MAX_CANDIDATES: u32 = 16;
 
-/// An index of what a catalog knows of the files below one directory.
+/// An index of the files that a catalog remembers below one directory.
 ///
-/// Takes 16 bytes for each file and for each content, from the first question that needs them.
+/// The index is filled by the first query that needs it, and takes 16 bytes for each file and for
+/// each content.
 #[derive(Debug)]
 pub struct ContentIndex {
     catalog: Catalog,
     /// The directory's absolute path, without a trailing slash.
     top: Vec<u8>,
     smallest: u64,
-    /// Hashes of size and modification time, each with the row of the directory.
+    /// Hashes of size and modification time, each with the row of a directory.
     versions: OnceCell<Vec<(u64, i64)>>,
-    /// The first bytes of digests, each with the row of the content.
+    /// First bytes of digests, each with the row of a content.
     digests: OnceCell<Vec<(u64, i64)>>,
 }
 
 /// A file whose content was compared with others and has a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestedFile {
-    /// Its name in its directory.
+    /// Name in its directory.
     pub name: Vec<u8>,
     /// Inode number.
     pub inode: u64,
     /// Length in bytes.
     pub size: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// BLAKE3.
+    /// BLAKE3 of the content.
     pub digest: Digest,
     content: i64,
 }
 
 impl DigestedFile {
-    /// Returns whether a live file is the remembered file, unchanged.
+    /// Returns whether a live file is the remembered file and is unchanged.
     pub fn is_unchanged(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
 }
 
 impl ContentIndex {
-    /// Creates an index of the files of at least `smallest` bytes below an absolute path. Reads
-    /// nothing yet.
+    /// Creates an index of the files of at least `smallest` bytes below the absolute path `top`.
+    /// Does not read the catalog yet.
     pub fn new(catalog: Catalog, top: &[u8], smallest: u64) -> ContentIndex {
         let top = top.strip_suffix(b"/").unwrap_or(top).to_vec();
         ContentIndex { catalog, top, smallest, versions: OnceCell::new(), digests: OnceCell::new() }
     }
 
-    /// Returns the files with a digest in a directory, sorted by name. `dir` is its path below the
-    /// top.
+    /// Returns the files with a digest in a directory, sorted by name. `dir` is the path of the
+    /// directory relative to the top.
     ///
     /// # Errors
     ///
@@ -76,7 +77,8 @@ impl ContentIndex {
         let dir =
             if dir.is_empty() { self.top.clone() } else { [&self.top[..], b"/", dir].concat() };
         let Some(row) = self.catalog.dir_row(&dir)? else { return Ok(Vec::new()) };
-        // A file without a head was so new that the next scan reads it again.
+        // A file without a head had changed shortly before its scan, so the next scan reads it
+        // again.
         let sql = "SELECT name, inode, file.size, mtime_ns, ctime_ns, digest, content FROM file \
                    JOIN content ON content.id = file.content WHERE dir = ?1 \
                    AND digest IS NOT NULL AND head IS NOT NULL AND state = 0 AND file.size >= ?2 \
@@ -97,8 +99,9 @@ impl ContentIndex {
         file.and_then(Iterator::collect).at(&self.catalog.path)
     }
 
-    /// Returns the path below the top of another file with the same content. `path` is that of the
-    /// file itself. All but one of the files with a content get the same answer.
+    /// Returns the path, relative to the top, of another file with the same content as `file`.
+    /// `path` is the path of `file` itself. The answer is the first file with this content, or the
+    /// second one if `file` is the first.
     ///
     /// # Errors
     ///
@@ -107,8 +110,8 @@ impl ContentIndex {
         Ok(self.with_content(file.content)?.into_iter().find(|found| found != path))
     }
 
-    /// Returns the paths below the top of files that had this size and modification time. In each
-    /// directory, a file that also had this name comes first.
+    /// Returns the paths, relative to the top, of files that had this size and modification time.
+    /// Within each directory, files that also had this name come first.
     ///
     /// # Errors
     ///
@@ -130,7 +133,7 @@ impl ContentIndex {
         Ok(found)
     }
 
-    /// Returns the paths below the top of files that had the content with this digest.
+    /// Returns the paths, relative to the top, of files that had the content with this digest.
     ///
     /// # Errors
     ///
@@ -149,7 +152,7 @@ impl ContentIndex {
         self.paths(sql, params![content, MAX_CANDIDATES])
     }
 
-    /// Returns the paths of the files that a query selects, of those below the top.
+    /// Returns the relative paths of those files that a query selects and that are below the top.
     fn paths(&self, sql: &str, key: impl Params) -> Result<Vec<Vec<u8>>, Error> {
         let catalog = &self.catalog;
         let mut query = catalog.db.prepare_cached(sql).at(&catalog.path)?;
@@ -216,7 +219,7 @@ fn with_key(sorted: &[(u64, i64)], key: u64) -> impl Iterator<Item = i64> {
 
 /// Returns a hash of size and modification time.
 fn key(size: u64, mtime_ns: i64) -> u64 {
-    // The multiplier of Fibonacci hashing: 2^64 divided by the golden ratio.
+    // The multiplier is that of Fibonacci hashing: 2^64 divided by the golden ratio.
     size.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ mtime_ns.cast_unsigned()
 }
 

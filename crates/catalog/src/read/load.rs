@@ -14,23 +14,23 @@ use crate::tables::dirs::{Dirs, TOP};
 use crate::tables::rows::{Contents, FileRow};
 use crate::tables::volumes::Volumes;
 
-/// Which files to load.
+/// The files to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows<'a> {
-    /// All of them.
+    /// All files.
     All,
-    /// Those whose content at least two inodes have.
+    /// Files whose content belongs to at least two inodes.
     Grouped,
-    /// Those at or below these absolute paths.
+    /// Files at or below these absolute paths.
     Below(&'a [Vec<u8>]),
-    /// Those with one of these contents, by the numbers in [`crate::KnownFile`].
+    /// Files with one of these contents, given by the numbers in [`crate::KnownFile`].
     Having(&'a HashSet<i64>),
 }
 
-/// Remembered files as a tree, and what is known of them.
+/// Remembered files as a tree, and what is known about them.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The files; all of them are remembered files.
+    /// The files, all of them marked as remembered.
     pub tree: Tree,
     /// Their fingerprints.
     pub fingerprints: Fingerprints,
@@ -40,10 +40,10 @@ pub struct Loaded {
     unreliable_counts: UnreliableCounts,
 }
 
-/// A file whose present content is unknown, and what was known of it before.
+/// A file whose current content is unknown, and what was known about it before.
 #[derive(Clone, Copy, Debug)]
 pub struct UnreliableFile {
-    /// Why it is unknown; never [`FileState::Known`].
+    /// Reason why it is unknown; never [`FileState::Known`].
     pub state: FileState,
     /// Its head at the last scan.
     pub head: Option<Head>,
@@ -52,18 +52,18 @@ pub struct UnreliableFile {
 }
 
 impl Loaded {
-    /// Returns why a file is unreliable, if it is. [`Loaded::fingerprints`] has nothing on such a
-    /// file.
+    /// Returns what was known about a file if the file is unreliable. [`Loaded::fingerprints`] has
+    /// nothing about such a file.
     pub fn unreliable(&self, file: FileId) -> Option<UnreliableFile> {
         self.unreliable.get(&file).copied()
     }
 
-    /// Returns how many files of the whole catalog are unreliable.
+    /// Returns the numbers of unreliable files in the whole catalog.
     pub fn unreliable_counts(&self) -> &UnreliableCounts {
         &self.unreliable_counts
     }
 
-    /// Returns whether what is remembered of a file can be relied on.
+    /// Returns the state of a file, which tells whether it can be relied on.
     pub fn state(&self, file: FileId) -> FileState {
         self.unreliable(file).map_or(FileState::Known, |file| file.state)
     }
@@ -85,7 +85,8 @@ impl Loaded {
         self.fingerprints.content(file.0).or_else(before).map(|content| self.number(content))
     }
 
-    /// Returns how many inodes had the content of a row when it was loaded.
+    /// Returns the number of inodes that had a content when it was loaded, given the row of the
+    /// content.
     pub(crate) fn inodes_of(&self, row: i64) -> Option<u32> {
         self.contents.row(row).map(|content| content.inodes)
     }
@@ -168,7 +169,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Fails if the catalog has more files than all of its directories have.
+    /// Fails if the catalog has files that are in none of its directories. `in_directories` is the
+    /// number of files in all directories.
     fn refuse_orphans(&self, in_directories: u64) -> Result<(), Error> {
         let sql = "SELECT count(*) FROM file";
         let all: i64 = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
@@ -182,8 +184,8 @@ impl Catalog {
 /// Names of files in a directory.
 type WantedNames = HashSet<Vec<u8>>;
 
-/// Returns the directories to read, in tree order, each with the names that are wanted if not all
-/// are.
+/// Returns the directories to read, in tree order. Each comes with the wanted names, or with `None`
+/// if all its files are wanted.
 fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> {
     let Rows::Below(paths) = which else {
         let mut order = Vec::new();
@@ -197,7 +199,7 @@ fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> 
                 whole.insert(dir);
             });
         }
-        // The last component of a path may have been a file's name at the last scan.
+        // At the last scan, the last component of a path may have been the name of a file.
         let (above, name) = walk::split_path(path);
         if let Some(dir) = dirs.at_path(above) {
             named.entry(dir).or_default().insert(name.to_vec());

@@ -1,4 +1,4 @@
-//! Looks up single files and directories by index, without loading the catalog.
+//! Looks up single files and directories by index, without loading the whole catalog.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use crate::tables::rows::{FileRow, name};
 use crate::tables::versions::{files_by_name, is_version, version};
 use crate::tables::volumes::Volumes;
 
-/// The remembered state facts about one file.
+/// A remembered file with its metadata and content.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its absolute path.
     pub path: Vec<u8>,
-    /// The file system that it is on, as a row of `volume`.
+    /// The file system that contains it, as a row of `volume`.
     pub volume: i64,
     /// The identity of that file system.
     pub file_system: Option<Volume>,
@@ -28,63 +28,63 @@ pub struct Entry {
     pub inode: u64,
     /// Length in bytes.
     pub size: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
     /// The number of its content in the catalog, if it was compared.
     pub content: Option<i64>,
-    /// The number of inodes that have this content, including its own.
+    /// Number of inodes with this content, including its own.
     pub copies: u32,
     /// BLAKE3 of the content, if it was computed.
     pub digest: Option<Digest>,
-    /// Whether this can be relied on. If it is not [`FileState::Known`], content and digest are
-    /// what the file had before, and the file is not counted in `copies`.
+    /// State of the file. If it is not [`FileState::Known`], content and digest are the last known
+    /// ones, and the file is not counted in `copies`.
     pub state: FileState,
     dir: i64,
     name: Vec<u8>,
 }
 
 impl Entry {
-    /// Returns its name in its directory.
+    /// Returns the name of the file in its directory.
     pub fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// Returns whether a live file is the remembered file, unchanged.
+    /// Returns whether a live file is the remembered file and is unchanged.
     pub fn is_unchanged(&self, now: &fsops::Stat) -> bool {
         is_version(now, (self.inode, self.size, self.mtime_ns, self.ctime_ns))
     }
 }
 
-/// The remembered state facts about an unchanged file.
+/// The remembered content of an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
-    /// The file system that it is on, as a row of `volume`.
+    /// The file system that contains it, as a row of `volume`.
     pub volume: i64,
     /// Inode number.
     pub inode: u64,
-    /// The number of its content in the catalog, if it was compared with others of its size and
-    /// head.
+    /// The number of its content in the catalog, if it was compared with other files of the same
+    /// size and head.
     pub content: Option<i64>,
-    /// Whether this can be relied on.
+    /// State of the file, which tells whether the content can be relied on.
     pub state: FileState,
 }
 
-/// What the catalog has of a file that exists.
+/// The result of looking up a file that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileMatch {
     /// Nothing.
     #[default]
     Missing,
-    /// Another version: the file has changed since the scan, or another file had its name.
+    /// Another version. The file has changed since the scan, or its name belonged to another file.
     Changed,
-    /// The file, unchanged.
+    /// The same version.
     Unchanged(KnownFile),
 }
 
 impl FileMatch {
-    /// Returns what is remembered of the file, if it is unchanged.
+    /// Returns what is remembered about the file if it is unchanged.
     pub fn known(&self) -> Option<KnownFile> {
         match *self {
             FileMatch::Unchanged(known) => Some(known),
@@ -123,7 +123,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
 }
 
 impl Catalog {
-    /// Returns what is remembered of the file `name` in the directory at an absolute path.
+    /// Returns what is remembered about the file `name` in the directory at an absolute path.
     ///
     /// # Errors
     ///
@@ -135,8 +135,8 @@ impl Catalog {
         found.map(|entry| self.with_path(entry)).transpose()
     }
 
-    /// Returns what is remembered of the files directly in the directory at an absolute path,
-    /// sorted by name; `None` if the directory is not in the catalog.
+    /// Returns what is remembered about the files directly in the directory at an absolute path,
+    /// sorted by name. Returns `None` if the directory is not in the catalog.
     ///
     /// # Errors
     ///
@@ -167,7 +167,8 @@ impl Catalog {
         names.at(&self.path)
     }
 
-    /// Returns all files that have a content, or had it before they were found bad, sorted by path.
+    /// Returns all files that have a content, sorted by path. Includes files that had it before
+    /// they were found bad.
     ///
     /// # Errors
     ///
@@ -213,7 +214,7 @@ impl Catalog {
         exists(&sql, &[&top])
     }
 
-    /// Returns the files of a size that were not compared with the others of that size yet.
+    /// Returns the files of a size that have not been compared with the others of that size yet.
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Returns, for each file of a tree, what is remembered of it.
+    /// Returns what is remembered about each file of a tree.
     ///
     /// # Errors
     ///
@@ -278,7 +279,7 @@ impl Catalog {
         Ok(known)
     }
 
-    /// Returns entries, still without their paths.
+    /// Returns the entries that a query selects. Their paths are not filled in yet.
     fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
         query.query_map([key], read).and_then(Iterator::collect).at(&self.path)

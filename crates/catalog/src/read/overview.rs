@@ -1,4 +1,4 @@
-//! Counts what a catalog knows: of all files, of each scanned path, of each file system.
+//! Counts the remembered files in total, below each scanned path, and on each file system.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,16 +9,16 @@ use crate::open::Catalog;
 use crate::state::FileState;
 use crate::tables::dirs::{Dirs, TOP};
 
-/// What a catalog knows, in numbers.
+/// A summary of a catalog in numbers.
 #[derive(Debug, Default)]
 pub struct Overview {
     /// All remembered files.
     pub all: Tally,
     /// The paths that were scanned, in byte order.
     pub roots: Vec<ScannedRoot>,
-    /// The file systems of the files, the one with the most files first.
+    /// The file systems of the files. Those with the most files come first.
     pub volumes: Vec<VolumeSummary>,
-    /// Entries that the last scans could not examine.
+    /// Number of entries that the last scans could not examine.
     pub problems: u64,
 }
 
@@ -27,13 +27,13 @@ pub struct Overview {
 pub struct Tally {
     /// Number of names.
     pub files: u64,
-    /// Sum of their sizes in bytes.
+    /// Total size in bytes.
     pub bytes: u64,
-    /// Names of files whose content has a digest.
+    /// Number of names of files whose content has a digest.
     pub digested: u64,
-    /// Names of files that were not compared yet.
+    /// Number of names of files that have not been compared yet.
     pub pending: u64,
-    /// Names of files that were found damaged or unreadable.
+    /// Number of names of files that were found damaged or unreadable.
     pub damaged: u64,
 }
 
@@ -52,13 +52,13 @@ impl Tally {
 pub struct ScannedRoot {
     /// Its absolute path.
     pub path: Vec<u8>,
-    /// When its last scan ended, in milliseconds since the epoch.
+    /// End of its last scan, in milliseconds since the epoch.
     pub finished_ms: i64,
-    /// Whether that scan finished; otherwise it was interrupted.
+    /// True if that scan finished; false if it was interrupted.
     pub complete: bool,
-    /// The options of that scan that decided which files it read.
+    /// The options of that scan that determined which files it read.
     pub options: String,
-    /// The files remembered below it now.
+    /// The files that are remembered below it.
     pub remembered: Tally,
 }
 
@@ -69,12 +69,12 @@ pub struct VolumeSummary {
     pub volume: Option<Volume>,
     /// The lowest directory that contains all of its files.
     pub path: Vec<u8>,
-    /// The files remembered on it.
+    /// The files that are remembered on it.
     pub remembered: Tally,
 }
 
 impl Catalog {
-    /// Counts what the catalog knows. Reads every row.
+    /// Counts what the catalog remembers. Reads every row.
     ///
     /// # Errors
     ///
@@ -167,7 +167,8 @@ impl Catalog {
             Ok((row.get(0)?, Volume { magic: bits(1)?, fsid: bits(2)? }))
         });
         let volumes: HashMap<i64, Volume> = volumes.and_then(Iterator::collect).at(&self.path)?;
-        // The devices of an overlay form one file system; devices without an fsid may not.
+        // The devices of an overlay have one fsid and count as one file system. Devices without an
+        // fsid may be different file systems.
         let key = |id: i64| {
             let volume = volumes.get(&id).copied();
             (volume, if volume.is_some_and(|volume| volume.fsid != 0) { 0 } else { id })
@@ -191,7 +192,7 @@ impl Catalog {
 }
 
 impl Dirs {
-    /// Returns the lowest common ancestor of two directories, which may be one of them.
+    /// Returns the lowest common ancestor of two directories. It may be one of the two.
     fn common(&self, one: i64, other: i64) -> i64 {
         if one == other {
             return one;

@@ -5,24 +5,24 @@ use rusqlite::params;
 use crate::error::{At, Error};
 use crate::open::Catalog;
 
-/// The files remembered below a directory, at any depth.
+/// The files that are remembered below a directory, at any depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// The directory's name.
     pub name: Vec<u8>,
     /// Number of names of regular files.
     pub files: u64,
-    /// Sum of their sizes in bytes; a file with two names counts twice.
+    /// Total size in bytes. A file with two names counts twice.
     pub bytes: u64,
-    /// How many of these files have an equal file anywhere.
+    /// Number of these files that have an equal file anywhere.
     pub duplicates: u64,
 }
 
 /// Counts the remembered files below each subdirectory of a directory.
 ///
-/// A directory has a greater id than its parent, so the recursion ends. `CROSS JOIN` makes `SQLite`
-/// look up the files of each directory by index; without it, it scanned all files of the catalog
-/// for a few directories.
+/// The recursion ends because a directory has a greater id than its parent. `CROSS JOIN` makes
+/// `SQLite` look up the files of each directory by index. Without it, `SQLite` scanned all files of
+/// the catalog to count the files of a few directories.
 const TOTALS: &str = "WITH RECURSIVE below (id, top) AS (
         SELECT id, id FROM dir WHERE parent = ?1 AND id > ?1
         UNION ALL
@@ -38,8 +38,8 @@ const TOTALS: &str = "WITH RECURSIVE below (id, top) AS (
     GROUP BY below.top ORDER BY top.name";
 
 impl Catalog {
-    /// Counts the files remembered below each subdirectory of the directory at an absolute path,
-    /// sorted by name. Leaves out subdirectories without files.
+    /// Counts the files that are remembered below each subdirectory of the directory at an absolute
+    /// path. The subdirectories are sorted by name, and those without files are left out.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Catalog {
         let mut query = self.db.prepare(TOTALS).at(&self.path)?;
         let totals = query.query_map(params![row], |row| {
             let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
-            // The sum of 64-bit numbers may overflow, so total() returns it as a float.
+            // The sum of 64-bit numbers may overflow, so `total()` returns it as a float.
             let bytes: f64 = row.get(2)?;
             #[expect(
                 clippy::cast_possible_truncation,
@@ -71,7 +71,7 @@ mod tests {
     use crate::schema::{INDEXES, MIGRATIONS};
 
     #[test]
-    fn only_the_files_of_the_directories_are_looked_up() {
+    fn only_files_of_the_directories_are_looked_up() {
         let db = Connection::open_in_memory().expect("a database");
         for step in MIGRATIONS.iter().chain([&INDEXES]) {
             db.execute_batch(step).expect("is made");

@@ -1,19 +1,19 @@
-//! Counts the files whose present content is unknown.
+//! Counts the files whose current content is unknown.
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::state::FileState;
 
-/// How many files of a catalog cannot be relied on.
+/// Numbers of files that cannot be relied on, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnreliableCounts {
-    /// Files that were not compared yet.
+    /// Number of files that have not been compared yet.
     pub pending: u64,
-    /// Files that were found damaged.
+    /// Number of files that were found damaged.
     pub damaged: u64,
-    /// Files that could not be read.
+    /// Number of files that could not be read.
     pub unreadable: u64,
-    /// Whether a scan was interrupted and not repeated since.
+    /// True if a scan was interrupted and has not been repeated since.
     pub interrupted: bool,
 }
 
@@ -30,7 +30,7 @@ impl Catalog {
         };
         let in_state = |state: FileState| {
             let number = state.number();
-            // The first condition is that of the partial index.
+            // The first condition makes SQLite use the partial index.
             count(&format!("SELECT count(*) FROM file WHERE state <> 0 AND state = {number}"))
         };
         let interrupted = "SELECT count(*) FROM root JOIN scan ON scan.id = root.scan \

@@ -26,7 +26,7 @@ CREATE TABLE root (
     scan  INTEGER NOT NULL REFERENCES scan (id)
 ) STRICT, WITHOUT ROWID;
 
--- What the last scan of a root could not examine.
+-- Entries that the last scan of a root could not examine.
 CREATE TABLE problem (
     scan    INTEGER NOT NULL REFERENCES scan (id),
     path    BLOB NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE dir (
 ) STRICT;
 INSERT INTO dir (id, parent, name) VALUES (1, NULL, x'');
 
--- Names of regular files. head is the XXH3-64 of the first bytes. content tells which files are equal:
+-- Names of regular files. head is the XXH3-64 of the first bytes. content shows which files are equal:
 -- if two files of one size both have a content, equal numbers mean equal bytes, and different numbers
 -- mean different bytes.
 CREATE TABLE file (

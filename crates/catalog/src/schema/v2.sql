@@ -1,10 +1,11 @@
 -- Version 2: stores which files were found bad, and the results of interrupted scans.
 
--- 0 known, 1 not compared yet, 2 damaged (its bytes are not those that were scanned, though size and times are the
--- same), 3 unreadable. A file whose state is not 0 counts as no copy; its head and content are those known before.
+-- 0 known, 1 not compared yet, 2 damaged (its bytes differ from those that were scanned, but its size and times are
+-- the same), 3 unreadable. A file does not count as a copy unless its state is 0. For other states, head and content
+-- are the last known ones.
 ALTER TABLE file ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
 
--- 0 for an interrupted scan whose results were kept: files with state 1 still have to be compared.
+-- 0 for an interrupted scan whose results were kept. Its files with state 1 still have to be compared.
 ALTER TABLE scan ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;
 
 DROP INDEX IF EXISTS file_by_content;
@@ -13,8 +14,8 @@ DROP VIEW duplicates;
 DROP VIEW files;
 DROP VIEW dir_path;
 
--- A directory has a greater id than its parent. In a damaged catalog where it does not, the recursion ends
--- instead of running in circles.
+-- A directory has a greater id than its parent. The condition on ids ends the recursion even if the parents form a
+-- cycle in a damaged catalog.
 CREATE VIEW dir_path AS
     WITH RECURSIVE walk (id, path) AS (
         SELECT id, '' FROM dir WHERE id = 1

@@ -1,4 +1,4 @@
-//! The directories of a catalog, loaded into memory to match them with a tree.
+//! The directories of a catalog, loaded into memory for matching with a tree.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,8 +15,8 @@ use crate::tables::rows::name;
 /// The row of the root directory.
 pub(crate) const TOP: i64 = 1;
 
-/// The start of a query that uses `below`: the ids of directory `?1` and of all directories below
-/// it. `UNION` visits each directory once, even if the parents form a circle in a damaged catalog.
+/// The start of a query over `below`: the ids of directory `?1` and of all directories below it.
+/// `UNION` visits each directory once, even if parents form a cycle in a damaged catalog.
 pub(crate) const BELOW: &str = "WITH RECURSIVE below (id) AS \
     (SELECT ?1 UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id)";
 
@@ -52,8 +52,8 @@ impl Dirs {
         }
     }
 
-    /// Returns how many directories have no valid parent. A directory is created after its parent
-    /// and so has a greater id, so following parents always ends at the root.
+    /// Returns the number of directories without a valid parent. A directory is created after its
+    /// parent and therefore has a greater id, so following parents always ends at the root.
     fn orphans(&self) -> u64 {
         let is_there = |id: i64| id == TOP || self.by_id.contains_key(&id);
         let is_orphan = |row: &&Row| row.parent >= row.id || !is_there(row.parent);
@@ -122,8 +122,8 @@ impl Dirs {
     }
 }
 
-/// Returns the range of the paths below an absolute path in byte order: from 'x/' up to 'x0', as
-/// '0' follows '/'.
+/// Returns the range in byte order of the paths below an absolute path: from `x/` up to `x0`,
+/// because `0` follows `/`.
 pub(crate) fn range_below(path: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let dir = path.strip_suffix(b"/").unwrap_or(path);
     ([dir, b"/"].concat(), [dir, b"0"].concat())

@@ -1,8 +1,8 @@
 //! Inserts rows into `file`, several with one statement.
 //!
-//! Most of the cost of an insert is entering and leaving the statement: eight rows at a time take
-//! 30 % less than one at a time, and thirty-two save no more than eight. Another thread prepares
-//! the rows in key order meanwhile.
+//! Most of the cost of an insert is entering and leaving the statement. Inserting eight rows at a
+//! time takes 30 % less time than one at a time, and thirty-two rows save no more than eight.
+//! Another thread prepares the rows in key order at the same time.
 
 use std::sync::mpsc::Receiver;
 
@@ -21,7 +21,7 @@ pub(crate) type NewRow<'a> = (i64, &'a [u8], FileRow);
 /// Inserts batches of rows until the sender closes `batches`. On an error it drops the receiver,
 /// which makes the sender stop.
 ///
-/// `replacing` is whether rows of the same names may exist.
+/// Set `replacing` if rows with the same names may exist.
 pub(crate) fn insert_files(
     catalog: &Catalog,
     replacing: bool,

@@ -1,4 +1,4 @@
-//! Reads rows of the table `file` and what they say of contents.
+//! Reads rows of the table `file`, and the contents that they refer to.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -21,7 +21,7 @@ pub(crate) struct FileRow {
     pub(crate) head: Option<Head>,
     /// The row in `content`.
     pub(crate) content: Option<i64>,
-    /// If this is not [`FileState::Known`], head and content are those from before.
+    /// If this is not [`FileState::Known`], head and content are the last known ones.
     pub(crate) state: FileState,
 }
 
@@ -45,7 +45,7 @@ impl FileRow {
         })
     }
 
-    /// Returns whether both are the same version of one inode.
+    /// Returns whether both rows are the same version of one inode.
     pub(crate) fn same_version(&self, other: &FileRow) -> bool {
         let key = |f: &FileRow| (f.volume, f.inode, f.size, f.mtime_ns, f.ctime_ns);
         key(self) == key(other)
@@ -68,8 +68,8 @@ impl Catalog {
         self.each_file_with(statement, dir, |_| true, each)
     }
 
-    /// Calls `each` for the files in directory `dir` whose row of `content` is wanted, sorted by
-    /// name. Reads only that column of the other files, which takes a quarter of the time.
+    /// Calls `each` for the files in directory `dir` whose `content` column is wanted, sorted by
+    /// name. Of the other files it reads only that column, which takes a quarter of the time.
     pub(crate) fn each_file_with(
         &self,
         statement: &mut CachedStatement<'_>,
@@ -88,19 +88,19 @@ impl Catalog {
     }
 }
 
-/// The index of the row of `content` in [`FileRow::COLUMNS`].
+/// The index of the column `content` in [`FileRow::COLUMNS`].
 const CONTENT: usize = 7;
 
 /// Returns the name in a column.
 ///
 /// # Errors
 ///
-/// Fails if it cannot be the name of a directory entry: a forged or damaged catalog must not lead
+/// Fails if it cannot be the name of a directory entry. A forged or damaged catalog must not lead
 /// out of the directories that it names.
 pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
     let value = row.get_ref(column)?;
     let name = value.as_blob().unwrap_or_default();
-    // `contains` compares many bytes at a time.
+    // `contains` on byte slices compares many bytes at a time.
     if matches!(name, b"" | b"." | b"..") || name.contains(&0) || name.contains(&b'/') {
         let error = "not the name of a directory entry".into();
         return Err(rusqlite::Error::FromSqlConversionFailure(column, value.data_type(), error));
@@ -108,15 +108,15 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
     Ok(name)
 }
 
-/// The number of rows of unwanted directories to skip before the next wanted directory is looked up
-/// by index, which costs about as much.
+/// Number of rows of unwanted directories to skip before the next wanted directory is looked up by
+/// index. A lookup costs about as much as skipping this many rows.
 const MAX_SKIPPED_ROWS: u32 = 16;
 
 impl Catalog {
-    /// Calls `each` for every file of the directories `dirs`, which must ascend, sorted by
-    /// directory and name.
+    /// Calls `each` for every file of the directories `dirs`, sorted by directory and name. `dirs`
+    /// must be in ascending order.
     ///
-    /// One statement runs over the rows as long as they are wanted. Restarting it for every
+    /// A single statement runs across adjacent wanted directories. Restarting it for every
     /// directory would make matching a tree a third slower.
     pub(crate) fn each_file_of(
         &self,
@@ -162,7 +162,7 @@ pub(crate) struct ContentRow {
 pub(crate) struct Contents {
     rows: HashMap<i64, ContentRow>,
     ids: HashMap<i64, ContentId>,
-    /// The catalog's row of each numbered content, by [`ContentId::index`].
+    /// The row in `content` of each numbered content, by [`ContentId::index`].
     pub(crate) row_of: Vec<i64>,
 }
 
@@ -186,7 +186,7 @@ impl Contents {
         Ok(Contents { rows, ..Contents::default() })
     }
 
-    /// Adds contents that were stored.
+    /// Adds contents that have been stored.
     pub(crate) fn extend(&mut self, contents: Vec<(i64, ContentRow)>) {
         self.rows.extend(contents);
     }
@@ -195,10 +195,10 @@ impl Contents {
         self.rows.get(&id)
     }
 
-    /// Adds what is remembered of a file to `fingerprints`.
+    /// Adds what is remembered about a file to `fingerprints`.
     ///
-    /// Adds nothing if the row has no head, because the file's times were then too recent to reveal
-    /// another change; nor if the file was found bad.
+    /// Adds nothing if the file was found bad, or if the row has no head because the file's times
+    /// were too recent to reveal another change.
     pub(crate) fn attach(&mut self, fingerprints: &Fingerprints, file: u32, row: &FileRow) {
         let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
         fingerprints.set_head(file, head);

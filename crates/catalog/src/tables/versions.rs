@@ -1,4 +1,4 @@
-//! Compares versions of files: rows of the catalog, files of a tree, and live files.
+//! Compares versions of files in rows of the catalog, in trees, and on disk.
 
 use std::collections::HashSet;
 
@@ -14,11 +14,11 @@ pub(crate) fn is_version(now: &fsops::Stat, version: (u64, u64, i64, i64)) -> bo
     now.kind == fsops::Kind::File && is == version
 }
 
-/// Returns whether a file's times were so recent when it was inspected that another change might
-/// not show in them.
+/// Returns whether the times of a file were so recent when it was inspected that another change
+/// might leave them the same.
 ///
 /// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some file
-/// systems keep whole seconds, or even ones (FAT).
+/// systems store whole seconds, or even ones (FAT).
 pub(crate) fn is_recent(mtime_ns: i64, ctime_ns: i64, inspected_ns: i64) -> bool {
     const SECOND: i64 = 1_000_000_000;
     let coarse = ctime_ns % SECOND == 0 && mtime_ns % SECOND == 0;
@@ -26,7 +26,7 @@ pub(crate) fn is_recent(mtime_ns: i64, ctime_ns: i64, inspected_ns: i64) -> bool
     ctime_ns >= inspected_ns - margin
 }
 
-/// Returns the row that a file of the tree would have, with nothing known of its content.
+/// Returns the row of a file of the tree, without head and content.
 pub(crate) fn version(tree: &Tree, file: FileId, volumes: &mut Volumes) -> FileRow {
     let record = tree.file(file);
     FileRow {

@@ -1,4 +1,4 @@
-//! Identifies the row of the table `volume` that a live device belongs to.
+//! Finds the row of the table `volume` for a live device.
 
 use fsops::Volume;
 use walk::Device;
@@ -6,7 +6,7 @@ use walk::Device;
 use crate::error::{At, Error};
 use crate::open::Catalog;
 
-/// The rows of the table `volume`, and the live devices found for them.
+/// The rows of the table `volume`, and the live devices that belong to them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Volumes {
     known: Vec<Row>,
@@ -40,7 +40,7 @@ impl Volumes {
     /// Returns the row of a live device. Adds one if the file system is new.
     ///
     /// A file system is recognized by its fsid, even under another device number. If two live
-    /// devices have the same fsid (copies of one image), the device number tells them apart.
+    /// devices have the same fsid (copies of one image), their device numbers distinguish them.
     pub(crate) fn id(&mut self, device: &Device) -> i64 {
         let Volume { fsid, magic } = device.volume;
         let same = |row: &Row| row.magic == magic && row.fsid == fsid;
@@ -68,9 +68,10 @@ impl Volumes {
         row.id
     }
 
-    /// Returns the row of a live device if it is certain.
+    /// Returns the row of a live device if it is unambiguous.
     ///
-    /// The devices of an overlay share one fsid, and its directories are on none of them.
+    /// The devices of an overlay share one fsid, and the directories of the overlay are on none of
+    /// these devices.
     pub(crate) fn find(&self, device: &Device) -> Option<i64> {
         let Volume { fsid, magic } = device.volume;
         let mut same = self.known.iter().filter(|row| (row.magic, row.fsid) == (magic, fsid));
@@ -82,8 +83,8 @@ impl Volumes {
         only.live.is_none().then_some(only.id)
     }
 
-    /// Returns whether files on the file system of row `id` are offline, given that the file system
-    /// `here` is at their path now.
+    /// Returns whether files on the file system of row `id` are offline if the file system `here`
+    /// is at their path now.
     pub(crate) fn is_offline(&self, id: i64, here: &Volume) -> bool {
         let row = self.known.binary_search_by_key(&id, |row| row.id).map(|at| &self.known[at]);
         row.is_ok_and(|row| Volume { magic: row.magic, fsid: row.fsid }.is_offline_at(here))

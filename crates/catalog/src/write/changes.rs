@@ -1,5 +1,5 @@
 //! Keeps the catalog up to date between scans: forgets files that are gone, and records changes
-//! that lop made itself.
+//! that lop itself made.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,32 +16,33 @@ use crate::tables::versions::is_recent;
 pub struct FileChange {
     /// The file.
     pub file: FileId,
-    /// The file's metadata now; `None` if its name is gone or is no regular file any more.
+    /// The current metadata of the file; `None` if its name is gone or no longer belongs to a
+    /// regular file.
     pub now: Option<CurrentMetadata>,
-    /// Bytes that the file no longer takes although it still exists.
+    /// Number of bytes that the file no longer takes, even though it still exists.
     pub unshared: u64,
 }
 
-/// The metadata of a file now.
+/// The current metadata of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentMetadata {
     /// Inode number, on the same file system as before.
     pub inode: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
-    /// When it was inspected, in nanoseconds since the epoch. If its times are so recent that a
-    /// further change might not show in them, the next scan reads it again.
+    /// Time of the inspection in nanoseconds since the epoch. If the times of the file are so
+    /// recent that another change could leave them the same, the next scan reads it again.
     pub inspected_ns: i64,
 }
 
 impl Writer {
-    /// Forgets files that are gone, and directories that become empty by that.
+    /// Forgets files that are gone, and directories that are empty without them.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then.
+    /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn forget(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
         self.catalog.run("BEGIN IMMEDIATE")?;
         self.remove(loaded, gone)?;
@@ -50,12 +51,12 @@ impl Writer {
         self.catalog.run("COMMIT")
     }
 
-    /// Records changes that lop made to files: their contents stay the same, inodes and times do
-    /// not.
+    /// Records changes that lop made to files. The contents of the files stay the same, but not
+    /// their inodes and times.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then.
+    /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn apply_changes(
         &self,
         loaded: &Loaded,
@@ -99,7 +100,7 @@ impl Writer {
         catalog.delete_empty_dirs(dirs.collect())
     }
 
-    /// Counts the inodes of contents again, and stores the numbers that changed.
+    /// Counts the inodes of contents again and stores the numbers that changed.
     fn count(&self, loaded: &Loaded, contents: impl Iterator<Item = i64>) -> Result<(), Error> {
         let catalog = &self.catalog;
         let mut counts = Vec::new();

@@ -1,4 +1,4 @@
-//! Writes the result of a scan in one transaction, and only what differs from what is stored.
+//! Writes the result of a scan in one transaction. Writes only what differs from the stored rows.
 
 use rusqlite::{OptionalExtension, params};
 use walk::{DirId, Problem, Tree, to_u32};
@@ -20,7 +20,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then.
+    /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn commit(
         mut self,
         tree: &Tree,
@@ -35,12 +35,12 @@ impl Writer {
         self.publish()
     }
 
-    /// Commits what a scan has found so far. The scan can continue and commit again. Files that are
-    /// not compared yet ([`Findings::pending`]) are stored as pending.
+    /// Commits what a scan has found so far. The scan can continue and commit again. Files that
+    /// have not been compared yet ([`Findings::pending`]) are stored as pending.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then, and the scan can still
+    /// Fails if the catalog cannot be written. It is then unchanged, and the scan can still
     /// continue.
     pub fn save(&mut self, rows: &mut RowMap, found: &Findings<'_>) -> Result<(), Error> {
         let written = self.write(rows, found, std::iter::empty());
@@ -51,8 +51,8 @@ impl Writer {
         self.reopen_if_needed()
     }
 
-    /// Writes what differs from what is stored in one transaction. Returns what was stored, and the
-    /// row of the scan.
+    /// Writes all differences to the stored rows in one transaction. Returns what was stored, and
+    /// the row of the scan.
     fn write(
         &mut self,
         rows: &RowMap,
@@ -86,7 +86,7 @@ impl Catalog {
         self.delete_dirs(&rows.gone_dirs)
     }
 
-    /// Marks the rows of files that the engine dropped, and collects the contents that lose them.
+    /// Marks the rows of files that the engine dropped, and collects the contents that lose a file.
     fn mark_dropped(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let dropped = delta.dropped();
         let path = &self.path;
@@ -103,8 +103,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the rows of files that differ from what is stored, while another thread prepares
-    /// them.
+    /// Writes the rows of files that differ from the stored ones. Another thread prepares the rows
+    /// at the same time.
     fn write_files(&self, delta: &mut Delta<'_>, is_new: bool) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let (sender, batches) = std::sync::mpsc::sync_channel(8);
@@ -139,8 +139,8 @@ impl Catalog {
         let mut next = self.next_id("dir")?;
         let mut child = |parent: i64, name: &[u8]| -> rusqlite::Result<i64> {
             if insert.execute(params![next, parent, name])? == 0 {
-                // The directory was created before, for another root or for another record of the
-                // same directory.
+                // The directory has already been created for another root or for another record of
+                // the same directory.
                 return find.query_row(params![parent, name], |row| row.get(0));
             }
             next += 1;
@@ -180,7 +180,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Inserts new contents, and updates known ones with new digests.
+    /// Inserts new contents, and adds new digests to known contents.
     fn write_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let path = &self.path;
         let db = &self.db;

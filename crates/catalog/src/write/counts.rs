@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::{At, Error};
 use crate::open::Catalog;
 
-/// Numbers of inodes and reclaimable bytes, by row of `content`.
+/// Number of inodes and reclaimable bytes, by row of `content`.
 pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
 
 impl Catalog {
@@ -46,10 +46,10 @@ impl Catalog {
         query.query_row([content], |row| row.get(0)).at(&self.path)
     }
 
-    /// Stores how many inodes have each content. Deletes contents that no file has, or had before
-    /// it was found bad.
+    /// Stores the number of inodes with each content. Deletes contents without files. A file that
+    /// was found bad still keeps its previous content from being deleted.
     ///
-    /// The reclaimable bytes are those in `copies` if it counted the same number of inodes.
+    /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
     /// Otherwise they are the size of all copies but one, or the previous value if the number of
     /// inodes fell and that value is smaller.
     pub(crate) fn write_counts(
@@ -79,8 +79,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Deletes those of the directories that are empty, and the parents that become empty by that:
-    /// bottom up, one level per round.
+    /// Deletes the empty directories among `dirs`, and parents that become empty as a result. Works
+    /// from the bottom up, one level per round.
     pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
         let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \

@@ -1,7 +1,7 @@
-//! Determines what a commit has to write: the files that differ from what is stored, and new
-//! contents.
+//! Determines what a commit has to write: files that differ from the stored rows, and new contents.
 //!
-//! This module uses no SQL, so it can run on another thread than the one that has the database.
+//! This module does not use SQL, so it can run on another thread than the one that owns the
+//! database.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
@@ -19,18 +19,18 @@ use crate::tables::rows::{ContentRow, FileRow};
 use crate::tables::versions::{files_by_name, is_recent, version};
 use crate::tables::volumes::Volumes;
 
-/// Rows per message; large enough to make the cost of messages negligible.
+/// Rows per message; enough to make the cost of messages negligible.
 const ROWS_PER_BATCH: usize = 1024;
 
-/// What differs between a scan and the catalog. The row map is updated only when all of it is
-/// committed ([`RowMap::record_committed`]).
+/// The differences between a scan and the catalog. The row map is updated only after all of them
+/// are committed ([`RowMap::record_committed`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) fingerprints: &'a Fingerprints,
     pub(crate) rows: &'a RowMap,
-    /// For each file, whether it still has to be compared; `None` if the scan is finished.
+    /// For each file, true if it still has to be compared; `None` if the scan is finished.
     pending: Option<&'a [bool]>,
-    /// Files that changed at or after this time may change again without it showing.
+    /// A file that changed at or after this time may change again and keep its times.
     started_ns: i64,
     /// The row of each directory of the tree; 0 until it is created.
     pub(crate) dir_rows: Vec<i64>,
@@ -38,16 +38,16 @@ pub(crate) struct Delta<'a> {
     /// The row of each content in `fingerprints`; 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
     next_content: i64,
-    /// Contents of files that are unreachable or read again, by digest.
+    /// Contents of files that are unreachable or have to be read again, by digest.
     known: HashMap<Digest, i64>,
     /// Contents to insert.
     pub(crate) new_contents: Vec<ContentId>,
-    /// For every file written: the row of its content, its device and its inode. Used to count
+    /// For every file written, the row of its content, its device and its inode. Used to count
     /// copies.
     pub(crate) written: Vec<(i64, u16, u64)>,
     /// Other contents whose copies have to be counted again.
     pub(crate) touched: HashSet<i64>,
-    /// The new rows of files that had different rows before.
+    /// Files whose rows were written, and what is now stored about them.
     pub(crate) stored: Vec<(FileId, Stored)>,
     /// Contents that were inserted or got a digest; empty if the scan is finished.
     pub(crate) inserted: Vec<(i64, ContentRow)>,
@@ -94,7 +94,7 @@ impl<'a> Delta<'a> {
         self.pending.is_some()
     }
 
-    /// Returns the files that were dropped and whose row has another state.
+    /// Returns the files that were dropped and whose stored state has to change.
     pub(crate) fn dropped(&self) -> Vec<Dropped> {
         let files = (0u32..).map(FileId).zip(&self.rows.stored);
         let dropped = files.filter(|&(file, stored)| {
@@ -108,7 +108,7 @@ impl<'a> Delta<'a> {
             .collect()
     }
 
-    /// Sends the rows of files that differ from what is stored, in key order.
+    /// Sends the rows of files that differ from the stored ones, in key order.
     ///
     /// Stops early if the receiver is gone.
     pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewRow<'a>>>) {
@@ -131,17 +131,17 @@ impl<'a> Delta<'a> {
         let _nobody_takes_it = to.send(batch);
     }
 
-    /// Returns the row of a file if it differs from what is stored.
+    /// Returns the row of a file if it differs from the stored one.
     fn changed_row(&mut self, file: FileId) -> Option<FileRow> {
         let record = *self.tree.file(file);
         let before = self.rows.stored[file.0 as usize];
         let head = self.fingerprints.head(file.0).filter(|_| !self.is_recent(&record));
         let content = self.fingerprints.content(file.0);
-        // Contents that the engine found after this began are left for the next commit.
+        // Contents that the engine found after this commit began are left for the next commit.
         let content = content.filter(|content| content.index() < self.content_rows.len());
         let state = self.state(file, content);
         if before != Stored::Nothing && self.fingerprints.dropped(file.0) {
-            // The row keeps what was known; only its state changes.
+            // The row keeps what was known, and only its state changes.
             return None;
         }
         let has_digest = |content| self.fingerprints.digest(content).is_some();
@@ -227,7 +227,7 @@ fn dropped_state(fingerprints: &Fingerprints, file: FileId) -> FileState {
     if fingerprints.unreadable(file.0) { FileState::Unreadable } else { FileState::Pending }
 }
 
-/// What a commit has stored.
+/// The rows that a commit has stored.
 pub(crate) struct Committed {
     dir_rows: Vec<i64>,
     volumes: Volumes,
@@ -240,7 +240,7 @@ pub(crate) struct Committed {
 }
 
 impl Delta<'_> {
-    /// Returns what is stored once the transaction is committed.
+    /// Returns what is stored after the transaction is committed.
     pub(crate) fn committed(self) -> Committed {
         Committed {
             dir_rows: self.dir_rows,
@@ -256,7 +256,7 @@ impl Delta<'_> {
 }
 
 impl RowMap {
-    /// Updates the map after a commit, so that the next commit writes only what differs from it.
+    /// Updates the map after a commit, so that the next commit writes only new differences.
     pub(crate) fn record_committed(&mut self, committed: Committed) {
         let Committed { written, touched, stored, .. } = committed;
         self.dir_rows = committed.dir_rows;

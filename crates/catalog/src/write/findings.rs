@@ -6,40 +6,40 @@ use walk::{Problem, Tree};
 /// The record of a scan.
 #[derive(Clone, Debug)]
 pub struct ScanRecord {
-    /// When it started, in milliseconds since the epoch.
+    /// Start of the scan in milliseconds since the epoch.
     pub started_ms: i64,
-    /// When it finished, in milliseconds since the epoch.
+    /// End of the scan in milliseconds since the epoch.
     pub finished_ms: i64,
-    /// The options that decided which files were read, as text for people.
+    /// The options that determined which files were read, as human-readable text.
     pub options: String,
-    /// Regular files seen.
+    /// Number of regular files seen.
     pub files: u64,
-    /// Sum of their sizes in bytes.
+    /// Total size of these files in bytes.
     pub bytes: u64,
 }
 
-/// How many inodes have a content, and what keeping one of them would free.
+/// The number of inodes with a content, and the bytes that keeping one of them would free.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyCount {
     /// The content.
     pub content: ContentId,
     /// The number of inodes.
     pub inodes: u32,
-    /// Bytes that would be freed.
+    /// Number of bytes that would be freed.
     pub reclaimable: u64,
 }
 
-/// What a scan has found, when it is finished or so far.
+/// The findings of a scan that has finished or is still running.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// Their fingerprints. Engines may be adding to them.
+    /// Their fingerprints. Engines may add to them at the same time.
     pub fingerprints: &'a Fingerprints,
     /// Entries that could not be examined.
     pub problems: &'a [&'a Problem],
     /// The scan itself.
     pub record: &'a ScanRecord,
-    /// For each file, whether it still has to be compared; `None` if the scan is finished.
+    /// For each file, true if it still has to be compared; `None` if the scan is finished.
     pub pending: Option<&'a [bool]>,
 }

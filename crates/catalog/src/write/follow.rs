@@ -1,14 +1,16 @@
-//! Updates the catalog after runs that changed files given by path: runs whose files did not come
-//! from the catalog (a saved plan, a list, a report), and undos. Without this, the next scan would
-//! have to read files again that are already known.
+//! Updates the catalog after operations on files that are given by path. These are undos, and runs
+//! whose files did not come from the catalog (a saved plan, a list, a report). Without this, the
+//! next scan would have to read files again that are already known.
 //!
-//! The catalog accepts only what it can verify. It keeps a content only from a row that describes
-//! the file as it was, or from the row of the file that it was compared with, if that row has the
-//! digest that was found. Everything else is left for the next scan.
+//! The catalog accepts only what it can verify. It takes the content of a file from the file's own
+//! row if that row describes the file as it was. Otherwise it takes the content from the row of the
+//! file that it was compared with, if that row has the digest that was found. Everything else is
+//! left for the next scan.
 //!
-//! Size and modification time do not reveal every edit, and lop's own changes of names change the
-//! ctime of files. So a file counts as known only if lop caused its ctime, and a row of the same
-//! inode describes it only if the row has the ctime from before lop's changes ([`CtimeCause`]).
+//! Size and modification time do not reveal every edit, and lop itself changes the ctime of a file
+//! when it changes names of the file. A file therefore counts as known only if lop caused its
+//! ctime. A row of the same inode describes the file only if the row has the ctime from before
+//! lop's changes ([`CtimeCause`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,15 +26,17 @@ use crate::tables::versions::is_recent;
 use crate::tables::volumes::Volumes;
 
 impl Writer {
-    /// Records the results of operations on files. `inspect` returns the regular file at an absolute
-    /// path, or `None` if there is none. `inspected_ns` is a time before that, in nanoseconds since
-    /// the epoch. The next scan reads files again whose times are so recent that a further change
-    /// might not show in them.
+    /// Records the results of operations on files.
+    ///
+    /// `inspect` returns the regular file at an absolute path, or `None` if there is none.
+    /// `inspected_ns` is a time before the first inspection, in nanoseconds since the epoch. Files
+    /// with times so recent that another change could leave them the same are read again by the
+    /// next scan.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be written, or with the first error of `operations`. The catalog
-    /// is unchanged then.
+    /// is then unchanged.
     pub fn follow<E: From<Error>>(
         &self,
         operations: impl Iterator<Item = Result<FileOperation, E>>,
@@ -52,8 +56,8 @@ impl Writer {
         match followed {
             Ok(()) => Ok(catalog.run("COMMIT")?),
             Err(error) => {
-                // The error tells why; if it has ended the transaction already, there is nothing to
-                // roll back.
+                // The caller gets the original error. The rollback fails if that error has already
+                // ended the transaction.
                 let _ended = catalog.run("ROLLBACK");
                 Err(error)
             }
@@ -61,7 +65,7 @@ impl Writer {
     }
 }
 
-/// The row of a name, as far as it matters here.
+/// The columns of a name's row that matter here.
 #[derive(Clone, Copy, Debug)]
 struct NameRow {
     volume: i64,
@@ -75,26 +79,25 @@ struct Follower<'c, I> {
     inspect: I,
     volumes: Volumes,
     inspected_ns: i64,
-    /// Rows of directories by path; 0 for those that are not in the catalog.
+    /// Rows of directories by path; 0 for directories that are not in the catalog.
     dirs: HashMap<Vec<u8>, i64>,
     next_dir: i64,
     /// Directories that lost a file.
     emptied: HashSet<i64>,
     contents: HashMap<i64, ContentChange>,
-    /// Inodes whose ctime changed, by volume and number.
+    /// Inodes whose ctime changed, by volume and inode number.
     inodes: HashSet<(i64, u64)>,
-    /// The ctimes of inodes whose rows were still accurate when the run reached the first of their
-    /// names.
+    /// The ctime of each inode whose rows were still accurate when the run reached its first name.
     described: HashMap<(i64, u64), i64>,
 }
 
 /// A content that gained or lost files.
 #[derive(Clone, Copy, Debug, Default)]
 struct ContentChange {
-    /// The number of inodes that had it, and the bytes that keeping one of them would free.
+    /// Number of inodes that had it, and the bytes that keeping one of them would have freed.
     inodes: u32,
     reclaimable: u64,
-    /// Bytes that a copy takes on disk.
+    /// Number of bytes that a copy takes on disk.
     allocated: u64,
     unshared: u64,
 }
@@ -130,17 +133,17 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         let Some(now) = (self.inspect)(&operation.path) else {
             return row.map_or(Ok(()), |row| self.forget(operation, row));
         };
-        // The volume must be certain, because the row will claim that the file is there.
+        // The volume must be unambiguous, because the new row claims that the file is on it.
         let Some(volume) = self.volumes.find(&now.device) else { return Ok(()) };
         if now.ctime_cause == CtimeCause::Unknown {
-            // Others may have written to it since its row was stored.
+            // Other programs may have written to the file since its row was stored.
             return Ok(());
         }
         let kept = kept.filter(|kept| agrees(kept, volume, &now));
         if !has_same_content_times(operation.was, now.version)
             && !kept.is_some_and(|kept| is_link(&kept, volume, now.version))
         {
-            // The file was edited, perhaps by another of its names while it was in quarantine.
+            // The file was edited, perhaps through another name while it was in quarantine.
             return Ok(());
         }
         let own = row.filter(|row| self.describes(row, operation.was) && agrees(row, volume, &now));
@@ -149,7 +152,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
             (None, Some(kept)) if self.is_as_compared(&kept, operation)? => Some(kept),
             (own, _) => own,
         };
-        // Without a content, nothing would show that other files have the same one.
+        // A row without a content would be useless: nothing would show which files are equal to it.
         let Some(NameRow { head, content: Some(content), .. }) = known else { return Ok(()) };
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
             self.touch(content, now.allocated, operation.unshared)?;
@@ -159,8 +162,8 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         self.write(&operation.path, &new_row)
     }
 
-    /// Returns whether a row describes a file as it was. Its ctime may differ if lop has already
-    /// changed it through other names of the file.
+    /// Returns whether a row describes a file as it was before the operation. The ctime may differ
+    /// if lop has already changed it through other names of the file.
     fn describes(&self, row: &NameRow, was: Version) -> bool {
         let described = self.described.get(&(row.volume, row.version.inode));
         row.version == was
@@ -168,7 +171,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
                 && described == Some(&row.version.ctime_ns)
     }
 
-    /// Returns whether the row of the kept file describes the content that it had when it was
+    /// Returns whether the row of the kept file describes the content that the file had when it was
     /// compared.
     fn is_as_compared(&self, kept: &NameRow, operation: &FileOperation) -> Result<bool, Error> {
         let Version { inode, size, mtime_ns, ctime_ns } = kept.version;
@@ -194,7 +197,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         row.content.map_or(Ok(()), |content| self.touch(content, operation.allocated, 0))
     }
 
-    /// Notes that a content gains or loses a file.
+    /// Records that a content gains or loses a file.
     fn touch(&mut self, content: i64, allocated: u64, unshared: u64) -> Result<(), Error> {
         if !self.contents.contains_key(&content) {
             let sql = "SELECT inodes, reclaimable FROM content WHERE id = ?1";
@@ -213,7 +216,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(())
     }
 
-    /// Returns the row of a path.
+    /// Returns the row for a path.
     fn row(&mut self, path: &[u8]) -> Result<Option<NameRow>, Error> {
         let (dir, name) = split_path(path);
         let dir = self.dir(dir, false)?;
@@ -239,10 +242,10 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(())
     }
 
-    /// Returns the row of the directory at an absolute path; 0 if there is none, unless it is
-    /// `wanted`, which creates it.
+    /// Returns the row of the directory at an absolute path. If there is none, creates it if
+    /// `wanted` is set, and otherwise returns 0.
     fn dir(&mut self, path: &[u8], wanted: bool) -> Result<i64, Error> {
-        /// The most paths to cache.
+        /// Maximum number of paths to cache.
         const MAX_CACHED_PATHS: usize = 10_000;
         if let Some(&row) = self.dirs.get(path).filter(|&&row| row != 0 || !wanted) {
             return Ok(row);
@@ -279,7 +282,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(at)
     }
 
-    /// Updates the other names of changed inodes, and the numbers of copies.
+    /// Updates the other names of changed inodes, and the copy counts.
     fn finish(mut self) -> Result<(), Error> {
         let (mut counts, mut copies) = (Vec::new(), HashMap::new());
         for (content, touched) in std::mem::take(&mut self.contents) {
@@ -296,7 +299,7 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         self.catalog.delete_empty_dirs(self.emptied)
     }
 
-    /// Updates the ctimes of all names of changed inodes that have a content, where lop caused the
+    /// Updates the ctimes of all names of changed inodes with this content, if lop caused the
     /// change.
     fn renew_names(&mut self, content: i64) -> Result<(), Error> {
         let (catalog, path) = (self.catalog, &self.catalog.path);
@@ -328,13 +331,13 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
     }
 }
 
-/// Returns whether a file can still have the same bytes, by its size and modification time.
+/// Returns whether a file may still have the same bytes, judging by size and modification time.
 fn has_same_content_times(was: Version, now: Version) -> bool {
     (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
 }
 
-/// Returns whether a row can describe a file: the row has another inode, or it has the file's ctime
-/// from before or after lop's changes.
+/// Returns false if a row contradicts what is known about a file: both are the same inode, but the
+/// row has neither the current ctime of the file nor the one from before lop's changes.
 fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
     let ctime_ns = row.version.ctime_ns;
     (row.volume, row.version.inode) != (volume, now.version.inode)
@@ -342,7 +345,7 @@ fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
         || now.ctime_cause == CtimeCause::LopChanged { before_ns: ctime_ns }
 }
 
-/// Returns whether a row describes this very file, ignoring the ctime.
+/// Returns whether a row describes this file, except for the ctime.
 fn is_link(row: &NameRow, volume: i64, now: Version) -> bool {
     row.volume == volume && Version { ctime_ns: now.ctime_ns, ..row.version } == now
 }

@@ -1,4 +1,4 @@
-//! Forgets what is remembered below a path, whether the files still exist or not.
+//! Forgets what is remembered below a path, whether or not the files still exist.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,12 +9,12 @@ use crate::open::{Catalog, Writer};
 use crate::tables::dirs::{BELOW, range_below};
 
 impl Writer {
-    /// Forgets everything at and below an absolute path, a file or a directory: files with all that
-    /// is known of them, roots, and problems. Returns the number of files forgotten.
+    /// Forgets everything at and below the absolute path of a file or directory: files with all
+    /// that is known about them, roots, and problems. Returns the number of forgotten files.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then.
+    /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn forget_below(&self, path: &[u8]) -> Result<u64, Error> {
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
@@ -73,7 +73,7 @@ impl Catalog {
         query.query_map([top], |row| row.get(0)).and_then(Iterator::collect).at(&self.path)
     }
 
-    /// Counts the inodes of contents that lost files.
+    /// Recounts the inodes of contents that lost files.
     fn count_anew(&self, contents: impl Iterator<Item = i64>) -> Result<(), Error> {
         let count = |content| self.count_inodes(content).map(|inodes| (content, inodes));
         let counts: Vec<(i64, u32)> = contents.map(count).collect::<Result<_, _>>()?;

@@ -1,8 +1,8 @@
-//! Records, immediately and quickly, what was found when remembered files were read again.
+//! Records what was found when remembered files were read again, without waiting for a scan.
 //!
-//! Marking does not take the catalog's lock, which a scan may hold for a night. It is one short
-//! transaction of the database and changes only states. A scan that is running meanwhile keeps a
-//! mark unless it has read the file itself.
+//! Marking does not take the lock of the catalog, because a scan may hold it for a whole night. It
+//! is one short database transaction that changes only states. A scan that runs at the same time
+//! preserves a mark unless it has read the file itself.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
 use crate::state::FileState;
 
-/// What was found of a remembered file.
+/// A new state for a version of a remembered file.
 #[derive(Clone, Debug)]
 pub struct Mark {
     /// Its absolute path.
@@ -23,9 +23,9 @@ pub struct Mark {
     pub inode: u64,
     /// Length in bytes.
     pub size: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
     /// Its new state.
     pub state: FileState,
@@ -46,7 +46,7 @@ impl Mark {
     }
 }
 
-/// A catalog open for marking files.
+/// A catalog that is open for marking files.
 #[derive(Debug)]
 pub struct Marker(Catalog);
 
@@ -55,28 +55,28 @@ impl Marker {
     ///
     /// # Errors
     ///
-    /// Fails as [`Catalog::open`] does.
+    /// Fails like [`Catalog::open`].
     pub fn open(path: &Path) -> Result<Marker, Error> {
         Ok(Marker(Catalog::open(path)?))
     }
 
-    /// Marks files, except those that were changed or scanned since. Returns how many rows got
-    /// another state.
+    /// Marks files, except those that have changed or have been scanned since they were read.
+    /// Returns the number of rows whose state changed.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then.
+    /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn mark(&self, marks: &[Mark]) -> Result<u64, Error> {
         self.0.mark(marks)
     }
 }
 
 impl Writer {
-    /// Marks files as [`Marker::mark`] does.
+    /// Marks files like [`Marker::mark`].
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is unchanged then.
+    /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn mark(&self, marks: &[Mark]) -> Result<u64, Error> {
         self.catalog().mark(marks)
     }
@@ -87,8 +87,8 @@ impl Catalog {
         self.run("BEGIN IMMEDIATE")?;
         let marked = self.mark_now(marks).and_then(|marked| self.run("COMMIT").map(|()| marked));
         if marked.is_err() {
-            // The error tells why; if it has ended the transaction already, there is nothing to
-            // roll back.
+            // The caller gets the original error. The rollback fails if that error has already
+            // ended the transaction.
             let _ended = self.run("ROLLBACK");
         }
         marked
@@ -102,7 +102,7 @@ impl Catalog {
             .db
             .prepare("UPDATE file SET state = ?3 WHERE dir = ?1 AND name = ?2 AND state <> ?3")
             .at(&self.path)?;
-        // Other names of the inode are the same file.
+        // Other names of the inode get the same state.
         let mut all = self
             .db
             .prepare(

@@ -1,45 +1,45 @@
-//! What lop did with a file, and the state of the file now.
+//! Describes an operation of lop on a file, and the current state of the file.
 
 use content::Digest;
 use walk::Device;
 
-/// A version of a file, without the file system that it is on.
+/// A version of a file, without its file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// Inode number.
     pub inode: u64,
     /// Length in bytes.
     pub size: u64,
-    /// Modification time, nanoseconds since the epoch.
+    /// Modification time in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// Status change time, nanoseconds since the epoch.
+    /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
 }
 
-/// What caused the present ctime of a file.
+/// The cause of a file's current ctime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CtimeCause {
-    /// Unknown: others may have changed the file since lop last knew it.
+    /// Unknown: other programs may have changed the file since lop last inspected it.
     Unknown,
     /// Only lop has changed the ctime.
     LopChanged {
         /// The ctime before lop's first change, in nanoseconds since the epoch.
         before_ns: i64,
     },
-    /// Lop created the file, and nobody has changed it since.
+    /// The file was created by lop, and nobody has changed it since.
     LopCreated,
 }
 
 /// A file as it exists now.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveFile {
-    /// The file system that it is on.
+    /// The device of the file system that contains it.
     pub device: Device,
     /// Its inode, size and times.
     pub version: Version,
-    /// Bytes that it takes on disk.
+    /// Number of bytes that it takes on disk.
     pub allocated: u64,
-    /// What caused its ctime.
+    /// The cause of its current ctime.
     pub ctime_cause: CtimeCause,
 }
 
@@ -50,7 +50,7 @@ pub struct FileOperation {
     pub path: Vec<u8>,
     /// The version of the file before the operation.
     pub was: Version,
-    /// Bytes that it took on disk before.
+    /// Number of bytes that the file took on disk before.
     pub allocated: u64,
     /// The absolute path of the file that it was compared with.
     pub kept: Vec<u8>,
@@ -58,6 +58,6 @@ pub struct FileOperation {
     pub kept_was: Version,
     /// The digest of the content that both files had, if known.
     pub digest: Option<Digest>,
-    /// Bytes that the file no longer takes although it still exists.
+    /// Number of bytes that the file no longer takes, even though it still exists.
     pub unshared: u64,
 }

@@ -1,4 +1,4 @@
-//! Writes the rows of a scan: its options, its roots, its problems.
+//! Writes the rows of a scan: its options, roots and problems.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,8 +11,8 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::dirs::range_below;
 
-/// Writes the row of a scan and the rows of its roots and problems. `known` is the scan's row if it
-/// has one already. Returns the row.
+/// Writes the row of a scan, and the rows of its roots and problems. `known` is the row of the scan
+/// if it already has one. Returns the row.
 pub(crate) fn write_scan(
     catalog: &Catalog,
     known: Option<i64>,
@@ -54,16 +54,16 @@ pub(crate) fn write_scan(
         let reason = problem.reason.to_string();
         insert.execute(params![scan, absolute(tree, &problem.path), reason]).at(path)?;
     }
-    // Earlier problems of paths that are below no root of this scan: missing paths, and paths of a
-    // list.
+    // Paths that are not below a root (missing paths and paths of a list) keep only their latest
+    // problem.
     let sql = "DELETE FROM problem WHERE scan < ?1 \
                AND path IN (SELECT path FROM problem WHERE scan = ?1)";
     db.execute(sql, [scan]).at(path)?;
     Ok(scan)
 }
 
-/// Returns the absolute form of a path: replaces a root as given by the root's absolute path, and
-/// resolves other relative paths against the current directory.
+/// Returns the absolute form of a path. Replaces a root as the user typed it by the absolute path
+/// of the root, and resolves other relative paths against the current directory.
 fn absolute(tree: &Tree, path: &[u8]) -> Vec<u8> {
     let under = |given: &[u8]| {
         let rest = path.strip_prefix(given).filter(|_| !given.is_empty())?;

@@ -1,4 +1,4 @@
-//! Finding the files of a tree that may have a content.
+//! Finding files below a directory that may have a given content.
 
 use std::fs;
 use std::path::Path;
@@ -42,22 +42,22 @@ fn names(held: &[DigestedFile]) -> Vec<&[u8]> {
 }
 
 #[test]
-fn a_content_is_found_by_its_digest_below_the_top_only() {
+fn a_content_is_found_by_its_digest_only_below_the_top() {
     let (sandbox, tree) = scanned();
     let index = index(&sandbox, &tree.join("in"), 1);
-    let found = index.find_by_digest(&Digest::of(b"alike")).expect("asked");
+    let found = index.find_by_digest(&Digest::of(b"alike")).expect("query succeeds");
     assert_eq!(sorted(found), ["a", "d/copy"]);
     for other in [&b"no other has this size"[..], b"nowhere"] {
-        assert!(index.find_by_digest(&Digest::of(other)).expect("asked").is_empty());
+        assert!(index.find_by_digest(&Digest::of(other)).expect("query succeeds").is_empty());
     }
 }
 
 #[test]
-fn a_file_is_found_by_its_size_and_time() {
+fn a_file_is_found_by_its_size_and_mtime() {
     let (sandbox, tree) = scanned();
     let found = |top: &str, smallest, size, mtime_ns| {
         let index = index(&sandbox, &tree.join(top), smallest);
-        sorted(index.find_by_version(size, mtime_ns, b"moment").expect("asked"))
+        sorted(index.find_by_version(size, mtime_ns, b"moment").expect("query succeeds"))
     };
     let time = 5_000_000_007;
     assert_eq!(found("in", 1, 22, time), ["single"]);
@@ -74,10 +74,10 @@ fn a_file_is_found_by_its_size_and_time() {
 }
 
 #[test]
-fn digested_files_of_a_directory_are_listed_and_others_like_them_found() {
+fn files_with_digests_are_listed_and_their_copies_found() {
     let (sandbox, tree) = scanned();
     let all = index(&sandbox, &tree.join("in"), 1);
-    let held = all.digested_in(b"").expect("asked");
+    let held = all.digested_in(b"").expect("query succeeds");
     assert!(names(&held).contains(&&b"a"[..]) && !names(&held).contains(&&b"single"[..]));
     let a = held.iter().find(|held| held.name == b"a").expect("it is there");
     assert_eq!((a.digest, a.size), (Digest::of(b"alike"), 5));
@@ -85,11 +85,13 @@ fn digested_files_of_a_directory_are_listed_and_others_like_them_found() {
         a.is_unchanged(&stat(&tree.join("in/a")))
             && !a.is_unchanged(&stat(&tree.join("in/single")))
     );
-    assert_eq!(all.another_copy(a, b"a").expect("asked"), Some(b"d/copy".to_vec()));
-    assert_eq!(all.another_copy(a, b"elsewhere").expect("asked"), Some(b"a".to_vec()));
-    assert_eq!(names(&all.digested_in(b"d").expect("asked")), [b"copy"]);
-    assert!(all.digested_in(b"nowhere").expect("asked").is_empty());
-    assert!(index(&sandbox, &tree.join("in"), 6).digested_in(b"").expect("asked").is_empty());
+    assert_eq!(all.another_copy(a, b"a").expect("query succeeds"), Some(b"d/copy".to_vec()));
+    assert_eq!(all.another_copy(a, b"elsewhere").expect("query succeeds"), Some(b"a".to_vec()));
+    assert_eq!(names(&all.digested_in(b"d").expect("query succeeds")), [b"copy"]);
+    assert!(all.digested_in(b"nowhere").expect("query succeeds").is_empty());
+    assert!(
+        index(&sandbox, &tree.join("in"), 6).digested_in(b"").expect("query succeeds").is_empty()
+    );
     fs::write(tree.join("in/a"), "Blike").expect("written");
     assert!(!a.is_unchanged(&stat(&tree.join("in/a"))));
 }

@@ -1,4 +1,4 @@
-//! Trees on disk: walking them, and making changes that show.
+//! Trees on disk: walking them, and making changes that the metadata shows.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -37,10 +37,11 @@ pub(crate) fn stat(path: &Path) -> Stat {
     Stat::of_path(path).expect("metadata")
 }
 
-/// Makes sure that a change to the file at `path` shows in its ctime from now on.
+/// Waits until any further change to the file at `path` shows in its ctime.
 ///
 /// The kernel stamps files with the time of its last tick, so a change right after another may
-/// leave the ctime the same. Once any file has a later stamp, all changes get one.
+/// leave the ctime the same. Once any file has a later stamp, all further changes get a later one
+/// too.
 pub(crate) fn let_the_clock_tick(path: &Path) {
     let probe = TempTree::new();
     let before = stat(path).ctime_ns;
@@ -49,8 +50,8 @@ pub(crate) fn let_the_clock_tick(path: &Path) {
     }
 }
 
-/// Two equal files, one file of the same size that differs, and one of a unique size. In a catalog,
-/// content 1 is that of "a" and "b", content 2 that of "c".
+/// Creates two equal files, one file of the same size that differs, and one file with a unique
+/// size. In a catalog, content 1 is that of "a" and "b", and content 2 that of "c".
 pub(crate) fn pairs() -> TempTree {
     TreeBuilder::new()
         .file("a", "alike")

@@ -1,4 +1,4 @@
-//! The simplest possible engine: reads everything and compares.
+//! The simplest possible engine: it reads everything and compares it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,8 +16,8 @@ use crate::disk::ids;
 /// Determines the contents of all files that share their size with another inode, and drops files
 /// that have changed.
 ///
-/// Keeping one of `n` copies frees 1000 bytes for each other copy: a number that cannot be derived
-/// from sizes.
+/// Counts 1000 reclaimable bytes for every copy but one, because tests can tell this number from
+/// one that was derived from sizes.
 pub(crate) fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     let mut inodes: HashMap<u64, Vec<FileKey>> = HashMap::new();
     for id in ids(tree) {
@@ -36,14 +36,14 @@ pub(crate) fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount
     same.into_iter().map(|(digest, members)| number(tree, fingerprints, digest, &members)).collect()
 }
 
-/// Reads a file that is unchanged since the walk.
+/// Reads a file. Returns `None` if it changed since the walk.
 fn read(tree: &Tree, id: FileId) -> Option<Vec<u8>> {
     let path = PathBuf::from(OsString::from_vec(tree.absolute_path(id)));
     let now = Stat::of_path(&path).ok().filter(|now| tree.unchanged(id, now));
     now.and_then(|_| fs::read(path).ok())
 }
 
-/// Gives equal files one content number, an existing one if any of them has it.
+/// Gives equal files the same content number. Uses an existing number if one of the files has one.
 fn number(
     tree: &Tree,
     fingerprints: &Fingerprints,
@@ -63,7 +63,7 @@ fn number(
     CopyCount { content, inodes, reclaimable: 1000 * u64::from(inodes - 1) }
 }
 
-/// Records a head for every file, and no contents.
+/// Records a head but no content for every file.
 pub(crate) fn heads(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     for id in ids(tree) {
         fingerprints.set_head(id.0, head_of(tree.name(id).to_bytes()));

@@ -35,7 +35,7 @@ fn forget(sandbox: &Sandbox, tree: &TempTree, name: &str) -> Result<(), Error> {
 }
 
 #[test]
-fn forgotten_files_are_gone_and_the_others_are_there() {
+fn only_forgotten_files_are_gone() {
     let (sandbox, tree) = scanned();
     forget(&sandbox, &tree, "d/sub/deep/c").expect("forgets");
     let names = sandbox.query("SELECT name FROM file ORDER BY name");
@@ -45,14 +45,14 @@ fn forgotten_files_are_gone_and_the_others_are_there() {
 #[test]
 fn forgotten_files_are_no_longer_counted() {
     let (sandbox, tree) = scanned();
-    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 3);
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("exists").copies, 3);
     forget(&sandbox, &tree, "d/sub/deep/c").expect("forgets");
-    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 2);
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("exists").copies, 2);
     assert_eq!(sandbox.query("SELECT reclaimable FROM content"), ["5"]);
 }
 
 #[test]
-fn the_last_forgotten_file_of_a_content_takes_it_along() {
+fn a_content_without_files_is_forgotten() {
     let (sandbox, tree) = scanned();
     forget(&sandbox, &tree, "").expect("forgets");
     assert_eq!(sandbox.query("SELECT count(*) FROM content"), ["0"]);
@@ -63,7 +63,7 @@ fn empty_directories_are_forgotten() {
     let (sandbox, tree) = scanned();
     forget(&sandbox, &tree, "d/sub").expect("forgets");
     let catalog = sandbox.catalog();
-    let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("asks");
+    let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("query succeeds");
     assert_eq!((dirs(""), dirs("d")), (vec![b"d".to_vec()], Vec::new()));
     assert_eq!(sandbox.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
 }
@@ -78,7 +78,7 @@ fn an_empty_catalog_is_still_a_catalog() {
 }
 
 #[test]
-fn a_forgetting_that_fails_leaves_the_old_catalog() {
+fn a_failed_forget_leaves_the_catalog_unchanged() {
     let (sandbox, tree) = scanned();
     sandbox.run("CREATE TRIGGER no AFTER DELETE ON dir BEGIN SELECT RAISE(FAIL, 'stays'); END");
     let before = sandbox.rows();
@@ -88,16 +88,16 @@ fn a_forgetting_that_fails_leaves_the_old_catalog() {
 }
 
 #[test]
-fn a_directory_is_forgotten_with_all_that_is_below_it() {
+fn a_directory_is_forgotten_with_everything_below_it() {
     let (sandbox, tree) = scanned();
     let forget = |name: &str| sandbox.writer().forget_below(&bytes(&tree.join(name)));
-    assert_eq!(forget("d/su").expect("forgets"), 0, "a name that only begins alike");
+    assert_eq!(forget("d/su").expect("forgets"), 0, "only a common prefix");
     assert_eq!(forget("d").expect("forgets"), 3);
     assert_eq!(sandbox.query("SELECT name FROM file ORDER BY name"), ["a"]);
     assert_eq!(sandbox.query("SELECT name FROM dir WHERE name = CAST('sub' AS BLOB)"), [""; 0]);
-    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 1);
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("exists").copies, 1);
     assert_eq!(forget("d").expect("forgets"), 0);
-    assert_eq!(sandbox.catalog().roots().expect("asks"), [bytes(tree.path())]);
+    assert_eq!(sandbox.catalog().roots().expect("query succeeds"), [bytes(tree.path())]);
 }
 
 #[test]
@@ -105,13 +105,13 @@ fn a_file_is_forgotten_by_its_path() {
     let (sandbox, tree) = scanned();
     let forget = |name: &str| sandbox.writer().forget_below(&bytes(&tree.join(name)));
     assert_eq!(forget("d/sub/deep/c").expect("forgets"), 1);
-    assert_eq!(sandbox.entry(&tree.join("a")).expect("is there").copies, 2);
+    assert_eq!(sandbox.entry(&tree.join("a")).expect("exists").copies, 2);
     assert_eq!(forget("d/sub/deep/single").expect("forgets"), 1);
     assert_eq!(sandbox.query("SELECT name FROM dir WHERE name = CAST('deep' AS BLOB)"), [""; 0]);
 }
 
 #[test]
-fn a_root_is_forgotten_with_its_problems_and_a_neighbour_is_not() {
+fn a_root_is_forgotten_with_its_problems_and_without_its_neighbours() {
     let tree = TreeBuilder::new().file("x/a", "alike").file("x.old/b", "alike").make_temp();
     let sandbox = Sandbox::new();
     for root in ["x", "x.old"] {
@@ -121,7 +121,7 @@ fn a_root_is_forgotten_with_its_problems_and_a_neighbour_is_not() {
     }
     assert_eq!(sandbox.writer().forget_below(&bytes(&tree.join("x"))).expect("forgets"), 1);
     let left = bytes(&tree.join("x.old"));
-    assert_eq!(sandbox.catalog().roots().expect("asks"), [left]);
+    assert_eq!(sandbox.catalog().roots().expect("query succeeds"), [left]);
     assert_eq!(sandbox.query("SELECT count(*) FROM problem"), ["1"]);
     assert!(sandbox.entry(&tree.join("x.old/b")).is_some());
 }

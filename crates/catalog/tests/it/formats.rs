@@ -1,4 +1,4 @@
-//! Stored catalogs of every format so far, and the definition of each format.
+//! Stored catalogs of every format, and the definition of each format.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use testkit::TreeBuilder;
 
 use crate::sandbox::Sandbox;
 
-/// Every format so far, starting with 1. Append only.
+/// A catalog of each format, starting with format 1. Append only.
 const STORED: [&str; 2] = [include_str!("../data/v1.sql"), include_str!("../data/v2.sql")];
 
 /// The digest of "alike", as `b3sum` prints it.
 const ALIKE: &str = "bb69dc4bd3a0ed0d1c4200832c5c12392bca598a5ad7bb717d122d894fa69b22";
 
-/// Creates each catalog as an older version left it.
+/// Creates each stored catalog as its version of lop left it.
 fn stored() -> impl Iterator<Item = Sandbox> {
     STORED.iter().map(|sql| {
         let sandbox = Sandbox::new();
@@ -24,7 +24,7 @@ fn stored() -> impl Iterator<Item = Sandbox> {
     })
 }
 
-/// Creates each catalog as an older version left it, and brings it up to date.
+/// Creates each stored catalog and migrates it to the current format.
 fn updated() -> impl Iterator<Item = (Sandbox, Catalog)> {
     stored().map(|sandbox| {
         drop(sandbox.writer());
@@ -41,7 +41,7 @@ fn new() -> Sandbox {
     sandbox
 }
 
-/// Returns the definitions of tables, indexes and views, ignoring spaces and comments.
+/// Returns the definitions of tables, indexes and views without spaces and comments.
 fn schema(sandbox: &Sandbox) -> BTreeSet<String> {
     let plain = |sql: String| {
         let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
@@ -54,7 +54,8 @@ fn schema(sandbox: &Sandbox) -> BTreeSet<String> {
 #[test]
 fn files_of_every_stored_format_are_found() {
     for (_place, catalog) in updated() {
-        let file = catalog.file(b"/home/me/pictures", b"a.jpg").expect("asks").expect("is there");
+        let file =
+            catalog.file(b"/home/me/pictures", b"a.jpg").expect("query succeeds").expect("exists");
         assert_eq!((file.volume, file.inode, file.size), (1, 13_238_269, 5));
         let times = (1_795_260_850_037_479_750, 1_795_260_850_041_479_750);
         assert_eq!((file.mtime_ns, file.ctime_ns), times);
@@ -65,7 +66,7 @@ fn files_of_every_stored_format_are_found() {
 #[test]
 fn groups_of_every_stored_format_are_found() {
     for (_place, catalog) in updated() {
-        let entries = catalog.files_with(1).expect("asks");
+        let entries = catalog.files_with(1).expect("query succeeds");
         let paths: Vec<Vec<u8>> = entries.into_iter().map(|entry| entry.path).collect();
         let expected = [
             &b"/home/me/pictures/a.jpg"[..],
@@ -77,16 +78,16 @@ fn groups_of_every_stored_format_are_found() {
 }
 
 #[test]
-fn every_stored_format_is_loaded_whole() {
+fn every_stored_format_is_loaded_completely() {
     for (_place, catalog) in updated() {
         assert_eq!(catalog.load(Rows::All).expect("loads").tree.files().len(), 4);
         assert_eq!(catalog.load(Rows::Grouped).expect("loads").tree.files().len(), 3);
-        assert_eq!(catalog.roots().expect("asks"), [b"/home/me/pictures"]);
+        assert_eq!(catalog.roots().expect("query succeeds"), [b"/home/me/pictures"]);
     }
 }
 
 #[test]
-fn the_views_of_every_stored_format_answer() {
+fn the_views_of_every_stored_format_work() {
     for (sandbox, _catalog) in updated() {
         let files = sandbox.query(
             "SELECT path || '|' || modified || '|' || duplicates FROM files \
@@ -109,13 +110,13 @@ fn every_stored_format_can_be_scanned_into() {
         let tree = TreeBuilder::new().file("x", "alike").file("y", "alike").make_temp();
         sandbox.scan(&[tree.path()]);
         assert_eq!(sandbox.query("SELECT count(*) FROM file"), ["6"]);
-        // The stored files are unreachable. Their digest tells that they have this content.
+        // The stored files are unreachable, but their digest shows that they have the same content.
         assert_eq!(sandbox.query("SELECT inodes FROM content"), ["4"]);
     }
 }
 
 #[test]
-fn an_old_catalog_brought_up_to_date_is_made_like_a_new_one() {
+fn a_migrated_catalog_has_the_schema_of_a_new_one() {
     let new = new();
     for (old, _catalog) in updated() {
         assert_eq!(schema(&old), schema(&new));
@@ -126,7 +127,7 @@ fn an_old_catalog_brought_up_to_date_is_made_like_a_new_one() {
 }
 
 #[test]
-fn a_catalog_made_of_an_empty_file_is_made_like_a_new_one() {
+fn a_catalog_created_in_an_empty_file_has_the_schema_of_a_new_one() {
     let sandbox = Sandbox::new();
     sandbox.make_dir();
     sandbox.run("");
@@ -142,13 +143,13 @@ fn the_last_stored_format_is_the_one_written() {
     assert_eq!(sandbox.query("PRAGMA application_id"), [0x6c6f_7031.to_string()]);
 }
 
-/// Heads are stored. A program that computes other heads would take equal files for different ones:
-/// it needs a new format, whose migration forgets the old heads.
+/// Heads are stored. A program that computes other heads would take equal files for different ones.
+/// Such a change needs a new format, whose migration forgets the old heads.
 ///
-/// The numbers are those of the reference implementation (`xxhash` of Python, `xxh3_64`) for the
-/// first 8 KiB of the repeated bytes 0 to 250. Each length takes another branch of the algorithm.
+/// The numbers come from the reference implementation (`xxhash` of Python, `xxh3_64`) for the first
+/// 8 KiB of the repeated bytes 0 to 250. Each length takes another branch of the algorithm.
 #[test]
-fn heads_are_what_they_were_when_the_format_was_made() {
+fn heads_are_those_of_the_stored_format() {
     let heads: [(u64, u64); 7] = [
         (1, 0xc44b_dff4_074e_ecdb),
         (5, 0xb075_753a_84ca_0fbe),
@@ -166,7 +167,7 @@ fn heads_are_what_they_were_when_the_format_was_made() {
 }
 
 #[test]
-fn a_stored_head_is_that_of_its_file() {
+fn a_stored_head_matches_its_file() {
     let head = head_of(b"alike").0.get().cast_signed().to_string();
     for (sandbox, _catalog) in updated() {
         let stored = "SELECT DISTINCT head FROM file WHERE content = 1";

@@ -1,4 +1,4 @@
-//! Commits that fail, panic or are killed: the old catalog stays complete.
+//! A commit that fails, panics or is killed leaves the old catalog complete.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("d/b", "alike").make_temp()
 }
 
-/// Returns a catalog, its rows, and a tree that has since changed in every way.
+/// Returns a catalog, its rows, and its tree, which has since changed in several ways.
 fn scanned() -> (Sandbox, TempTree, Vec<String>) {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
@@ -26,7 +26,8 @@ fn scanned() -> (Sandbox, TempTree, Vec<String>) {
     (sandbox, tree, before)
 }
 
-/// Returns a sandbox with the present files of another one, as after the death of a process.
+/// Returns a sandbox with copies of the current files of another one, as if the process had been
+/// killed.
 fn as_after_a_kill(sandbox: &Sandbox) -> Sandbox {
     let copy = Sandbox::new();
     copy.make_dir();
@@ -45,7 +46,7 @@ fn assert_whole(sandbox: &Sandbox, rows: &[String]) {
 }
 
 #[test]
-fn a_catalog_has_its_name_only_once_it_is_committed() {
+fn a_new_catalog_gets_its_name_when_it_is_committed() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let probe = || assert!(!sandbox.path().exists() && sandbox.beside(".new").exists());
     sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
@@ -96,16 +97,16 @@ fn a_process_killed_before_its_commit_leaves_the_old_catalog() {
     let mut killed = None;
     let probe = || killed = Some(as_after_a_kill(&sandbox));
     sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
-    let killed = killed.expect("copies are asked for");
-    assert!(killed.beside("-journal").exists(), "something was changed by then");
+    let killed = killed.expect("the commit iterates over the copies");
+    assert!(killed.beside("-journal").exists(), "the commit has changed pages");
     assert!(killed.entry(&tree.join("d/b")).is_some());
     assert_whole(&killed, &before);
     assert_ne!(sandbox.rows(), before);
 }
 
-/// Pages of the new state are in the file, and those of the old state are in the journal.
+/// The file has pages of the new state, and the journal has those of the old state.
 #[test]
-fn a_process_killed_while_it_writes_a_commit_out_leaves_the_old_catalog() {
+fn a_process_killed_during_a_commit_leaves_the_old_catalog() {
     let (sandbox, _tree, before) = scanned();
     let database = rusqlite::Connection::open(sandbox.path()).expect("opens");
     let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE;
@@ -115,19 +116,19 @@ fn a_process_killed_while_it_writes_a_commit_out_leaves_the_old_catalog() {
     let killed = as_after_a_kill(&sandbox);
     drop(database);
     let (old, new) = (fs::read(sandbox.path()), fs::read(killed.path()));
-    assert!(old.expect("readable") != new.expect("readable"), "something was written by then");
+    assert!(old.expect("readable") != new.expect("readable"), "some pages were already written");
     let loaded = killed.catalog().load(catalog::Rows::All).expect("loads");
     assert_eq!(loaded.tree.files().len(), 2);
     assert_whole(&killed, &before);
 }
 
 #[test]
-fn a_process_killed_while_it_makes_a_catalog_is_cleared_up_after() {
+fn files_of_a_process_killed_before_its_first_commit_are_cleaned_up() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let mut killed = None;
     let probe = || killed = Some(as_after_a_kill(&sandbox));
     sandbox.try_scan(&[tree.path()], &[], probe).expect("commits");
-    let killed = killed.expect("copies are asked for");
+    let killed = killed.expect("the commit iterates over the copies");
     assert!(killed.beside(".new").exists());
     assert!(matches!(refusal(&killed.path()), Error::Missing(_)));
     killed.scan(&[tree.path()]);
@@ -136,7 +137,7 @@ fn a_process_killed_while_it_makes_a_catalog_is_cleared_up_after() {
 }
 
 #[test]
-fn a_file_that_took_the_name_of_a_new_catalog_is_not_overwritten() {
+fn an_existing_file_is_not_overwritten_by_a_new_catalog() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let (writer, tree) = (sandbox.writer(), walked(&[tree.path()]));
     fs::write(sandbox.path(), "mine").expect("written");

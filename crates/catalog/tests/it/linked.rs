@@ -7,7 +7,7 @@ use testkit::{TempTree, TreeBuilder};
 use crate::disk::{bytes, let_the_clock_tick};
 use crate::sandbox::Sandbox;
 
-/// Two inodes of one content, each with a name in two directories.
+/// Creates two inodes with the same content, each with names in two directories.
 fn two_linked_inodes() -> TempTree {
     TreeBuilder::new()
         .hard_links("alike", &["one/a", "two/a"])
@@ -16,19 +16,19 @@ fn two_linked_inodes() -> TempTree {
 }
 
 #[test]
-fn a_moved_directory_is_known_by_its_inodes() {
+fn files_in_a_moved_directory_are_recognized_by_inode() {
     let tree = TreeBuilder::new().file("a", "alike").file("d/sub/b", "alike").make_temp();
     let sandbox = Sandbox::new();
     sandbox.scan(&[tree.path()]);
     fs::rename(tree.join("d"), tree.join("moved")).expect("renamed");
     assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b"]);
-    assert!(sandbox.catalog().files_in(&bytes(&tree.join("d"))).expect("asks").is_none());
-    let moved = sandbox.entry(&tree.join("moved/sub/b")).expect("is there");
+    assert!(sandbox.catalog().files_in(&bytes(&tree.join("d"))).expect("query succeeds").is_none());
+    let moved = sandbox.entry(&tree.join("moved/sub/b")).expect("exists");
     assert_eq!(moved.copies, 2);
 }
 
 #[test]
-fn a_directory_that_took_the_name_of_another_is_recognized_by_its_inodes() {
+fn files_in_swapped_directories_are_recognized_by_inode() {
     let tree = TreeBuilder::new().file("x/f", "alike").file("y/f", "other").make_temp();
     let sandbox = Sandbox::new();
     sandbox.scan(&[tree.path()]);
@@ -37,20 +37,20 @@ fn a_directory_that_took_the_name_of_another_is_recognized_by_its_inodes() {
         fs::rename(from, to).expect("renamed");
     }
     sandbox.scan(&[tree.path()]);
-    let digest = |path: &str| sandbox.entry(&tree.join(path)).expect("is there").digest;
+    let digest = |path: &str| sandbox.entry(&tree.join(path)).expect("exists").digest;
     assert_eq!(digest("y/f"), Some(content::Digest::of(b"alike")));
     assert_eq!(digest("x/f"), Some(content::Digest::of(b"other")));
 }
 
 #[test]
-fn further_names_of_a_known_inode_are_known() {
+fn other_names_of_a_known_inode_are_known() {
     let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[&tree.join("one")]);
     assert_eq!(sandbox.scan(&[&tree.join("two")]).known(), ["a", "b"]);
 }
 
 #[test]
-fn further_names_of_a_changed_inode_are_not_known() {
+fn other_names_of_a_changed_inode_are_not_known() {
     let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[&tree.join("one")]);
     let_the_clock_tick(&tree.join("two/a"));
@@ -59,34 +59,34 @@ fn further_names_of_a_changed_inode_are_not_known() {
 }
 
 #[test]
-fn copies_are_inodes_and_not_names() {
+fn copies_are_counted_by_inode() {
     let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     for scan in ["one", "two"] {
         sandbox.scan(&[&tree.join(scan)]);
-        let a = sandbox.entry(&tree.join(scan).join("a")).expect("is there");
+        let a = sandbox.entry(&tree.join(scan).join("a")).expect("exists");
         assert_eq!(a.copies, 2);
     }
-    let a = sandbox.entry(&tree.join("one/a")).expect("is there");
-    let names = sandbox.catalog().files_with(a.content.expect("compared")).expect("asks");
+    let a = sandbox.entry(&tree.join("one/a")).expect("exists");
+    let names = sandbox.catalog().files_with(a.content.expect("compared")).expect("query succeeds");
     assert_eq!(names.len(), 4);
 }
 
 #[test]
-fn an_inode_that_lost_a_name_is_changed() {
+fn an_inode_that_lost_a_name_counts_as_changed() {
     let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[tree.path()]);
     let_the_clock_tick(&tree.join("two/a"));
     fs::remove_file(tree.join("one/a")).expect("removed");
     assert_eq!(sandbox.scan(&[tree.path()]).known(), ["b", "b"]);
-    assert_eq!(sandbox.entry(&tree.join("two/a")).expect("is there").copies, 2);
+    assert_eq!(sandbox.entry(&tree.join("two/a")).expect("exists").copies, 2);
 }
 
 #[test]
-fn an_inode_that_got_a_name_is_changed() {
+fn an_inode_with_a_new_name_counts_as_changed() {
     let (sandbox, tree) = (Sandbox::new(), two_linked_inodes());
     sandbox.scan(&[tree.path()]);
     let_the_clock_tick(&tree.join("one/a"));
     fs::hard_link(tree.join("one/a"), tree.join("new")).expect("linked");
     assert_eq!(sandbox.scan(&[tree.path()]).known(), ["b", "b"]);
-    assert_eq!(sandbox.entry(&tree.join("new")).expect("is there").copies, 2);
+    assert_eq!(sandbox.entry(&tree.join("new")).expect("exists").copies, 2);
 }

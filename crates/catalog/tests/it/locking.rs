@@ -16,14 +16,16 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn a_second_writer_waits_and_learns_for_which_process() {
+fn a_waiting_writer_gets_the_id_of_the_other_process() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let first = sandbox.writer();
     let (sender, receiver) = channel();
     let path = sandbox.path();
     let second = std::thread::spawn(move || {
-        Writer::open(&path, |holder| sender.send(holder).expect("heard")).expect("opens").is_new()
+        Writer::open(&path, |holder| sender.send(holder).expect("the receiver is open"))
+            .expect("opens")
+            .is_new()
     });
     assert_eq!(
         receiver.recv().expect("the second writer reports that it waits"),
@@ -35,26 +37,28 @@ fn a_second_writer_waits_and_learns_for_which_process() {
 }
 
 #[test]
-fn a_catalog_made_while_another_writer_waits_is_found_by_it() {
+fn a_waiting_writer_opens_the_catalog_that_was_just_created() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let first = sandbox.writer();
     assert!(first.is_new());
     let (sender, receiver) = channel();
     let path = sandbox.path();
     let second = std::thread::spawn(move || {
-        Writer::open(&path, |_| sender.send(()).expect("heard")).expect("opens").is_new()
+        Writer::open(&path, |_| sender.send(()).expect("the receiver is open"))
+            .expect("opens")
+            .is_new()
     });
-    receiver.recv().expect("the second one waits");
+    receiver.recv().expect("the second writer waits");
     let tree = walked(&[tree.path()]);
     let match_tree = TreeMatch::empty(&tree);
     let record = record(SystemTime::now());
     first.commit(&tree, match_tree, std::iter::empty(), &[], &record).expect("commits");
-    assert!(!second.join().expect("no panic"), "it is no new one any more");
+    assert!(!second.join().expect("no panic"), "the catalog is not new");
 }
 
-/// Each writer removes the lock file when it is done, while others wait for it.
+/// Each writer removes the lock file when it is done, while other writers wait for the lock.
 #[test]
-fn writers_exclude_each_other_although_each_removes_the_lock() {
+fn writers_exclude_each_other_even_if_each_removes_the_lock_file() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let (path, inside) = (sandbox.path(), AtomicU32::new(0));
@@ -63,7 +67,7 @@ fn writers_exclude_each_other_although_each_removes_the_lock() {
             scope.spawn(|| {
                 for _ in 0..25 {
                     let writer = Writer::open(&path, |_| ()).expect("opens");
-                    assert_eq!(inside.fetch_add(1, SeqCst), 0, "another one is in");
+                    assert_eq!(inside.fetch_add(1, SeqCst), 0, "another writer is active");
                     std::thread::yield_now();
                     inside.fetch_sub(1, SeqCst);
                     drop(writer);
@@ -75,7 +79,7 @@ fn writers_exclude_each_other_although_each_removes_the_lock() {
 }
 
 #[test]
-fn questions_are_answered_while_a_writer_holds_the_lock() {
+fn queries_work_while_a_writer_holds_the_lock() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let _writer = sandbox.writer();
@@ -83,7 +87,7 @@ fn questions_are_answered_while_a_writer_holds_the_lock() {
 }
 
 #[test]
-fn questions_in_the_middle_of_a_commit_get_the_old_answers() {
+fn queries_during_a_commit_return_the_old_state() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let before = sandbox.rows();
@@ -102,20 +106,21 @@ fn questions_in_the_middle_of_a_commit_get_the_old_answers() {
 }
 
 #[test]
-fn a_catalog_open_for_questions_sees_the_next_commit() {
+fn a_catalog_open_for_queries_sees_the_next_commit() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let catalog = Catalog::open(&sandbox.path()).expect("opens");
-    let new = || catalog.file(&bytes(tree.path()), b"c").expect("asks");
+    let new = || catalog.file(&bytes(tree.path()), b"c").expect("query succeeds");
     assert!(new().is_none());
     fs::write(tree.join("c"), "alike").expect("written");
     sandbox.scan(&[tree.path()]);
-    assert_eq!(new().expect("is there").copies, 3);
+    assert_eq!(new().expect("exists").copies, 3);
 }
 
-/// Renames all directories and files in one commit, repeatedly, while other threads load.
+/// One thread repeatedly renames all directories and files in one commit, while another loads the
+/// catalog.
 #[test]
-fn a_catalog_is_loaded_from_one_commit() {
+fn a_catalog_is_loaded_from_a_single_commit() {
     let mut tree = TreeBuilder::new();
     for dir in 0..40 {
         tree = tree.file(format!("d{dir}/f1"), "alike").file(format!("d{dir}/f2"), "alike");
@@ -142,7 +147,7 @@ fn a_catalog_is_loaded_from_one_commit() {
             }
             commits
         });
-        // Dropped with this closure, even on a panic.
+        // Moved into this closure, so that even a panic drops it.
         let go_on: Sender<()> = go_on;
         let catalog = sandbox.catalog();
         for _ in 0..300 {
@@ -153,14 +158,14 @@ fn a_catalog_is_loaded_from_one_commit() {
                 (0..80).map(|file| starts(&loaded.tree, file)).collect();
             starts.dedup();
             let alike = starts.iter().all(|(dir, file)| dir == file || *file == b'f');
-            assert!(starts.len() == 1 && alike, "of two commits: {starts:?}");
+            assert!(starts.len() == 1 && alike, "loaded from two commits: {starts:?}");
         }
         drop(go_on);
         assert!(renamer.join().expect("no panic") >= 20);
     });
 }
 
-/// Returns the first letters of a file's directory and of its name.
+/// Returns the first letters of the directory and the name of a file.
 fn starts(tree: &walk::Tree, file: u32) -> (u8, u8) {
     let path = tree.path(walk::FileId(file));
     let mut names = path.rsplit(|&byte| byte == b'/');
@@ -169,7 +174,7 @@ fn starts(tree: &walk::Tree, file: u32) -> (u8, u8) {
 }
 
 #[test]
-fn every_file_beside_a_catalog_is_one_it_says_it_may_have() {
+fn every_file_beside_a_catalog_is_declared() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let said = Catalog::files(&sandbox.path());
     let assert_said = || {
@@ -179,8 +184,8 @@ fn every_file_beside_a_catalog_is_one_it_says_it_may_have() {
         assert!(files.iter().all(|file| said.contains(file)), "{files:?}");
         files.len()
     };
-    // First a catalog that is being created, then one that is being changed: with its lock and its
-    // journal.
+    // While a catalog is being created, it has its lock file beside it. While it is being changed,
+    // it also has a journal.
     for during in [2, 3] {
         let seen = std::cell::Cell::new(0);
         fs::write(tree.join("c"), format!("new before {during}")).expect("written");

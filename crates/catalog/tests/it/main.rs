@@ -1,9 +1,6 @@
-//! Tests of the catalog through its public interface: what it remembers and what it does not.
+//! Tests of the catalog through its public interface: what it remembers, and what it does not.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests change the trees they made to see what the catalog makes of it"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests create and change the trees that they scan")]
 
 mod content_index;
 mod disk;

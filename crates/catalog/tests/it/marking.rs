@@ -1,4 +1,4 @@
-//! Files that were found bad are marked, and the mark counts until they are read again.
+//! Files that were found bad are marked. A mark stays until the file is read again.
 
 use std::fs;
 use std::path::Path;
@@ -22,22 +22,22 @@ fn scanned() -> (Sandbox, TempTree) {
     (sandbox, tree)
 }
 
-/// Marks a file in its present version.
+/// Marks a file in its current version.
 fn mark(sandbox: &Sandbox, path: &Path, state: FileState) -> u64 {
     let dir = path.parent().expect("a directory");
     let tree = walked(&[dir]);
-    let file = ids(&tree).find(|id| tree.absolute_path(*id) == bytes(path)).expect("is there");
+    let file = ids(&tree).find(|id| tree.absolute_path(*id) == bytes(path)).expect("exists");
     let marker = Marker::open(&sandbox.path()).expect("opens");
     marker.mark(&[Mark::of(&tree, file, state)]).expect("marks")
 }
 
 fn state(sandbox: &Sandbox, path: &Path) -> (FileState, u32) {
-    let entry = sandbox.entry(path).expect("is there");
+    let entry = sandbox.entry(path).expect("exists");
     (entry.state, entry.copies)
 }
 
 #[test]
-fn a_marked_file_is_no_copy_of_anything() {
+fn a_marked_file_is_not_a_copy() {
     let (sandbox, tree) = scanned();
     assert_eq!(mark(&sandbox, &tree.join("b"), FileState::Damaged), 1);
     assert_eq!(state(&sandbox, &tree.join("b")), (FileState::Damaged, 2));
@@ -46,21 +46,21 @@ fn a_marked_file_is_no_copy_of_anything() {
     assert_eq!(duplicates.len(), 3, "{duplicates:?}");
     let sql = "SELECT duplicates IS NULL FROM files WHERE state = 'damaged'";
     assert_eq!(sandbox.query(sql), ["1"]);
-    let known = sandbox.catalog().match_files(&walked(&[tree.path()])).expect("asks");
+    let known = sandbox.catalog().match_files(&walked(&[tree.path()])).expect("query succeeds");
     assert_eq!(
         known.iter().filter_map(FileMatch::known).filter(|k| k.state == FileState::Damaged).count(),
         1
     );
     let unreliable_counts = UnreliableCounts { damaged: 1, ..UnreliableCounts::default() };
-    assert_eq!(sandbox.catalog().unreliable_counts().expect("asks"), unreliable_counts);
+    assert_eq!(sandbox.catalog().unreliable_counts().expect("query succeeds"), unreliable_counts);
 }
 
 #[test]
-fn a_marked_file_is_loaded_with_what_was_known_of_it() {
+fn a_marked_file_is_loaded_with_its_previous_content() {
     let (sandbox, tree) = scanned();
     mark(&sandbox, &tree.join("b"), FileState::Unreadable);
     let loaded = sandbox.catalog().load(Rows::Grouped).expect("loads");
-    let b = ids(&loaded.tree).find(|id| loaded.tree.name(*id) == c"b").expect("is there");
+    let b = ids(&loaded.tree).find(|id| loaded.tree.name(*id) == c"b").expect("exists");
     assert_eq!((loaded.fingerprints.head(b.0), loaded.fingerprints.content(b.0)), (None, None));
     let doubt = loaded.unreliable(b).expect("in doubt");
     let digest = doubt.content.and_then(|content| loaded.content(content).0);
@@ -77,7 +77,7 @@ fn all_names_of_a_file_are_marked() {
 }
 
 #[test]
-fn a_file_that_changed_since_is_not_marked() {
+fn a_file_that_has_changed_is_not_marked() {
     let (sandbox, tree) = scanned();
     let_the_clock_tick(&tree.join("b"));
     fs::write(tree.join("b"), "Alike").expect("written");
@@ -86,16 +86,19 @@ fn a_file_that_changed_since_is_not_marked() {
 }
 
 #[test]
-fn a_file_marked_sound_is_a_copy_again() {
+fn a_file_marked_as_known_is_a_copy_again() {
     let (sandbox, tree) = scanned();
     mark(&sandbox, &tree.join("b"), FileState::Damaged);
     assert_eq!(mark(&sandbox, &tree.join("b"), FileState::Known), 1);
     assert_eq!(state(&sandbox, &tree.join("b")), (FileState::Known, 3));
-    assert_eq!(sandbox.catalog().unreliable_counts().expect("asks"), UnreliableCounts::default());
+    assert_eq!(
+        sandbox.catalog().unreliable_counts().expect("query succeeds"),
+        UnreliableCounts::default()
+    );
 }
 
 #[test]
-fn the_digest_of_a_file_that_was_alone_is_kept() {
+fn the_digest_of_a_unique_file_is_kept() {
     let (sandbox, tree) = scanned();
     sandbox.run(
         "INSERT INTO content VALUES (9, 22, zeroblob(32), 1, 0);
@@ -103,7 +106,7 @@ fn the_digest_of_a_file_that_was_alone_is_kept() {
     );
     mark(&sandbox, &tree.join("single"), FileState::Damaged);
     assert_eq!(sandbox.query("SELECT inodes FROM content WHERE id = 9"), ["0"]);
-    let entry = sandbox.entry(&tree.join("single")).expect("is there");
+    let entry = sandbox.entry(&tree.join("single")).expect("exists");
     assert_eq!(entry.digest, Some(Digest([0; 32])));
     sandbox.scan(&[tree.path()]);
     assert_eq!(sandbox.query("SELECT count(*) FROM content WHERE id = 9"), ["0"]);

@@ -1,4 +1,4 @@
-//! What a second scan knows from the first, and when it must know nothing.
+//! A second scan recognizes the files of the first, except those that may have changed.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use crate::engine::heads;
 use crate::sandbox::{Sandbox, match_tree};
 use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
 
-/// Returns the files of [`pairs`] of which something is known after a change.
+/// Returns the names of those files of [`pairs`] that are known to a scan after a change.
 fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
@@ -20,18 +20,18 @@ fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_known_to_the_first_scan() {
+fn the_first_scan_knows_nothing() {
     assert_eq!(Sandbox::new().scan(&[pairs().path()]).known(), [""; 0]);
 }
 
 #[test]
-fn unchanged_files_are_known_again() {
-    // Nothing is known of the content of the file with a unique size.
+fn unchanged_files_are_known() {
+    // Nothing is known about the content of `single`, which has a unique size.
     assert_eq!(known_after(|_| ()), ["a", "b", "c"]);
 }
 
 #[test]
-fn a_scan_of_a_part_knows_that_part() {
+fn a_scan_of_a_subdirectory_knows_its_files() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     assert_eq!(sandbox.scan(&[&tree.join("d")]).known(), ["b", "c"]);
@@ -61,7 +61,7 @@ fn a_file_with_another_mtime_is_not_known() {
 }
 
 #[test]
-fn a_change_that_hides_its_mtime_shows_in_the_ctime() {
+fn a_change_with_a_restored_mtime_is_detected_by_the_ctime() {
     let known = known_after(|tree| {
         let path = tree.join("a");
         let before = stat(&path);
@@ -88,7 +88,7 @@ fn a_file_replaced_by_its_copy_is_not_known() {
     assert_eq!(known, ["b", "c"]);
 }
 
-/// On disk, one part rarely changes without another; here each changes alone.
+/// On disk, these values rarely change one at a time, so the tree exists only in memory.
 #[test]
 fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
     let sandbox = Sandbox::new();
@@ -108,7 +108,7 @@ fn a_file_is_known_by_inode_size_mtime_and_ctime_together() {
 }
 
 #[test]
-fn any_metadata_is_remembered_to_the_bit() {
+fn extreme_metadata_is_stored_exactly() {
     let odd = [
         Remembered { size: 0, inode: u64::MAX, mtime_ns: i64::MIN, ctime_ns: i64::MIN },
         Remembered { size: u64::MAX, inode: 1 << 63, mtime_ns: -1, ctime_ns: 0 },
@@ -116,7 +116,7 @@ fn any_metadata_is_remembered_to_the_bit() {
     for file in odd {
         let sandbox = Sandbox::new();
         sandbox.learn(one(NOWHERE, file), SystemTime::now(), heads);
-        let entry = sandbox.entry("/no such directory/d/one".as_ref()).expect("is there");
+        let entry = sandbox.entry("/no such directory/d/one".as_ref()).expect("exists");
         let Remembered { size, inode, mtime_ns, ctime_ns } = file;
         let stored = (entry.size, entry.inode, entry.mtime_ns, entry.ctime_ns);
         assert_eq!(stored, (size, inode, mtime_ns, ctime_ns));
@@ -125,9 +125,9 @@ fn any_metadata_is_remembered_to_the_bit() {
     }
 }
 
-/// Both sides are read by name, but a walk finds files in any order.
+/// Files and rows are matched in the order of names, but a walk finds files in any order.
 #[test]
-fn files_are_known_in_whatever_order_they_are_found() {
+fn files_are_known_in_any_order() {
     let sandbox = Sandbox::new();
     let dir = |files| synthetic_tree(&[Dir { name: "d", device: NOWHERE, files }]);
     let up = vec![("a", file(1)), ("b", file(2)), ("c", file(3)), ("d", file(4))];
@@ -138,7 +138,7 @@ fn files_are_known_in_whatever_order_they_are_found() {
 }
 
 #[test]
-fn files_are_known_in_directories_far_apart() {
+fn files_are_known_in_directories_with_distant_rows() {
     let sandbox = Sandbox::new();
     let names: Vec<String> = (0..100).map(|n| format!("{n:02}")).collect();
     let tree = |wanted: &[usize]| {
@@ -151,7 +151,8 @@ fn files_are_known_in_directories_far_apart() {
     };
     let all: Vec<usize> = (0..100).collect();
     sandbox.learn(tree(&all), SystemTime::now(), heads);
-    // Neighbours, some distance apart, and as far apart as possible.
+    // Directories with adjacent rows, with rows some distance apart, and with the first and last
+    // row.
     let again = sandbox.learn(tree(&[99, 0, 6, 5, 50]), SystemTime::now(), heads);
     let mut expected = vec!["00", "05", "06", "50", "99"];
     expected.extend(["same"; 5]);
@@ -168,7 +169,7 @@ fn files_of_an_incomplete_listing_are_kept() {
     assert_eq!(again.known(), ["a"]);
 }
 
-/// Returns a time this many milliseconds after the last change to the files of [`pairs`].
+/// Returns the time this many milliseconds after the last change to the files of [`pairs`].
 fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
     let files = ["a", "d/b", "d/sub/c"].map(|name| stat(&tree.join(name)).ctime_ns);
     let last = files.into_iter().max().expect("files").cast_unsigned();
@@ -176,7 +177,7 @@ fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
 }
 
 #[test]
-fn files_changed_just_before_a_scan_are_known_to_the_one_after_the_next() {
+fn files_changed_just_before_a_scan_are_known_two_scans_later() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan_at(&[tree.path()], after(&tree, 1));
     assert_eq!(sandbox.scan_at(&[tree.path()], after(&tree, 5000)).known(), [""; 0]);
@@ -187,8 +188,8 @@ fn files_changed_just_before_a_scan_are_known_to_the_one_after_the_next() {
 fn files_changed_just_before_a_scan_are_in_their_groups() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan_at(&[tree.path()], after(&tree, 1));
-    let a = sandbox.entry(&tree.join("a")).expect("is there");
-    let same = sandbox.catalog().files_with(a.content.expect("compared")).expect("asks");
+    let a = sandbox.entry(&tree.join("a")).expect("exists");
+    let same = sandbox.catalog().files_with(a.content.expect("compared")).expect("query succeeds");
     assert_eq!((same.len(), a.copies), (2, 2));
 }
 
@@ -201,7 +202,7 @@ fn files_from_the_future_are_never_trusted() {
     }
 }
 
-/// On a file system with whole or even seconds, a change may show seconds later.
+/// A file system with whole or even seconds may give a change the times of an earlier one.
 #[test]
 fn times_in_whole_seconds_are_trusted_later() {
     const SECOND: i64 = 1_000_000_000;
@@ -217,15 +218,15 @@ fn times_in_whole_seconds_are_trusted_later() {
 }
 
 #[test]
-fn a_file_alone_with_its_size_is_remembered_without_a_head() {
+fn a_file_with_a_unique_size_is_remembered_without_a_head() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     let heads = sandbox.query("SELECT head IS NULL FROM file ORDER BY name");
     assert_eq!(heads, ["0", "0", "0", "1"]);
     let now = walked(&[tree.path()]);
-    let known = sandbox.catalog().match_files(&now).expect("asks");
+    let known = sandbox.catalog().match_files(&now).expect("query succeeds");
     assert!(
         known.iter().all(|record| record.known().is_some()),
-        "that it is unchanged is known all the same"
+        "a file without a head is known to be unchanged too"
     );
 }

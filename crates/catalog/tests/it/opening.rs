@@ -1,4 +1,4 @@
-//! Opening files that are catalogs, and files that are not.
+//! Opening catalogs, and files that are not catalogs.
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
@@ -20,7 +20,8 @@ fn scanned() -> Sandbox {
     sandbox
 }
 
-/// Asserts that a file is refused as damaged, by its path, and stays unchanged.
+/// Asserts that a file is refused as damaged, that the error names its path, and that nothing
+/// changes.
 #[track_caller]
 fn assert_damaged(path: &Path) {
     let dir = path.parent().expect("a directory");
@@ -31,7 +32,7 @@ fn assert_damaged(path: &Path) {
         assert!(!error.is_full());
     }
     assert!(fs::read(path).expect("readable") == before, "{} was changed", path.display());
-    assert_eq!(names_in(dir), beside, "nothing is left beside it");
+    assert_eq!(names_in(dir), beside, "no other file is left");
 }
 
 /// Returns the names in a directory, sorted.
@@ -45,7 +46,7 @@ fn names_in(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_missing_catalog_is_missing_and_stays_so() {
+fn opening_a_missing_catalog_creates_nothing() {
     let sandbox = Sandbox::new();
     let error = refusal(&sandbox.path());
     assert!(matches!(&error, Error::Missing(path) if *path == sandbox.path()), "{error:?}");
@@ -53,22 +54,22 @@ fn a_missing_catalog_is_missing_and_stays_so() {
 }
 
 #[test]
-fn a_name_in_the_current_directory_is_a_path() {
+fn a_name_without_a_directory_is_a_valid_path() {
     let error = refusal(Path::new("no such catalog.db"));
     assert!(matches!(error, Error::Missing(_)), "{error:?}");
 }
 
 #[test]
-fn a_catalog_and_its_directories_are_made_for_the_owner_alone() {
+fn a_catalog_and_its_directories_are_private() {
     let sandbox = scanned();
     let mode = |path: &Path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
     assert_eq!(mode(sandbox.path().parent().expect("a directory")), 0o700);
     assert_eq!(mode(&sandbox.path()), 0o600);
 }
 
-/// Files are private, also while the catalog is being built, and so are its journals.
+/// All files are private, including the journals and the files of a catalog that is being built.
 #[test]
-fn no_file_of_a_catalog_is_ever_for_others() {
+fn all_files_of_a_catalog_are_always_private() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     for _ in 0..2 {
         let probe = || {
@@ -82,9 +83,9 @@ fn no_file_of_a_catalog_is_ever_for_others() {
     }
 }
 
-/// A catalog that its owner shares with others stays shared.
+/// Owners can share a catalog with others, and a scan must preserve that.
 #[test]
-fn a_catalog_keeps_the_permissions_that_its_owner_gave_it() {
+fn a_catalog_keeps_the_permissions_set_by_its_owner() {
     let (sandbox, tree) = (scanned(), tree());
     fs::set_permissions(sandbox.path(), Permissions::from_mode(0o640)).expect("set");
     sandbox.scan(&[tree.path()]);
@@ -93,20 +94,20 @@ fn a_catalog_keeps_the_permissions_that_its_owner_gave_it() {
 }
 
 #[test]
-fn a_database_of_somebody_else_with_a_log_is_refused_and_gets_no_files() {
+fn a_foreign_database_with_a_log_is_refused_without_new_files() {
     let sandbox = Sandbox::new();
     sandbox.make_dir();
     sandbox.run("PRAGMA journal_mode = WAL; CREATE TABLE bookmarks (url TEXT)");
     assert_damaged(&sandbox.path());
     fs::remove_file(sandbox.path()).expect("removed");
-    // So far everything is in the write-ahead log only.
+    // At this point, the tables are only in the write-ahead log.
     let database = rusqlite::Connection::open(sandbox.path()).expect("opens");
     database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (url TEXT)").expect("made");
     assert_damaged(&sandbox.path());
 }
 
 #[test]
-fn a_directory_in_its_place_is_refused() {
+fn a_directory_is_refused() {
     let dir = TempTree::new();
     for error in refusals(dir.path()) {
         let Error::File(error) = error else { panic!("{error:?}") };
@@ -114,9 +115,9 @@ fn a_directory_in_its_place_is_refused() {
     }
 }
 
-/// Opening one would wait for its other end.
+/// Opening a FIFO would block until a writer opens it too.
 #[test]
-fn a_fifo_in_its_place_is_refused() {
+fn a_fifo_is_refused() {
     let tree = TreeBuilder::new().fifo("fifo").make_temp();
     for error in refusals(&tree.join("fifo")) {
         assert!(matches!(error, Error::File(_)), "{error:?}");
@@ -125,16 +126,17 @@ fn a_fifo_in_its_place_is_refused() {
 }
 
 #[test]
-fn a_link_to_nothing_is_refused_before_the_scan() {
+fn a_dangling_link_is_refused_before_the_scan() {
     let tree = TreeBuilder::new().dangling_symlink("catalog.db").make_temp();
     let path = tree.join("catalog.db");
-    let error = Writer::open(&path, |_| {}).expect_err("it could never be given that name");
+    let error =
+        Writer::open(&path, |_| {}).expect_err("a catalog could never be renamed to that path");
     assert!(matches!(&error, Error::File(error) if *error.path == path), "{error:?}");
     assert_eq!(names_in(tree.path()), ["catalog.db"]);
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_kept() {
+fn a_file_that_is_not_a_database_is_refused_and_kept() {
     let long = "My notes, which are not a catalog. ".repeat(1000);
     for notes in ["M", "My", "My notes.", &long] {
         let tree = TreeBuilder::new().file("notes", notes).make_temp();
@@ -143,7 +145,7 @@ fn a_file_that_is_no_database_is_refused_and_kept() {
 }
 
 #[test]
-fn a_database_of_somebody_else_is_refused_and_kept() {
+fn a_foreign_database_is_refused_and_kept() {
     let sandbox = Sandbox::new();
     sandbox.make_dir();
     for sql in [
@@ -157,7 +159,7 @@ fn a_database_of_somebody_else_is_refused_and_kept() {
 }
 
 #[test]
-fn an_empty_file_is_no_catalog() {
+fn an_empty_file_is_not_a_catalog() {
     let tree = TreeBuilder::new().file("empty", "").make_temp();
     let error = refusal(&tree.join("empty"));
     assert!(matches!(error, Error::Damaged { .. }), "{error:?}");
@@ -186,7 +188,7 @@ fn a_truncated_catalog_is_refused() {
 }
 
 #[test]
-fn damage_after_the_first_page_is_found_by_reading_it() {
+fn damage_after_the_first_page_is_found_when_it_is_read() {
     let sandbox = scanned();
     let mut bytes = fs::read(sandbox.path()).expect("readable");
     bytes[32 * 1024..].fill(0xa5);
@@ -196,7 +198,7 @@ fn damage_after_the_first_page_is_found_by_reading_it() {
 }
 
 #[test]
-fn a_newer_format_is_named_with_both_numbers() {
+fn a_newer_format_is_reported_with_both_numbers() {
     let sandbox = scanned();
     sandbox.run("PRAGMA user_version = 77");
     let before = fs::read(sandbox.path()).expect("readable");
@@ -209,7 +211,7 @@ fn a_newer_format_is_named_with_both_numbers() {
 }
 
 #[test]
-fn an_older_format_is_named_and_brought_up_to_date_by_a_scan() {
+fn an_older_format_is_reported_and_migrated_by_a_scan() {
     let sandbox = Sandbox::new();
     sandbox.make_dir();
     sandbox.run(include_str!("../data/v1.sql"));
@@ -221,7 +223,7 @@ fn an_older_format_is_named_and_brought_up_to_date_by_a_scan() {
 }
 
 #[test]
-fn journals_of_an_older_catalog_are_removed_before_a_new_one() {
+fn journals_of_a_removed_catalog_are_deleted() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.make_dir();
     let left = [".new", "-wal", "-shm", "-journal"];
@@ -233,10 +235,10 @@ fn journals_of_an_older_catalog_are_removed_before_a_new_one() {
     assert_eq!(sandbox.query("PRAGMA integrity_check"), ["ok"]);
 }
 
-/// There is no write-ahead log, whose index would be shared memory on a disk that may be full, and
-/// no other file.
+/// There is no write-ahead log, because its index would be shared memory on a disk that may be
+/// full.
 #[test]
-fn a_catalog_at_rest_is_one_file() {
+fn a_catalog_is_a_single_file_between_commits() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     let beside = || names_in(sandbox.path().parent().expect("a directory"));
     for _ in 0..2 {
@@ -248,7 +250,7 @@ fn a_catalog_at_rest_is_one_file() {
 }
 
 #[test]
-fn a_catalog_with_a_log_is_one_without_from_the_next_commit_on() {
+fn the_next_commit_removes_a_write_ahead_log() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     sandbox.run("PRAGMA journal_mode = WAL");

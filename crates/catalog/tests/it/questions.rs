@@ -1,4 +1,4 @@
-//! Questions about files and directories.
+//! Queries for files and directories.
 
 use std::collections::HashSet;
 use std::fs;
@@ -37,95 +37,100 @@ fn paths(entries: Vec<Entry>) -> Vec<Vec<u8>> {
 #[test]
 fn a_file_is_found_by_its_directory_and_name() {
     let (sandbox, tree) = scanned();
-    let copy = sandbox.entry(&tree.join("d/sub/copy")).expect("is there");
+    let copy = sandbox.entry(&tree.join("d/sub/copy")).expect("exists");
     assert_eq!((copy.name(), &copy.path), (&b"copy"[..], &bytes(&tree.join("d/sub/copy"))));
     assert_eq!((copy.size, copy.copies, copy.digest), (5, 2, Some(Digest::of(b"alike"))));
 }
 
 #[test]
-fn a_file_that_was_not_compared_has_no_content() {
+fn a_file_without_a_comparison_has_no_content() {
     let (sandbox, tree) = scanned();
-    let single = sandbox.entry(&tree.join("single")).expect("is there");
+    let single = sandbox.entry(&tree.join("single")).expect("exists");
     assert_eq!((single.content, single.copies, single.digest), (None, 1, None));
 }
 
 #[test]
 fn names_are_bytes() {
     let (sandbox, tree) = scanned();
-    let odd = sandbox.entry(&tree.join(b"d/\xff\n")).expect("is there");
+    let odd = sandbox.entry(&tree.join(b"d/\xff\n")).expect("exists");
     assert_eq!(odd.path, bytes(&tree.join(b"d/\xff\n")));
 }
 
 #[test]
-fn paths_of_no_remembered_file_are_not_found() {
+fn unknown_paths_are_not_found() {
     let (sandbox, tree) = scanned();
     let catalog = sandbox.catalog();
     for (dir, name) in
         [("", "A"), ("", "d"), ("nowhere", "a"), ("a", "a"), ("d/sub", ""), ("d", "a")]
     {
-        let found = catalog.file(&bytes(&tree.join(dir)), name.as_bytes()).expect("asks");
+        let found = catalog.file(&bytes(&tree.join(dir)), name.as_bytes()).expect("query succeeds");
         assert!(found.is_none(), "{dir} {name}");
     }
 }
 
 #[test]
-fn an_entry_is_its_file_until_anything_changes() {
+fn an_entry_matches_its_file_until_anything_changes() {
     let (sandbox, tree) = scanned();
-    let entry = sandbox.entry(&tree.join("a")).expect("is there");
+    let entry = sandbox.entry(&tree.join("a")).expect("exists");
     assert!(entry.is_unchanged(&stat(&tree.join("a"))));
     let_the_clock_tick(&tree.join("a"));
     fs::remove_file(tree.join("d/link")).expect("removed");
-    assert!(!entry.is_unchanged(&stat(&tree.join("a"))), "the status change time tells");
+    assert!(!entry.is_unchanged(&stat(&tree.join("a"))), "the ctime differs");
 }
 
 #[test]
-fn an_entry_is_no_other_kind_of_file() {
+fn an_entry_does_not_match_another_kind_of_file() {
     let (sandbox, tree) = scanned();
-    let entry = sandbox.entry(&tree.join("a")).expect("is there");
+    let entry = sandbox.entry(&tree.join("a")).expect("exists");
     let file = stat(&tree.join("a"));
     assert!(!entry.is_unchanged(&fsops::Stat { kind: fsops::Kind::Symlink, ..file }));
 }
 
 #[test]
-fn a_directory_knows_its_files_by_name() {
+fn files_of_a_directory_are_sorted_by_name() {
     let (sandbox, tree) = scanned();
     let catalog = sandbox.catalog();
-    let files = |dir: &Path| catalog.files_in(&bytes(dir)).expect("asks").map(paths);
+    let files = |dir: &Path| catalog.files_in(&bytes(dir)).expect("query succeeds").map(paths);
     let expected = vec![bytes(&tree.join("d/link")), bytes(&tree.join(b"d/\xff\n"))];
     assert_eq!(files(&tree.join("d")), Some(expected));
-    assert_eq!(files(Path::new("/")), Some(Vec::new()), "there, with nothing in it");
+    assert_eq!(
+        files(Path::new("/")),
+        Some(Vec::new()),
+        "the root directory is stored, without files"
+    );
     assert_eq!(files(&tree.join("nowhere")), None);
 }
 
 #[test]
-fn a_directory_knows_its_directories() {
+fn subdirectories_of_a_directory_are_listed() {
     let (sandbox, tree) = scanned();
     let catalog = sandbox.catalog();
-    let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("asks");
+    let dirs = |dir: &str| catalog.dirs_in(&bytes(&tree.join(dir))).expect("query succeeds");
     assert_eq!(dirs("d"), [b"sub"]);
     assert!(dirs("d/sub").is_empty() && dirs("nowhere").is_empty());
 }
 
-/// The order of the paths is neither that of the scans nor that of the directory rows.
+/// Neither the order of the scans nor that of the directory rows is the order of the paths.
 #[test]
-fn a_content_knows_its_files_by_path() {
+fn files_with_a_content_are_sorted_by_path() {
     let tree = TreeBuilder::new().file("z/1", "alike").file("b/2", "alike").make_temp();
     let sandbox = Sandbox::new();
     for dir in ["z", "b"] {
         sandbox.scan(&[&tree.join(dir)]);
     }
-    let file = sandbox.entry(&tree.join("z/1")).expect("is there");
-    let same = sandbox.catalog().files_with(file.content.expect("compared")).expect("asks");
+    let file = sandbox.entry(&tree.join("z/1")).expect("exists");
+    let same =
+        sandbox.catalog().files_with(file.content.expect("compared")).expect("query succeeds");
     assert_eq!(paths(same), ["b/2", "z/1"].map(|name| bytes(&tree.join(name))));
 }
 
 #[test]
-fn an_inode_knows_its_names() {
+fn names_of_an_inode_are_listed() {
     let (sandbox, tree) = scanned();
-    let a = sandbox.entry(&tree.join("a")).expect("is there");
+    let a = sandbox.entry(&tree.join("a")).expect("exists");
     let names = |inodes: &[(i64, u64)]| {
         let inodes: HashSet<(i64, u64)> = inodes.iter().copied().collect();
-        let mut names = paths(sandbox.catalog().names_of(&inodes).expect("asks"));
+        let mut names = paths(sandbox.catalog().names_of(&inodes).expect("query succeeds"));
         names.sort();
         names
     };
@@ -142,7 +147,7 @@ fn only_unchanged_files_are_known() {
     fs::write(tree.join("d/sub/unlike"), "aLike").expect("written");
     fs::write(tree.join("new"), "new").expect("written");
     let now = walked(&[tree.path()]);
-    let known = sandbox.catalog().match_files(&now).expect("asks");
+    let known = sandbox.catalog().match_files(&now).expect("query succeeds");
     assert_eq!(known.len(), 7);
     for (id, known) in ids(&now).zip(known) {
         let name = now.name(id).to_bytes();
@@ -157,7 +162,7 @@ fn only_unchanged_files_are_known() {
 }
 
 #[test]
-fn all_files_are_loaded_with_what_is_known_of_them() {
+fn all_files_are_loaded_with_their_fingerprints() {
     let (sandbox, tree) = scanned();
     let all = sandbox.catalog().load(Rows::All).expect("loads");
     assert_eq!(all.tree.files().len(), 6);
@@ -173,7 +178,7 @@ fn all_files_are_loaded_with_what_is_known_of_them() {
 }
 
 #[test]
-fn files_of_a_directory_are_loaded_by_name() {
+fn files_of_a_directory_are_loaded_in_name_order() {
     let tree = TreeBuilder::new().file("c", "3").file("a", "1").file("b", "2").make_temp();
     let sandbox = Sandbox::new();
     sandbox.scan(&[tree.path()]);
@@ -183,7 +188,7 @@ fn files_of_a_directory_are_loaded_by_name() {
 }
 
 #[test]
-fn files_with_copies_can_be_loaded_alone() {
+fn files_with_copies_can_be_loaded_on_their_own() {
     let (sandbox, tree) = scanned();
     let grouped = sandbox.catalog().load(Rows::Grouped).expect("loads");
     let mut loaded: Vec<Vec<u8>> = ids(&grouped.tree).map(|id| grouped.tree.path(id)).collect();
@@ -192,7 +197,7 @@ fn files_with_copies_can_be_loaded_alone() {
 }
 
 #[test]
-fn loaded_files_are_the_live_ones_until_they_change() {
+fn loaded_files_match_the_live_files_until_they_change() {
     let (sandbox, tree) = scanned();
     let_the_clock_tick(&tree.join("d/sub/copy"));
     fs::write(tree.join("d/sub/copy"), "aLike").expect("written");

@@ -1,4 +1,4 @@
-//! Remembered roots: nested ones, neighbours, and their problems.
+//! Remembered roots: nested roots, neighbours, and their problems.
 
 use std::fs;
 
@@ -26,27 +26,27 @@ fn scanned(tree: &TempTree, scans: &[&[&str]]) -> Sandbox {
     sandbox
 }
 
-/// Asserts that these are the roots below the tree.
+/// Asserts that exactly these roots below the tree are remembered.
 #[track_caller]
 fn assert_roots(sandbox: &Sandbox, tree: &TempTree, expected: &[&str]) {
     let expected: Vec<Vec<u8>> = expected.iter().map(|name| bytes(&tree.join(*name))).collect();
-    assert_eq!(sandbox.catalog().roots().expect("asks"), expected);
+    assert_eq!(sandbox.catalog().roots().expect("query succeeds"), expected);
 }
 
 #[test]
-fn a_scan_of_a_root_inside_another_leaves_the_outer_one() {
+fn a_scan_of_a_nested_root_keeps_the_outer_root() {
     let tree = tree();
     assert_roots(&scanned(&tree, &[&["x"], &["x/inner"]]), &tree, &["x", "x/inner"]);
 }
 
 #[test]
-fn a_scan_of_a_root_takes_the_place_of_those_inside_it() {
+fn a_scan_of_a_root_replaces_the_roots_inside_it() {
     let tree = tree();
     assert_roots(&scanned(&tree, &[&["x/inner"], &["x"]]), &tree, &["x"]);
 }
 
 #[test]
-fn neighbours_whose_names_begin_alike_are_left() {
+fn neighbours_with_a_common_prefix_are_kept() {
     let tree = tree();
     let sandbox = scanned(&tree, &[&["x.old", "x0"], &["x"], &["x"]]);
     assert_roots(&sandbox, &tree, &["x", "x.old", "x0"]);
@@ -60,11 +60,11 @@ fn files_of_nested_roots_are_found_once() {
     let scan = sandbox.scan(&[&tree.join("x/inner"), &tree.join("x")]);
     assert_eq!(ids(&scan.tree).count(), 2);
     assert_eq!(sandbox.query("SELECT count(*) FROM file"), ["2"]);
-    assert_eq!(sandbox.entry(&tree.join("x/inner/b")).expect("is there").copies, 2);
+    assert_eq!(sandbox.entry(&tree.join("x/inner/b")).expect("exists").copies, 2);
 }
 
 #[test]
-fn roots_scanned_in_turn_are_known_together() {
+fn roots_from_separate_scans_are_known_together() {
     let tree = tree();
     let sandbox = scanned(&tree, &[&["x/inner"], &["x0"]]);
     let both = sandbox.scan(&[&tree.join("x"), &tree.join("x0")]);
@@ -72,7 +72,7 @@ fn roots_scanned_in_turn_are_known_together() {
 }
 
 #[test]
-fn files_gone_outside_the_roots_are_kept() {
+fn missing_files_outside_the_roots_are_kept() {
     let tree = tree();
     let sandbox = scanned(&tree, &[&["x", "x0"]]);
     for name in ["x/a", "x/inner/b", "x0/d"] {
@@ -83,7 +83,7 @@ fn files_gone_outside_the_roots_are_kept() {
     assert_eq!(["x/a", "x/inner/b", "x0/d"].map(is_there), [true, false, true]);
 }
 
-/// Scans `root` with a problem at each of `paths`.
+/// Scans `root` and reports a problem at each of `paths`.
 fn scan_with_problems(sandbox: &Sandbox, root: &std::path::Path, paths: &[Vec<u8>]) {
     let problem = |path: &Vec<u8>| Problem { path: path.clone(), reason: Reason::Short };
     let problems: Vec<Problem> = paths.iter().map(problem).collect();
@@ -105,7 +105,7 @@ fn problems_of_a_root_are_those_of_its_last_scan() {
 }
 
 #[test]
-fn problems_outside_the_roots_are_noted_once() {
+fn problems_outside_the_roots_are_recorded_once() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     for _ in 0..2 {
         scan_with_problems(&sandbox, &tree.join("x"), &[bytes(&tree.join("missing"))]);
@@ -114,7 +114,7 @@ fn problems_outside_the_roots_are_noted_once() {
 }
 
 #[test]
-fn a_root_given_through_a_link_is_remembered_where_it_is() {
+fn a_root_given_by_a_link_is_remembered_by_its_real_path() {
     let tree = TreeBuilder::new().file("x/a", "alike").symlink("link", "x").make_temp();
     let sandbox = Sandbox::new();
     let link = tree.join("link");

@@ -1,4 +1,4 @@
-//! A catalog in a directory of its own, and what tests do with it.
+//! A catalog in its own directory, and operations on it for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use walk::{FileId, Problem, Tree};
 use crate::disk::{bytes, ids, walked};
 use crate::engine::compare;
 
-/// A catalog in a directory of its own.
+/// A catalog in its own directory.
 pub(crate) struct Sandbox {
     dir: TempTree,
 }
@@ -32,15 +32,15 @@ impl Sandbox {
         self.dir.join(format!("state/lop.db{suffix}"))
     }
 
-    /// Creates the directory for a catalog that does not come from a writer.
+    /// Creates the directory, for catalogs that are not created by a writer.
     pub(crate) fn make_dir(&self) {
         fs::create_dir_all(self.path().parent().expect("a directory")).expect("made");
     }
 
     /// Opens the catalog for changes.
     ///
-    /// Even the only writer may have to wait. The workers of a walk in another test's thread have
-    /// copies of all descriptors, and a lock is free only when the last copy is closed.
+    /// Even a single writer may have to wait. The workers of a walk in another test's thread may
+    /// hold copies of the lock's descriptor, and a lock is free only after the last copy is closed.
     pub(crate) fn writer(&self) -> Writer {
         Writer::open(&self.path(), |_| ()).expect("opens")
     }
@@ -49,11 +49,11 @@ impl Sandbox {
         Catalog::open(&self.path()).expect("opens")
     }
 
-    /// Returns what is remembered of a file.
+    /// Returns what is remembered about a file.
     pub(crate) fn entry(&self, path: &Path) -> Option<Entry> {
         let dir = bytes(path.parent().expect("a directory"));
         let name = path.file_name().expect("a name").as_encoded_bytes();
-        self.catalog().file(&dir, name).expect("asks")
+        self.catalog().file(&dir, name).expect("query succeeds")
     }
 
     /// Scans as if all files were old enough to be trusted.
@@ -61,12 +61,12 @@ impl Sandbox {
         self.scan_at(roots, later())
     }
 
-    /// Scans with this start time.
+    /// Scans as if the scan started at this time.
     pub(crate) fn scan_at(&self, roots: &[&Path], started: SystemTime) -> Scan {
         self.learn(walked(roots), started, compare)
     }
 
-    /// Commits a tree with what `engine` finds out about it.
+    /// Commits a tree with what `engine` finds out about its files.
     pub(crate) fn learn(
         &self,
         mut tree: Tree,
@@ -85,7 +85,7 @@ impl Sandbox {
         Scan { tree, walked, known }
     }
 
-    /// Scans with problems, and calls `probe` in the middle of the transaction.
+    /// Scans, reports `problems`, and calls `probe` in the middle of the transaction.
     pub(crate) fn try_scan(
         &self,
         roots: &[&Path],
@@ -99,13 +99,13 @@ impl Sandbox {
         writer.commit(&tree, match_tree, probing(probe, copies), problems, &record)
     }
 
-    /// Changes the catalog directly, with SQL.
+    /// Changes the database directly with SQL.
     pub(crate) fn run(&self, sql: &str) {
         let database = Connection::open(self.path()).expect("opens");
         database.execute_batch(sql).expect("runs");
     }
 
-    /// Returns the first column of a query's rows as text.
+    /// Returns the first column of the result of a query, as text.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
         let database = Connection::open(self.path()).expect("opens");
         column(&database, sql)
@@ -117,17 +117,17 @@ impl Sandbox {
     }
 }
 
-/// What a scan found.
+/// The result of a scan.
 pub(crate) struct Scan {
     pub(crate) tree: Tree,
-    /// The number of files that the walk found; the others were added from the catalog.
+    /// Number of files that the walk found. The others were added from the catalog.
     walked: usize,
-    /// For each file, whether anything was known of its content.
+    /// For each file, true if anything was known about its content.
     known: Vec<bool>,
 }
 
 impl Scan {
-    /// Returns the names of the walk's files of which something was known.
+    /// Returns the names of those walked files that had a known head or content.
     pub(crate) fn known(&self) -> Vec<String> {
         let known = ids(&self.tree).take(self.walked).filter(|id| self.known[id.0 as usize]);
         let mut names: Vec<String> =
@@ -142,15 +142,15 @@ impl Scan {
     }
 }
 
-/// Matches a tree with the catalog as the program does.
+/// Matches a tree with the catalog the way the program does.
 pub(crate) fn match_tree(writer: &Writer, tree: &mut Tree) -> TreeMatch {
     if writer.is_new() {
         return TreeMatch::empty(tree);
     }
-    writer.catalog().match_tree(tree, true).expect("recalls")
+    writer.catalog().match_tree(tree, true).expect("matches")
 }
 
-/// Returns a time at which all files are old enough to be trusted.
+/// Returns a time in the future at which all files are old enough to be trusted.
 pub(crate) fn later() -> SystemTime {
     SystemTime::now() + Duration::from_secs(10)
 }
@@ -162,8 +162,8 @@ pub(crate) fn record(started: SystemTime) -> ScanRecord {
     ScanRecord { started_ms, finished_ms: started_ms + 5, options, files: 7, bytes: 70 }
 }
 
-/// Returns copy counts, and calls `probe` before the first one: a commit asks for them after it has
-/// written the files, inside its transaction.
+/// Returns copy counts, and calls `probe` before the first one. A commit iterates over the counts
+/// inside its transaction, after it has written the files.
 pub(crate) fn probing(
     probe: impl FnOnce(),
     copies: Vec<CopyCount>,
@@ -207,7 +207,7 @@ fn column(database: &Connection, sql: &str) -> Vec<String> {
     query.query_map([], text).expect("rows").map(|row| row.expect("a row")).collect()
 }
 
-/// Returns the error from opening a catalog for questions.
+/// Returns the error from opening a catalog for queries.
 pub(crate) fn refusal(path: &Path) -> Error {
     match Catalog::open(path) {
         Ok(_) => panic!("{} was opened", path.display()),
@@ -215,7 +215,7 @@ pub(crate) fn refusal(path: &Path) -> Error {
     }
 }
 
-/// Returns the errors from opening a catalog for questions and for changes.
+/// Returns the errors from opening a catalog for queries and for changes.
 pub(crate) fn refusals(path: &Path) -> [Error; 2] {
     match Writer::open(path, |_| ()) {
         Ok(_) => panic!("{} was opened to be changed", path.display()),

@@ -1,4 +1,4 @@
-//! Trees that are on no disk: any metadata on any device, and any number of files.
+//! Trees that do not exist on disk, with any metadata on any device and any number of files.
 
 use std::ffi::CString;
 
@@ -16,12 +16,12 @@ pub(crate) struct Dir<'a> {
     pub(crate) files: Vec<(&'a str, Remembered)>,
 }
 
-/// Returns a small old file with this inode number.
+/// Returns a small file with this inode number and old times.
 pub(crate) fn file(inode: u64) -> Remembered {
     Remembered { size: 5, inode, mtime_ns: 1_000_000_007, ctime_ns: 1_000_000_009 }
 }
 
-/// Returns a tree with some directories, whose parent directory does not exist.
+/// Returns a tree with these directories. Their parent directory does not exist on disk.
 pub(crate) fn synthetic_tree(dirs: &[Dir<'_>]) -> Tree {
     let mut tree = Tree::default();
     let top = tree.remember_root();

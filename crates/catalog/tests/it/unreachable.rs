@@ -1,4 +1,4 @@
-//! Remembered files outside the roots of a scan: elsewhere on the disk, or unreachable.
+//! Remembered files outside the roots of a scan, in other directories or unreachable.
 
 use std::fs;
 use std::time::SystemTime;
@@ -10,8 +10,8 @@ use crate::sandbox::Sandbox;
 
 const LEN: u64 = 20_000;
 
-/// Two equal files on a disk that can be removed, two more files equal to them at home, and one at
-/// home that differs from them after its head.
+/// Creates two equal files on a removable disk and two more copies of them at home. A third file at
+/// home differs from these only after its head.
 fn disk_and_home() -> TempTree {
     let mut tree = TreeBuilder::new().differing("home/e", 1, LEN, LEN - 1, 1);
     for name in ["disk/a", "disk/b", "home/c", "home/d"] {
@@ -20,7 +20,7 @@ fn disk_and_home() -> TempTree {
     tree.make_temp()
 }
 
-/// Scans the disk, then home while the disk is away.
+/// Scans the disk first, and then home while the disk is removed.
 fn scanned_in_turn(tree: &TempTree, meanwhile: impl FnOnce(&Sandbox)) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.scan(&[&tree.join("disk")]);
@@ -32,11 +32,11 @@ fn scanned_in_turn(tree: &TempTree, meanwhile: impl FnOnce(&Sandbox)) -> Sandbox
 }
 
 fn content(sandbox: &Sandbox, tree: &TempTree, name: &str) -> Option<i64> {
-    sandbox.entry(&tree.join(name)).expect("is there").content
+    sandbox.entry(&tree.join(name)).expect("exists").content
 }
 
 #[test]
-fn files_elsewhere_join_where_they_have_a_size_of_the_scan() {
+fn files_elsewhere_are_added_if_they_share_a_size_with_the_scan() {
     let tree = TreeBuilder::new()
         .file("one/a", "alike")
         .file("one/b", "another size")
@@ -45,29 +45,29 @@ fn files_elsewhere_join_where_they_have_a_size_of_the_scan() {
     let sandbox = Sandbox::new();
     sandbox.scan(&[&tree.join("one")]);
     assert_eq!(sandbox.scan(&[&tree.join("two")]).added(), [bytes(&tree.join("one/a"))]);
-    let a = sandbox.entry(&tree.join("one/a")).expect("is there");
-    assert_eq!(a.copies, 2, "the old row has learnt its content");
+    let a = sandbox.entry(&tree.join("one/a")).expect("exists");
+    assert_eq!(a.copies, 2, "the old row got a content");
     assert!(sandbox.entry(&tree.join("one/b")).is_some());
 }
 
 #[test]
-fn files_elsewhere_stay_out_unless_requested() {
+fn files_elsewhere_are_added_only_on_request() {
     let tree = TreeBuilder::new().file("one/a", "alike").file("two/c", "alike").make_temp();
     let sandbox = Sandbox::new();
     sandbox.scan(&[&tree.join("one")]);
     let mut two = walked(&[&tree.join("two")]);
-    sandbox.catalog().match_tree(&mut two, false).expect("recalls");
+    sandbox.catalog().match_tree(&mut two, false).expect("matches");
     assert_eq!(two.files().len(), 1);
 }
 
 #[test]
-fn equal_contents_on_both_sides_of_a_gap_are_one_by_their_digests() {
+fn unreachable_and_new_files_are_matched_by_digest() {
     let tree = disk_and_home();
     let sandbox = scanned_in_turn(&tree, |_| ());
     let content = |name| content(&sandbox, &tree, name);
     assert_eq!(content("disk/a"), content("home/c"));
     assert_ne!(content("disk/a"), content("home/e"));
-    assert_eq!(sandbox.entry(&tree.join("disk/b")).expect("is there").copies, 4);
+    assert_eq!(sandbox.entry(&tree.join("disk/b")).expect("exists").copies, 4);
     assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
 }
 
@@ -77,14 +77,14 @@ fn unreachable_files_lose_a_content_that_may_equal_a_new_one() {
     let forget = |sandbox: &Sandbox| sandbox.run("UPDATE content SET digest = NULL");
     let sandbox = scanned_in_turn(&tree, forget);
     assert_eq!(content(&sandbox, &tree, "disk/a"), None);
-    assert_eq!(sandbox.entry(&tree.join("home/c")).expect("is there").copies, 2);
-    // Their heads are kept; the next scan compares the files again.
+    assert_eq!(sandbox.entry(&tree.join("home/c")).expect("exists").copies, 2);
+    // Their heads are kept, and the next scan compares the files again.
     assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
-    assert_eq!(sandbox.entry(&tree.join("disk/a")).expect("is there").copies, 4);
+    assert_eq!(sandbox.entry(&tree.join("disk/a")).expect("exists").copies, 4);
 }
 
 #[test]
-fn unreachable_files_keep_a_content_whose_head_differs_from_the_new_ones() {
+fn unreachable_files_keep_a_content_if_its_head_differs() {
     let differing = Content::Differing { seed: 1, len: LEN, at: 0, variant: 1 };
     let tree = TreeBuilder::new()
         .seeded("disk/a", 1, LEN)
@@ -98,9 +98,9 @@ fn unreachable_files_keep_a_content_whose_head_differs_from_the_new_ones() {
     assert_ne!(content(&sandbox, &tree, "disk/a"), content(&sandbox, &tree, "home/c"));
 }
 
-/// A file that is too recent for its content to be trusted is compared as if it had none.
+/// A file that is too recent for its content to be trusted is compared as if it had no content.
 #[test]
-fn recent_files_elsewhere_take_over_the_new_content() {
+fn recent_files_elsewhere_get_the_new_content() {
     let tree = TreeBuilder::new()
         .file("one/a", "alike")
         .file("one/b", "alike")

@@ -1,4 +1,4 @@
-//! Identifying the file system of a remembered file.
+//! Recognizing the file system of a remembered file.
 
 use std::fs;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use crate::engine::heads;
 use crate::sandbox::Sandbox;
 use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
 
-/// Returns whether a file on `before` is known on `now`.
+/// Returns whether a file that was scanned on device `before` is known on device `now`.
 fn is_same(before: Device, now: Device) -> bool {
     let sandbox = Sandbox::new();
     sandbox.learn(one(before, file(3)), SystemTime::now(), heads);
@@ -21,12 +21,12 @@ fn is_same(before: Device, now: Device) -> bool {
 }
 
 #[test]
-fn a_file_system_under_another_device_number_is_known_by_its_fsid() {
+fn a_file_system_with_a_new_device_number_is_recognized_by_its_fsid() {
     assert!(is_same(NOWHERE, Device { number: NOWHERE.number + 1, ..NOWHERE }));
 }
 
 #[test]
-fn another_file_system_under_the_same_device_number_is_not_known() {
+fn another_file_system_with_the_same_device_number_is_not_known() {
     let Volume { fsid, magic } = NOWHERE.volume;
     let with = |fsid, magic| Device { volume: Volume { fsid, magic }, ..NOWHERE };
     assert!(!is_same(NOWHERE, with(fsid + 1, magic)));
@@ -34,15 +34,15 @@ fn another_file_system_under_the_same_device_number_is_not_known() {
 }
 
 #[test]
-fn a_file_system_without_fsid_is_known_by_its_device_number() {
+fn a_file_system_without_fsid_is_recognized_by_its_device_number() {
     let without = Device { volume: Volume { fsid: 0, ..NOWHERE.volume }, ..NOWHERE };
     assert!(is_same(without, without));
     assert!(!is_same(without, Device { number: without.number + 1, ..without }));
 }
 
-/// Two copies of one image, which only their device numbers tell apart.
+/// Two copies of one image can be distinguished only by their device numbers.
 #[test]
-fn file_systems_of_one_fsid_are_distinguished_by_their_device_numbers() {
+fn file_systems_with_one_fsid_are_distinguished_by_device_number() {
     let copy = Device { number: NOWHERE.number + 1, ..NOWHERE };
     let tree = |inodes: [u64; 2]| {
         synthetic_tree(&[
@@ -56,11 +56,11 @@ fn file_systems_of_one_fsid_are_distinguished_by_their_device_numbers() {
     assert_eq!(sandbox.learn(tree([3, 4]), SystemTime::now(), heads).known(), ["a", "b"]);
 }
 
-/// Makes the catalog believe that its files were on another file system.
+/// Changes the catalog as if its files had been scanned on another file system.
 const ELSEWHERE: &str = "UPDATE volume SET fsid = fsid + 1";
 
 #[test]
-fn files_of_a_file_system_that_is_not_there_do_not_join() {
+fn files_of_an_unmounted_file_system_are_not_added() {
     let tree = TreeBuilder::new().file("one/a", "alike").file("two/b", "alike").make_temp();
     for (meanwhile, joined) in [("", 1), (ELSEWHERE, 0)] {
         let sandbox = Sandbox::new();
@@ -71,7 +71,7 @@ fn files_of_a_file_system_that_is_not_there_do_not_join() {
 }
 
 #[test]
-fn loaded_files_of_a_file_system_that_is_not_there_are_not_the_live_ones() {
+fn loaded_files_of_an_unmounted_file_system_do_not_match_live_files() {
     let tree = TreeBuilder::new().file("a", "alike").make_temp();
     for (meanwhile, is_live) in [("", true), (ELSEWHERE, false)] {
         let sandbox = Sandbox::new();
@@ -83,7 +83,7 @@ fn loaded_files_of_a_file_system_that_is_not_there_are_not_the_live_ones() {
 }
 
 #[test]
-fn a_new_device_number_is_noted() {
+fn a_new_device_number_is_stored() {
     let sandbox = Sandbox::new();
     for number in [5, 6] {
         sandbox.learn(one(Device { number, ..NOWHERE }, file(3)), SystemTime::now(), heads);
@@ -92,7 +92,7 @@ fn a_new_device_number_is_noted() {
 }
 
 #[test]
-fn files_of_a_file_system_that_is_not_there_are_not_forgotten() {
+fn files_of_an_unmounted_file_system_are_not_forgotten() {
     let tree = TreeBuilder::new()
         .file("x/a", "alike")
         .file("x/b", "alike")
@@ -110,13 +110,13 @@ fn files_of_a_file_system_that_is_not_there_are_not_forgotten() {
         }
         let loaded = sandbox.catalog().load(Rows::All).expect("loads").tree;
         let offline = ids(&loaded).filter(|&file| loaded.is_offline(file)).count();
-        // The file that exists now has the name of another one.
+        // `x/b` exists on the current file system too, so its row was replaced.
         assert_eq!(offline.to_string(), if kept == "1" { "0" } else { "3" });
     }
 }
 
-/// Offline files of a directory that is gone are kept, but files that were on the file system at
-/// its path are not.
+/// If a directory is gone, its offline files are kept. Files that were on the file system at its
+/// path are forgotten.
 #[test]
 fn a_directory_that_is_gone_keeps_only_its_offline_files() {
     let tree =

@@ -1,4 +1,4 @@
-//! What a commit writes: the rows that differ, and no others.
+//! A commit writes the rows that differ and no others.
 
 use std::fs;
 use std::time::SystemTime;
@@ -35,7 +35,7 @@ const NOTE: &str = "
     CREATE TRIGGER t0 AFTER INSERT ON volume BEGIN
         INSERT INTO noted VALUES ('+volume ' || NEW.id); END;";
 
-/// Returns the rows of [`pairs`] that a scan writes after a change.
+/// Returns the rows that a scan of [`pairs`] writes after a change.
 fn written_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
@@ -55,13 +55,13 @@ fn an_unchanged_tree_writes_no_row() {
 }
 
 #[test]
-fn a_new_file_writes_its_row_alone() {
+fn a_new_file_writes_only_its_row() {
     let written = written_after(|tree| fs::write(tree.join("d/new"), "new").expect("written"));
     assert_eq!(written, ["+file new"]);
 }
 
 #[test]
-fn a_changed_file_writes_its_row_alone() {
+fn a_changed_file_writes_only_its_row() {
     let written = written_after(|tree| {
         fs::write(tree.join("single"), "alone with another size").expect("written");
     });
@@ -69,7 +69,7 @@ fn a_changed_file_writes_its_row_alone() {
 }
 
 #[test]
-fn a_file_with_a_new_content_writes_both_and_counts_again() {
+fn a_new_content_is_written_and_copies_are_recounted() {
     let written = written_after(|tree| {
         let_the_clock_tick(&tree.join("a"));
         fs::write(tree.join("a"), "Alike").expect("written");
@@ -78,13 +78,13 @@ fn a_file_with_a_new_content_writes_both_and_counts_again() {
 }
 
 #[test]
-fn a_file_with_the_content_of_others_joins_them() {
+fn a_file_with_a_known_content_joins_its_copies() {
     let written = written_after(|tree| fs::write(tree.join("new"), "other").expect("written"));
     assert_eq!(written, ["+file new", "=content 2: 2"]);
 }
 
 #[test]
-fn a_file_that_is_compared_for_the_first_time_is_written_again() {
+fn a_file_compared_for_the_first_time_is_written_again() {
     let written = written_after(|tree| {
         fs::write(tree.join("twin"), "alone with its size").expect("written");
     });
@@ -92,26 +92,26 @@ fn a_file_that_is_compared_for_the_first_time_is_written_again() {
 }
 
 #[test]
-fn a_file_that_is_gone_takes_its_row_along() {
+fn the_row_of_a_missing_file_is_deleted() {
     let written = written_after(|tree| fs::remove_file(tree.join("d/b")).expect("removed"));
     assert_eq!(written, ["-file b", "=content 1: 1"]);
 }
 
 #[test]
-fn the_last_file_of_a_content_takes_it_along() {
+fn a_content_without_files_is_deleted() {
     let written = written_after(|tree| fs::remove_file(tree.join("d/sub/c")).expect("removed"));
     assert_eq!(written, ["-content 2", "-file c"]);
 }
 
 #[test]
-fn a_directory_that_is_gone_takes_everything_in_it_along() {
+fn a_missing_directory_is_deleted_with_everything_in_it() {
     let written = written_after(|tree| fs::remove_dir_all(tree.join("d")).expect("removed"));
     let expected = ["-content 2", "-dir d", "-dir sub", "-file b", "-file c", "=content 1: 1"];
     assert_eq!(written, expected);
 }
 
 #[test]
-fn a_directory_that_became_a_file_is_gone() {
+fn a_directory_replaced_by_a_file_is_deleted() {
     let written = written_after(|tree| {
         fs::remove_dir_all(tree.join("d/sub")).expect("removed");
         fs::write(tree.join("d/sub"), "now a file").expect("written");
@@ -120,7 +120,7 @@ fn a_directory_that_became_a_file_is_gone() {
 }
 
 #[test]
-fn a_moved_directory_is_written_anew() {
+fn a_moved_directory_is_written_again() {
     let written =
         written_after(|tree| fs::rename(tree.join("d/sub"), tree.join("up")).expect("renamed"));
     assert_eq!(written, ["+dir up", "+file c", "-dir sub", "-file c", "=content 2: 1"]);
@@ -135,7 +135,7 @@ fn a_file_too_recent_to_be_trusted_is_written_each_time() {
     for _ in 0..2 {
         sandbox.scan_at(&[tree.path()], now);
         let files = sandbox.query("SELECT what FROM noted WHERE what LIKE '%file%' ORDER BY what");
-        assert_eq!(files, ["+file a", "+file b", "+file c"], "nothing is unreliable of the fourth");
+        assert_eq!(files, ["+file a", "+file b", "+file c"], "the fourth row stays");
         sandbox.run("DELETE FROM noted");
     }
 }
@@ -147,31 +147,31 @@ fn a_dropped_file_is_no_longer_a_copy() {
     sandbox.learn(walked(&[tree.path()]), later(), |found, fingerprints| {
         let copies = compare(found, fingerprints);
         let a = ids(found).find(|id| found.name(*id).to_bytes() == b"a");
-        fingerprints.drop_file(a.expect("is there").0);
+        fingerprints.drop_file(a.expect("exists").0);
         copies
     });
-    let [a, b] = ["a", "d/b"].map(|name| sandbox.entry(&tree.join(name)).expect("is there"));
+    let [a, b] = ["a", "d/b"].map(|name| sandbox.entry(&tree.join(name)).expect("exists"));
     assert_eq!((a.state, b.state), (FileState::Unreadable, FileState::Known));
-    assert_eq!((b.content, b.copies), (Some(1), 1), "the other one is alone");
-    assert_eq!(a.content, Some(1), "what it was when it could be read is still known");
+    assert_eq!((b.content, b.copies), (Some(1), 1), "b has no other copy");
+    assert_eq!(a.content, Some(1), "its last known content is kept");
     assert_eq!(sandbox.query("SELECT count(*) FROM duplicates"), ["0"]);
     let scan = sandbox.scan(&[tree.path()]);
     assert_eq!(scan.known(), ["b", "c"], "the next scan reads it again");
-    let a = sandbox.entry(&tree.join("a")).expect("is there");
+    let a = sandbox.entry(&tree.join("a")).expect("exists");
     assert_eq!((a.state, a.content, a.copies), (FileState::Known, Some(1), 2));
 }
 
-/// A file that was changed or removed meanwhile does not count as unreadable.
+/// A file that was changed or removed before it was read does not count as unreadable.
 #[test]
 fn a_file_that_changed_before_it_was_read_is_pending() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     sandbox.learn(walked(&[tree.path()]), later(), |found, fingerprints| {
         let a = ids(found).find(|id| found.name(*id).to_bytes() == b"a");
-        fingerprints.drop_changed(a.expect("is there").0);
+        fingerprints.drop_changed(a.expect("exists").0);
         Vec::new()
     });
-    let a = sandbox.entry(&tree.join("a")).expect("is there");
+    let a = sandbox.entry(&tree.join("a")).expect("exists");
     assert_eq!(a.state, FileState::Pending);
 }
 
@@ -187,7 +187,7 @@ fn a_digest_found_later_is_added() {
 }
 
 #[test]
-fn reclaimable_bytes_are_those_that_were_counted() {
+fn reclaimable_bytes_are_the_counted_ones() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["1000", "0"]);
@@ -196,8 +196,8 @@ fn reclaimable_bytes_are_those_that_were_counted() {
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
 }
 
-/// If another number of copies was counted or none, the size of all copies but one is the best
-/// estimate.
+/// If the copies were not counted, or a different number of them was counted, the size of all
+/// copies but one is the best estimate.
 #[test]
 fn uncounted_reclaimable_bytes_are_the_size_of_all_copies_but_one() {
     let miscounted = |copies: CopyCount| CopyCount { inodes: copies.inodes + 7, ..copies };
@@ -211,7 +211,7 @@ fn uncounted_reclaimable_bytes_are_the_size_of_all_copies_but_one() {
 }
 
 #[test]
-fn copies_of_recent_files_are_counted_again() {
+fn copies_of_recent_files_are_recounted() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     let behind = SystemTime::UNIX_EPOCH;
     for _ in 0..3 {
@@ -220,29 +220,29 @@ fn copies_of_recent_files_are_counted_again() {
     }
 }
 
-/// Rows are sent by the thousand and inserted eight at a time.
+/// Enough rows for several batches and for a statement that is not full.
 #[test]
-fn all_of_many_files_come_back() {
+fn thousands_of_files_are_stored() {
     let names: Vec<String> = (0..3003).map(|n| format!("file number {n}")).collect();
     let files = (1..).zip(&names).map(|(n, name)| (name.as_str(), file(n))).collect();
     let tree = || synthetic_tree(&[Dir { name: "d", device: NOWHERE, files: Vec::clone(&files) }]);
     let sandbox = Sandbox::new();
     sandbox.learn(tree(), SystemTime::now(), heads);
     assert_eq!(sandbox.learn(tree(), SystemTime::now(), heads).known().len(), names.len());
-    let stored = sandbox.catalog().files_in(b"/no such directory/d").expect("asks");
+    let stored = sandbox.catalog().files_in(b"/no such directory/d").expect("query succeeds");
     let mut expected: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
     expected.sort_unstable();
-    let stored = stored.expect("is there");
+    let stored = stored.expect("exists");
     assert_eq!(stored.iter().map(Entry::name).collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn every_file_comes_back_as_it_is() {
+fn every_file_is_stored_with_its_metadata() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     for name in ["a", "d/b", "d/sub/c", "single"] {
         let (entry, live) =
-            (sandbox.entry(&tree.join(name)).expect("is there"), stat(&tree.join(name)));
+            (sandbox.entry(&tree.join(name)).expect("exists"), stat(&tree.join(name)));
         assert!(entry.is_unchanged(&live), "{name}: {entry:?} {live:?}");
     }
 }
@@ -262,7 +262,7 @@ fn a_scan_is_recorded() {
 }
 
 #[test]
-fn a_writer_that_commits_nothing_leaves_the_catalog_as_it_is() {
+fn a_writer_without_a_commit_leaves_the_catalog_unchanged() {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
     let before = fs::read(sandbox.path()).expect("readable");

@@ -1,8 +1,7 @@
 //! Finds equal directories by numbering their listings from the bottom up.
 //!
-//! The listing of a directory has its names, each with the content of the file or the shape of the
-//! subdirectory of that name. Listings are compared in full, not by a digest, so equal shapes prove
-//! equality.
+//! The listing of a directory maps each name to the content of the file or the shape of the
+//! subdirectory. Listings are compared in full and not by a digest, so equal shapes prove equality.
 
 use std::collections::HashMap;
 
@@ -11,11 +10,12 @@ use walk::Tree;
 
 use super::index::{FolderIndex, NONE, number};
 
-/// A name, the content or shape that it stands for, and whether it is a directory.
+/// A name, its content or shape, and whether it is a directory.
 type Entry = (u32, u32, bool);
 
-/// Returns the shape of each directory: equal for equal directories, [`NONE`] for a directory that
-/// is not whole or has a file without an equal. A directory has a higher shape than those below it.
+/// Returns the shape of each directory. Equal directories have the same shape. A directory that is
+/// not whole, or that has a file without a duplicate, has [`NONE`]. The shape of a directory is
+/// greater than the shapes below it.
 pub(super) fn shapes(
     tree: &Tree,
     index: &FolderIndex,

@@ -1,9 +1,9 @@
 //! Indexes the files below each directory as ranges of numbers.
 //!
-//! Directories are numbered in tree order: each before those below it, siblings by name. This is
-//! the *directory number*. Files are numbered the same way, by *file number*. So the files below a
-//! directory are a range of file numbers. Equal files have the same *content number*; a file
-//! without an equal has none.
+//! Directories are numbered in tree order: parents before children, siblings by name. This is the
+//! *directory number*. Files are numbered in the same order, by *file number*, so the files below a
+//! directory are a range of file numbers. Equal files have the same *content number*. A file
+//! without a duplicate has none.
 //!
 //! An *occurrence* is an index into the file numbers sorted by content, so the occurrences of a
 //! content are a range too.
@@ -25,23 +25,24 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A directory.
 pub(super) struct IndexedDir {
     pub(super) id: DirId,
-    /// The number of its parent directory, or [`NONE`].
+    /// The directory number of its parent, or [`NONE`].
     pub(super) parent: u32,
-    /// The depth of the directories with files below it; the same for equal directories.
+    /// Number of levels of directories with files below it. Equal directories have the same height.
     pub(super) height: u32,
     /// The directory number after the last one below it.
     pub(super) end: u32,
-    /// The numbers of the files below it, those directly in it first.
+    /// The numbers of the files below it. The files directly in it come first.
     pub(super) files: Range<u32>,
     /// The file number after the files directly in it.
     pub(super) own_end: u32,
-    /// Bytes in the files below it.
+    /// Total size of the files below it in bytes.
     pub(super) bytes: u64,
-    /// Files below it that have no equal.
+    /// Number of files below it that have no duplicate.
     pub(super) lone: u32,
-    /// Files below it that changed or cannot be inspected.
+    /// Number of files below it that changed or cannot be inspected.
     pub(super) changed: u32,
-    /// Entries below it that are not remembered, or that are remembered by another path too.
+    /// Number of entries below it that are not remembered, or that are also remembered under
+    /// another path.
     pub(super) unknown: u32,
 }
 
@@ -70,9 +71,9 @@ pub(super) struct IndexedFile {
 
 /// An inode.
 pub(super) struct IndexedInode {
-    /// How many files are names of it.
+    /// Number of its names among the files.
     pub(super) names: u32,
-    /// Bytes that are free once all of its names are deleted.
+    /// Number of bytes that are freed when all of its names are deleted.
     pub(super) frees: u64,
 }
 
@@ -81,11 +82,11 @@ pub(super) struct FolderIndex {
     pub(super) dirs: Vec<IndexedDir>,
     pub(super) files: Vec<IndexedFile>,
     pub(super) inodes: Vec<IndexedInode>,
-    /// For each content, its first occurrence; and, as the last entry, the number of all
-    /// occurrences.
+    /// The first occurrence of each content. The last entry is the total number of occurrences.
     starts: Vec<u32>,
     file_numbers: Vec<u32>,
-    /// The number of each directory of the tree; [`NONE`] for further records of a directory.
+    /// The directory number of each directory of the tree. Only the main record of a directory has
+    /// a number. Its other records have [`NONE`].
     dir_number_of: Vec<u32>,
 }
 
@@ -115,7 +116,7 @@ impl FolderIndex {
         Ok(FolderIndex { dirs, files, inodes, starts, file_numbers, dir_number_of })
     }
 
-    /// Returns how many contents have several files.
+    /// Returns the number of contents that several files have.
     pub(super) fn content_count(&self) -> u32 {
         number(self.starts.len() - 1)
     }
@@ -125,18 +126,18 @@ impl FolderIndex {
         self.starts[content as usize]..self.starts[content as usize + 1]
     }
 
-    /// Returns how many occurrences there are.
+    /// Returns the total number of occurrences.
     pub(super) fn occurrence_count(&self) -> usize {
         self.file_numbers.len()
     }
 
-    /// Returns the file number of an occurrence. Those of one content ascend.
+    /// Returns the file number of an occurrence. Within one content, file numbers ascend.
     pub(super) fn file_at(&self, occurrence: u32) -> u32 {
         self.file_numbers[occurrence as usize]
     }
 
     /// Returns the first occurrence of a content at or after a file number, or the end of its
-    /// occurrences.
+    /// occurrences if there is none.
     pub(super) fn occurrence_from(&self, content: u32, file_number: u32) -> u32 {
         let occurrences = self.occurrences(content);
         let below = &self.file_numbers[occurrences.start as usize..occurrences.end as usize];
@@ -182,7 +183,8 @@ impl FolderIndex {
         dir.own_end == dir.files.start && self.children(dir_number).any(all)
     }
 
-    /// Returns the child of `above` that is, or is above, its descendant `dir_number`.
+    /// Returns the child of `above` that is `dir_number` or an ancestor of it. `dir_number` must be
+    /// below `above`.
     pub(super) fn child_towards(&self, above: u32, mut dir_number: u32) -> u32 {
         while self.dirs[dir_number as usize].parent != above {
             dir_number = self.dirs[dir_number as usize].parent;
@@ -227,7 +229,7 @@ impl Numbering<'_> {
         let mut waiting = vec![(root, NONE)];
         while let Some((dir, parent)) = waiting.pop() {
             progress.check()?;
-            // All directories numbered since the previous one are below that one.
+            // All directories numbered between this one and the next sibling are below this one.
             let dir_number = number(self.dirs.len());
             self.add_dir(dir, parent, aliases[dir.0 as usize]);
             let children = self.layout.children_of(Some(dir));
@@ -279,7 +281,7 @@ impl Numbering<'_> {
 }
 
 /// Numbers inodes. Gives all names of an inode the content that is known of any of them, or else a
-/// content number of their own.
+/// content number that no other inode has.
 fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<IndexedInode> {
     let RememberedTree { tree, fingerprints, reclaimable, .. } = *from;
     let mut names: Vec<(FileKey, u32)> =
@@ -304,8 +306,8 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
             (file.content, file.inode) = (number(content_number), inode);
         }
         let frees = content.filter(|content| copies[content.index()] > 1).map(|content| {
-            // The bytes that all copies but one would free, divided evenly; nothing for shared
-            // extents.
+            // The bytes that all copies but one would free, divided evenly. Shared extents free
+            // nothing.
             let others = u64::from(copies[content.index()] - 1);
             (reclaimable(content) / others).min(size)
         });
@@ -314,8 +316,8 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
     inodes
 }
 
-/// Renumbers contents without those that only one file has. Returns the first occurrence of each
-/// content, and the file numbers of all occurrences.
+/// Renumbers the contents that several files have, and gives [`NONE`] to all other files. Returns
+/// the first occurrence of each content, and the file numbers of all occurrences.
 fn number_contents(files: &mut [IndexedFile]) -> (Vec<u32>, Vec<u32>) {
     let mut by_content: Vec<(u32, u32)> =
         (0u32..).zip(&*files).map(|(at, f)| (f.content, at)).collect();
@@ -334,7 +336,7 @@ fn number_contents(files: &mut [IndexedFile]) -> (Vec<u32>, Vec<u32>) {
     (starts, file_numbers)
 }
 
-/// Adds up the totals of each directory from those below it.
+/// Computes the totals of each directory from the directories below it.
 fn sum_up(dirs: &mut [IndexedDir], files: &[IndexedFile]) {
     for file in files {
         let dir = &mut dirs[file.dir as usize];

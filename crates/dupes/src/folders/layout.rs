@@ -1,23 +1,23 @@
-//! The directories of a tree by parent and name.
+//! The directories of a tree, indexed by parent and name.
 //!
-//! A directory whose files are on several devices has several records in the tree. Here the first
-//! record represents them all.
+//! A directory with files on several devices has several records in the tree. The first of them,
+//! the *main record*, represents the directory here.
 
 use std::collections::HashMap;
 
 use fsops::FileKey;
 use walk::{DirId, Tree};
 
-/// The directories of a tree, one record each, with their subdirectories.
+/// The directories of a tree with their subdirectories, one record for each directory.
 pub(crate) struct Layout {
-    /// For each record, the main record of its directory: the first one with its path.
+    /// For each record, the main record of its directory.
     main: Vec<u32>,
-    /// Main records, sorted by parent and name; roots first.
+    /// Main records, sorted by parent and name. The roots come first.
     children: Vec<DirId>,
-    /// For each directory number plus one, the index of its first child in `children`; index 0 is
-    /// for the roots.
+    /// The index in `children` of the first child of each directory. Index 0 is for the roots, and
+    /// index `n + 1` for directory `n`.
     starts: Vec<u32>,
-    /// Further records, by main record.
+    /// The other records of a directory, by its main record.
     further: HashMap<u32, Vec<DirId>>,
 }
 
@@ -98,7 +98,7 @@ impl Layout {
         Some(children[at])
     }
 
-    /// Returns, for each directory, whether a shorter or earlier path leads to it too.
+    /// Returns, for each directory, whether it also has a shorter or earlier path.
     pub(crate) fn aliases(&self, tree: &Tree) -> Vec<bool> {
         let mut listed: Vec<(FileKey, usize, usize, DirId)> = Vec::new();
         let roots = self.children_of(None).iter().rev();
@@ -125,7 +125,7 @@ impl Layout {
     }
 }
 
-/// Returns the name of a directory, or the path of a root.
+/// Returns the name of a directory, or the absolute path if it is a root.
 fn name_of(tree: &Tree, dir: DirId) -> &[u8] {
     match tree.dir_name(dir) {
         Some(name) => name.to_bytes(),

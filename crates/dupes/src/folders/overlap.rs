@@ -1,12 +1,13 @@
 //! Finds pairs of directories that have many contents in common, from copies that are near each
 //! other in tree order.
 //!
-//! Two files of one content are a hint: they suggest that the two largest disjoint directories with
-//! one of the files each overlap. All hints for such a pair are evaluated together. The search goes
-//! down on one side to the first directory of which half is found on the other side, and narrows
-//! both directories as far as possible without losing a shared file. Then it does the same from the
-//! other side. A hint goes down the tree once on either side, so the work is the number of hints
-//! times the depth of the tree.
+//! Two files with the same content are a hint. The hint suggests an overlap of two directories: the
+//! largest ones that each have one of the files and that are not within each other. All hints for
+//! one such pair are evaluated together. The search descends on one side to the first directory
+//! that has half of its bytes on the other side. It then narrows both directories as far as
+//! possible without losing a shared file, and repeats the search from the other side. Each hint
+//! descends the tree once on either side, so the work is the number of hints times the depth of the
+//! tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,18 +19,20 @@ use super::remaining::Remaining;
 use super::summary::shared;
 
 /// If a content has at most this many files, all pairs of them are hints. If it has more, each file
-/// and the next one in tree order are. So a content with n files gives fewer than 3n hints.
+/// forms a hint with the next one in tree order, and each file outside redundant directories also
+/// with the next such file. A content with n files therefore gives fewer than 3n hints.
 pub const MAX_ALL_PAIRS_FILES: usize = 6;
 
-/// Two file numbers with one content, and the pair of directories that they suggest.
+/// The numbers of two files with the same content, and the two directories that they suggest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hint {
     dirs: (u32, u32),
     at: (u32, u32),
 }
 
-/// Returns pairs of directories of which one has at least half of its bytes in the other. Neither
-/// is redundant, and no pair is below another one on both sides.
+/// Returns pairs of directories in which one directory has at least half of its bytes in the other.
+/// Neither directory of a pair is redundant. No pair lies within the two directories of another
+/// pair.
 pub(super) fn pairs(
     index: &FolderIndex,
     remaining: &Remaining,
@@ -68,8 +71,8 @@ fn hints(
             }
         }
         if near == 2 {
-            // The next copy may be in a redundant directory, of which nothing is reported. So the
-            // next copy outside of redundant directories is a hint too.
+            // The next copy may be in a redundant directory, which cannot be part of a pair. The
+            // next copy outside redundant directories is therefore a hint too.
             let file_numbers = occurrences.map(|occurrence| index.file_at(occurrence));
             remaining_files.clear();
             remaining_files
@@ -80,7 +83,8 @@ fn hints(
     Ok(hints)
 }
 
-/// Returns the hint that two files give; `None` if one is directly in a directory above the other.
+/// Returns the hint that two files give; `None` if one file is directly in a directory above the
+/// other.
 fn hint(index: &FolderIndex, one: u32, other: u32) -> Option<Hint> {
     let dir_number = |file_number: u32| index.files[file_number as usize].dir;
     let dirs = (
@@ -95,11 +99,11 @@ struct Search<'a> {
     remaining: &'a Remaining,
 }
 
-/// Maps a directory of which half was found in another one to that other one.
+/// Maps each directory found to the directory that has at least half of its bytes.
 type Pairs = HashMap<u32, u32>;
 
 impl Search<'_> {
-    /// Returns the pairs below two directories, from all hints for these.
+    /// Returns the pairs below two directories, given all hints for the two.
     fn both_ways(&self, dirs: (u32, u32), hints: &mut [Hint]) -> Vec<(u32, u32)> {
         let there = self.below(dirs.0, dirs.1, hints);
         for hint in &mut *hints {
@@ -107,7 +111,7 @@ impl Search<'_> {
         }
         let back = self.below(dirs.1, dirs.0, hints);
         let is_covered = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
-        // Keeps a pair that both directions lead to only once.
+        // If both directions lead to the same pair, it is kept only once.
         let kept =
             there.iter().filter(|&(&a, &b)| !is_covered(b, a, &back) || back.get(&b) == Some(&a));
         let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
@@ -131,9 +135,9 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the largest directories in `top` of which at least half is among the first files of
-    /// the hints, each with the part of `other` that it shares files with. Both are narrowed to
-    /// what they share.
+    /// Returns the largest directories in `top` that have at least half of their bytes in `other`,
+    /// judging by the first files of the hints. Maps each to the part of `other` that shares files
+    /// with it. Both directories are narrowed as far as possible without losing a shared file.
     fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();
@@ -150,11 +154,11 @@ impl Search<'_> {
         pairs
     }
 
-    /// Returns whether half of a directory is in another one, from the sorted hints for that.
+    /// Returns whether half of a directory is in another one, given the sorted hints for the two.
     ///
-    /// If a content has many files, hints name only some of them. If the files named make up an
-    /// eighth of the directory, this looks for the others. Each file is named only a few times, so
-    /// few directories reach an eighth.
+    /// If a content has many files, hints name only some of them. If the named files make up at
+    /// least an eighth of the directory, this function counts all shared files. Each file is named
+    /// only a few times, so few directories reach an eighth.
     fn is_half(&self, dir_number: u32, other: u32, hints: &[Hint]) -> bool {
         let whole = u128::from(self.index.dirs[dir_number as usize].bytes);
         let each = hints.chunk_by(|a, b| a.at.0 == b.at.0);
@@ -166,8 +170,8 @@ impl Search<'_> {
         named * 2 >= whole || (named * 8 >= whole && 2 * all() >= whole)
     }
 
-    /// Returns the subdirectories of `dir_number` with the index ranges of their hints, the first
-    /// of which has index `start`.
+    /// Returns the subdirectories of `dir_number` that have hints, each with the index range of its
+    /// hints. The first of `hints` has index `start`.
     fn parts(&self, dir_number: u32, hints: &[Hint], mut start: usize) -> Vec<(u32, Range<usize>)> {
         let child = |hint: &Hint| {
             let home = self.index.files[hint.at.0 as usize].dir;
@@ -192,8 +196,8 @@ impl Search<'_> {
         parts
     }
 
-    /// Returns the smallest directory in `dir_number` that has all of its files with an equal file
-    /// in `other`.
+    /// Returns the smallest directory in `dir_number` that has all the files that `dir_number`
+    /// shares with `other`.
     fn smallest(&self, dir_number: u32, other: u32) -> u32 {
         let there = &self.index.dirs[other as usize].files;
         let is_shared = |file_number: &u32| {

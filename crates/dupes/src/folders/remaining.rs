@@ -1,4 +1,4 @@
-//! Tracks which files remain if all directories that were found redundant are deleted.
+//! Tracks which files remain once all redundant directories found so far are deleted.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use super::index::{FolderIndex, NONE};
 
 /// The remaining files, as a union-find structure over occurrences.
 pub(super) struct Remaining {
-    /// For each occurrence: itself if its file remains, otherwise a later occurrence, at most the
-    /// next one whose file remains.
+    /// For each occurrence, the occurrence itself if its file remains. Otherwise a later
+    /// occurrence, at most the next one whose file remains.
     next: Vec<u32>,
     /// The occurrence of each file.
     occurrence_of: Vec<u32>,
-    /// For each directory, whether it is redundant or below a redundant one.
+    /// For each directory, true if it is redundant or below a redundant directory.
     redundant: Vec<bool>,
 }
 
@@ -37,7 +37,7 @@ impl Remaining {
         occurrence != NONE && self.next[occurrence as usize] != occurrence
     }
 
-    /// Removes a directory and everything below it.
+    /// Marks a directory and everything below it as removed.
     pub(super) fn remove(&mut self, index: &FolderIndex, dir_number: u32) {
         let dir = &index.dirs[dir_number as usize];
         self.redundant[dir_number as usize..dir.end as usize].fill(true);
@@ -60,7 +60,7 @@ impl Remaining {
         self.first_from(index, content, within.start).is_some_and(|found| found < within.end)
     }
 
-    /// Returns the first occurrence at or after `occurrence` whose file remains, and shortens the
+    /// Returns the first occurrence at or after `occurrence` whose file remains. Compresses the
     /// path to it.
     fn skip(&mut self, occurrence: u32) -> u32 {
         let mut end = occurrence;

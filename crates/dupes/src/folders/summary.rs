@@ -1,4 +1,4 @@
-//! Counts what related directories have in common.
+//! Summarizes what related directories have in common.
 
 use std::cmp::Ordering;
 
@@ -29,7 +29,8 @@ pub(super) fn contained(index: &FolderIndex, dir_number: u32, container: u32) ->
     pair(index, Relation::Contained, dir_number, container)
 }
 
-/// Describes two overlapping directories. The one of which the larger part is shared comes first.
+/// Describes two overlapping directories. The directory that shares the larger part of its bytes
+/// comes first.
 pub(super) fn overlapping(index: &FolderIndex, one: u32, other: u32) -> Related {
     let (a, b) = (sharing(index, one, other), sharing(index, other, one));
     let part = |of: &Folder, all: &Folder| u128::from(of.shared_bytes) * u128::from(all.bytes);
@@ -52,7 +53,7 @@ fn pair(index: &FolderIndex, relation: Relation, one: u32, other: u32) -> Relate
     }
 }
 
-/// Returns the bytes that are free once all the files are deleted.
+/// Returns the bytes that deleting all of `files` frees.
 pub(super) fn frees<'h>(index: &FolderIndex, files: impl Iterator<Item = &'h IndexedFile>) -> u64 {
     let mut inodes: Vec<u32> = files.map(|file| file.inode).collect();
     inodes.sort_unstable();

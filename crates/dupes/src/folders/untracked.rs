@@ -1,4 +1,4 @@
-//! Counts entries of remembered directories that are not remembered themselves.
+//! Counts the entries of remembered directories that are not remembered themselves.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -12,25 +12,26 @@ use super::layout::Layout;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// How many entries directories have besides their remembered files.
+/// Number of entries in directories besides their remembered files.
 #[derive(Debug, Default)]
 pub struct UntrackedEntries {
-    /// By [`DirId`]: non-empty files, directories with such files below them, and entries on
-    /// another file system; 1 for a directory that was not or could not be listed.
+    /// Number of untracked entries by [`DirId`]: non-empty files, directories with such files below
+    /// them, and entries on another file system. It is 1 for a directory that was not or could not
+    /// be listed.
     pub counts: Vec<u32>,
-    /// All entries found in the directories that were listed.
+    /// Total number of untracked entries in the directories that were listed.
     pub found: u64,
     /// Directories that could not be listed.
     pub problems: Vec<Problem>,
 }
 
 /// Lists the directories of remembered files that are at or below one of the absolute paths
-/// `roots`, and counts their untracked entries. Other directories were never scanned, so they are
-/// not inspected.
+/// `roots`, and counts their untracked entries. Other directories were never scanned and are not
+/// inspected.
 ///
-/// System directories do not count, as scans skip them. Of other directories that are not
-/// remembered, this inspects only as much as tells whether there is a file in them: they may be
-/// large, and may have been skipped on purpose.
+/// System directories do not count, because scans skip them. Other directories that are not
+/// remembered are inspected only until a file is found in them: they may be large, and the user may
+/// have excluded them.
 ///
 /// # Errors
 ///
@@ -58,8 +59,8 @@ pub fn count_untracked(
     Ok(UntrackedEntries { counts, found, problems })
 }
 
-/// Returns the directories that have a file in or below them, each with one such file, which tells
-/// the device.
+/// Returns the directories that have a file in or below them. Each comes with one such file, which
+/// determines the device.
 fn with_some_file(tree: &Tree, layout: &Layout) -> Vec<(DirId, FileId)> {
     let mut file_of: Vec<Option<u32>> =
         (0u32..).zip(tree.dirs()).map(|(id, _)| tree.files_in(DirId(id)).next()).collect();
@@ -76,12 +77,12 @@ fn with_some_file(tree: &Tree, layout: &Layout) -> Vec<(DirId, FileId)> {
 struct Listing<'a> {
     layout: &'a Layout,
     dir: DirId,
-    /// Names that are not remembered.
+    /// Names in the directory that are not remembered.
     names: Vec<CString>,
 }
 
 impl Listing<'_> {
-    /// Returns how many untracked entries there are; `None` if the directory cannot be listed.
+    /// Returns the number of untracked entries, or `None` if the directory cannot be listed.
     fn count(&mut self, worker: &mut Worker<'_>) -> Option<u32> {
         let tree = worker.work.tree;
         let found = worker.opener.dir(self.dir).and_then(|dir| {
@@ -102,7 +103,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Gathers the names that are not remembered and that may be files or directories.
+    /// Collects the names that are not remembered and may be files or directories.
     fn list(&mut self, tree: &Tree, dir: &Dir) -> io::Result<()> {
         let files = self.layout.records(self.dir).flat_map(|record| tree.files_in(record));
         let mut files: Vec<&CStr> = files.map(|file| tree.name(FileId(file))).collect();
@@ -126,8 +127,8 @@ impl Listing<'_> {
     }
 }
 
-/// Returns whether a name is a non-empty file, or a directory that has one or that cannot be
-/// inspected.
+/// Returns whether a name refers to a non-empty file, to a directory with a non-empty file in it,
+/// or to something that cannot be inspected.
 fn is_new(dir: &Dir, name: &CStr, device: u64) -> bool {
     match dir.stat_child(name) {
         Ok(stat) if stat.kind == Kind::File => stat.size > 0,

@@ -1,9 +1,9 @@
-//! Decides the order of reads, and how much to read of each file.
+//! Decides in which order to read files, and how much of each.
 //!
-//! A read costs a seek and the time to transfer its bytes. On a seek-bound disk a seek takes as
-//! long as transferring a megabyte or more, so reading less saves little, and reading the files in
-//! the order of their disk offsets saves most. On other disks tree order is as good as any, and
-//! names are looked up faster in it.
+//! A read costs a seek plus the time to transfer its bytes. On a seek-bound disk a seek takes as
+//! long as the transfer of a megabyte or more. Shorter reads therefore save little there, and
+//! reading in the order of disk offsets saves most. On other disks tree order is as good as any,
+//! and it makes lookups of names faster.
 
 use std::ops::Range;
 
@@ -17,20 +17,20 @@ use crate::shared_extents::address_space;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Bytes to read of a file on a seek-bound disk before it is known whether any other file equals
-/// it: some 7 ms at 150 MB/s, about as long as the seek to the file takes.
+/// Number of bytes to read of a file on a seek-bound disk before it is known whether another file
+/// is equal: some 7 ms at 150 MB/s, about as long as the seek to the file.
 pub(crate) const SEEK_BOUND_PREFIX_BYTES: u64 = 1 << 20;
 
-/// Up to where to read files.
+/// The offsets between which a set of files is read next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTarget {
-    /// Up to where the files have been read, and the prefix up to there.
+    /// The offset up to which the files have been read, and the prefix up to there.
     pub(crate) before: Option<(u64, PrefixDigest)>,
-    /// Up to where to read them; 0 for the head only.
+    /// The offset up to which to read them; 0 for the head only.
     pub(crate) to: u64,
 }
 
-/// A request to read a file. There may be one for every file of the tree, so it is small.
+/// A request to read a file. It is small because there may be one for every file of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReadRequest {
     pub(crate) file: FileId,
@@ -51,22 +51,23 @@ impl ReadTarget {
         self.before.map_or(0, |(at, _)| at)..to
     }
 
-    /// Returns the range to read of a file of `size`.
+    /// Returns the range of bytes to read of a file of `size`, as
+    /// [`extend_prefix`](content::extend_prefix) expects it.
     pub(crate) fn hash_range(&self, size: u64) -> HashRange {
         HashRange { size, before: self.before, to: self.to.min(size) }
     }
 }
 
-/// Requests in the order to read them, and those that need no read.
+/// Requests in the order of reading, and requests that need no read.
 #[derive(Debug, Default)]
 pub(crate) struct ReadOrder {
     pub(crate) requests: Vec<ReadRequest>,
-    /// Requests for files that share all their extents with another file of the same size that is
-    /// read up to the same target, each with that other file.
+    /// Requests that another read answers, each with the file that is read instead. The two files
+    /// share all their extents and have the same size and target.
     pub(crate) shared: Vec<(ReadRequest, FileId)>,
 }
 
-/// Sorts requests into the order to read them.
+/// Sorts requests into the order of reading.
 pub(crate) fn read_order(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -105,14 +106,14 @@ pub(crate) fn read_order(
     Ok(order)
 }
 
-/// A request and where its file is on the disk.
+/// A request and the position of its file on the disk.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LocatedRequest {
-    /// The address space that `offset` counts in.
+    /// The address space of `offset`.
     address_space: usize,
     offset: u64,
-    /// The layout of a file that shares all its extents and was unchanged after the layout was
-    /// read.
+    /// The layout of the file, if all of its extents are shared and the file was still unchanged
+    /// after the layout was read.
     layout: Option<Box<SharedLayout>>,
     request: ReadRequest,
 }
@@ -122,8 +123,8 @@ impl LocatedRequest {
         let (tree, file) = (worker.work.tree, request.file);
         let record = tree.file(file);
         let address_space = address_space(tree, tree.device_index(record.dir));
-        // A file that cannot be opened, or whose offset is unknown, gets its inode number, as many
-        // file systems place data by it.
+        // If the file cannot be opened or its offset is unknown, its inode number stands in for the
+        // offset: many file systems place data near the inode.
         let mut located =
             LocatedRequest { address_space, offset: record.inode, layout: None, request };
         let Ok(open) = worker.opener.open(file) else { return located };

@@ -1,8 +1,9 @@
-//! A scan in less memory than its tables take finds the same groups.
+//! A scan whose tables exceed the memory bound finds the same groups.
 //!
-//! This test has a process of its own, because a process has one allocator and one memory bound.
+//! The test runs in a separate process, because a process has only one allocator and one memory
+//! bound.
 
-#![expect(clippy::disallowed_methods, reason = "tests make the tree they look at")]
+#![expect(clippy::disallowed_methods, reason = "tests create the trees that they scan")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use walk::Filter;
 #[global_allocator]
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
-/// Each takes some 100 bytes.
+/// Number of files; each takes some 100 bytes of memory.
 const FILES: usize = 60_000;
 
 #[test]
-fn a_scan_beyond_its_memory_finds_the_same() {
+fn a_scan_beyond_its_memory_bound_finds_the_same_groups() {
     let folder = tempfile::tempdir().expect("a folder");
     memory::bound(8 << 20, folder.path());
     let tree = TempTree::new_in(Path::new("/dev/shm"));
@@ -30,8 +31,8 @@ fn a_scan_beyond_its_memory_finds_the_same() {
         if n % 500 == 0 {
             std::fs::create_dir(&dir).expect("a directory");
         }
-        // A third of the files is empty. The others have 7 sizes, and each content exists two or
-        // three times.
+        // A third of the files are empty. The others have 7 different sizes, and each content
+        // exists two or three times.
         let content =
             if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
         std::fs::write(dir.join(format!("a file with number {n:05}")), content).expect("a file");
@@ -65,7 +66,7 @@ fn a_scan_beyond_its_memory_finds_the_same() {
     InlineHeadReader::collect(&mut found, &fingerprints);
     let groups =
         dupes::find(&found, &fingerprints, &compare, &progress).expect("not stopped").groups;
-    assert!(memory::spilled().most > 0, "nothing was put into files");
+    assert!(memory::spilled().most > 0, "nothing was spilled");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
     let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });
     assert_groups(&truth.groups, &groups.iter().map(|group| paths(group.files)).collect());

@@ -5,14 +5,14 @@ use testkit::{TempTree, TreeBuilder};
 use crate::child::{self, Rights};
 use crate::scan::setup;
 
-/// The kernel does not tell whether the files of other users are cached.
+/// The kernel does not reveal whether the files of other users are cached.
 #[test]
 fn files_of_other_users_count_as_cached() {
     let tree = TempTree::new();
     let files = (0..200).map(|n| (format!("{n}"), n / 2));
     let builder = files.fold(TreeBuilder::new(), |b, (name, seed)| b.seeded(name, seed, 10_000));
     builder.make(tree.path());
-    // Data that has no disk offset yet is known to be cached.
+    // Until data has a disk offset, it is known to be cached. `sync` gives it one.
     rustix::fs::sync();
     child::run("cached::reads_files_of_another_user", tree.path(), Rights::Nobody);
 }

@@ -1,4 +1,4 @@
-//! Files that change between the walk and the comparison, or permanently.
+//! Files that change between the walk and the comparison, or all the time.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -12,7 +12,7 @@ use testkit::{Groups, PathBytes, TempTree, TreeBuilder};
 
 use crate::scan::setup;
 
-/// What happens to one file of a class.
+/// A change to one file of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Shorter,
@@ -26,7 +26,7 @@ enum Change {
     /// It is replaced by another file with the same bytes and modification time.
     Copy,
     Touched,
-    /// Its mode changes, which changes no byte; only the ctime shows it.
+    /// Its mode changes but none of its bytes, so only the ctime shows the change.
     Mode,
     Fifo,
     Socket,
@@ -102,8 +102,8 @@ impl Change {
         }
     }
 
-    /// Returns whether the head alone may tell the file from its class, before the engine checks
-    /// whether the file is still what the walk saw. The file is then rightly in no group.
+    /// Returns whether the head alone may distinguish the file from its class, before the engine
+    /// checks for changes. If so, the file is in no group and need not be reported.
     fn may_go_unnoticed(self, class: &Class) -> bool {
         class.files > 3
             && (self == Change::First
@@ -111,7 +111,7 @@ impl Change {
     }
 }
 
-/// Equal files of a unique size, one of which changes.
+/// A class of equal files, one of which changes.
 struct Class {
     name: String,
     files: u64,
@@ -211,7 +211,7 @@ fn a_directory_replaced_by_a_link_to_another_is_not_followed() {
 }
 
 #[test]
-fn files_that_change_permanently_do_not_affect_the_others() {
+fn files_that_keep_changing_do_not_affect_the_others() {
     let mut builder = TreeBuilder::new();
     for i in 0..5 {
         builder =
@@ -240,11 +240,11 @@ fn files_that_change_permanently_do_not_affect_the_others() {
             assert!(scan.problems().keys().all(|path| !stable.contains(path)));
             reported += scan.problems().len();
         }
-        assert!(reported > 0, "nothing was seen to change");
+        assert!(reported > 0, "no change was noticed");
     });
 }
 
-/// Stops the other thread, however this one ends.
+/// Stops the other thread when dropped, even on a panic.
 pub(crate) struct SetOnDrop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -253,7 +253,7 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Changes a file in every way that leaves a file of its name in the end.
+/// Changes a file in several ways. At the end, a file with the same name and bytes exists.
 fn churn(path: &Path) {
     let bytes = fs::read(path).expect("readable");
     let open = || OpenOptions::new().write(true).open(path).expect("writable");

@@ -1,4 +1,4 @@
-//! Tests in a process of their own, with fewer permissions or fewer descriptors.
+//! Runs tests in separate processes with fewer permissions or fewer descriptors.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::process::Command;
 
 use testkit::{NOBODY, skipped};
 
-/// Passes the tree to the test in the other process.
+/// Environment variable that passes the tree to the test in the other process.
 const TREE: &str = "DUPES_TEST_TREE";
 
-/// The user whose permissions the other process has.
+/// The user that the other process runs as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
     Ours,
     Nobody,
 }
 
-/// Runs an ignored test of this binary, by its full name, on `tree`.
+/// Runs an ignored test of this binary, given by its full name, on `tree`.
 pub(crate) fn run(test: &str, tree: &Path, rights: Rights) {
     let program = std::env::current_exe().expect("the binary of this test");
     let mut command = Command::new(program);
@@ -36,7 +36,7 @@ pub(crate) fn run(test: &str, tree: &Path, rights: Rights) {
     assert!(output.status.success() && printed.contains("1 passed"), "{printed}\n{errors}");
 }
 
-/// Returns the tree that this process was started for.
+/// Returns the tree that this process was started with.
 pub(crate) fn tree() -> PathBuf {
     std::env::var_os(TREE).expect("this test is run by another one").into()
 }

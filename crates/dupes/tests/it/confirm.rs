@@ -1,4 +1,4 @@
-//! Confirming copies by reading the files now.
+//! Confirming copies by reading the files.
 
 use std::fs;
 use std::sync::Mutex;
@@ -14,10 +14,10 @@ use walk::FileId;
 use crate::injected::Rules;
 use crate::scan::{Scan, Setup, ids, setup};
 
-/// One size that is read at once, and one that is read in rounds.
+/// A size that is read at once, and a size that is read in rounds.
 const SIZES: [u64; 2] = [900, 700_000];
 
-/// Five equal files, and two that a catalog might take for equal ones.
+/// Creates five equal files, and two that a catalog might wrongly list as equal to them.
 fn tree(size: u64) -> TempTree {
     let names = ["one", "two", "three", "copy", "other copy"];
     let tree = names.iter().fold(TreeBuilder::new(), |tree, name| tree.seeded(*name, 1, size));
@@ -59,7 +59,7 @@ fn find(scan: &Scan, wanted: &str) -> FileId {
     ids(&scan.tree).find(|&id| name(scan, id) == wanted).expect("a known file")
 }
 
-/// Checks whether `files` are in `copies`, and that the progress is complete at the end.
+/// Confirms that `files` are in `copies`. Asserts that the progress is complete at the end.
 fn ask(scan: &Scan, setup: &Setup, files: &[&str], copies: &[&str]) -> Answer {
     let ids = |names: &[&str]| names.iter().map(|name| find(scan, name)).collect();
     let claim = Claim { files: ids(files), copies: ids(copies) };
@@ -90,7 +90,7 @@ fn each_file_and_one_copy_are_read_once() {
         let answer = ask(&scan, &setup(), &["one", "two", "three"], &["copy", "other copy"]);
         let copied = ["one", "three", "two"].map(|name| (name, Verdict::Copied));
         answer.assert(&scan, &copied, &[]);
-        // Probing reads pages from all over the files first.
+        // The extra tenth allows for the probe, which reads single pages of all files first.
         let most = 4 * size + 4 * size / 10;
         assert!((4 * size..most).contains(&answer.bytes_read), "{}", answer.bytes_read);
     }
@@ -115,7 +115,7 @@ fn a_copy_that_differs_is_reported_and_the_next_one_is_tried() {
 }
 
 #[test]
-fn a_damaged_file_is_no_copy_of_a_sound_one() {
+fn a_damaged_file_is_not_a_copy_of_a_sound_file() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);
@@ -134,7 +134,7 @@ fn a_damaged_file_is_no_copy_of_a_sound_one() {
 }
 
 #[test]
-fn files_that_are_damaged_alike_are_damaged() {
+fn files_with_the_same_damage_are_damaged() {
     for size in SIZES {
         let tree = tree(size);
         let scan = setup().scan_once(&[&tree]);

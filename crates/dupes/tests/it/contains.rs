@@ -1,4 +1,4 @@
-//! Where the files of one directory are in another, compared with an oracle that checks every pair
+//! Locating the files of one directory in another, compared with an oracle that checks every pair
 //! of files.
 
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_found_survives_the_first_directory(
+    fn located_contents_match_the_oracle(
         tree in random_tree(40),
         choice in any::<(usize, usize)>(),
         unknown in any::<u64>(),

@@ -1,4 +1,4 @@
-//! The same tree gives the same groups in the same order, whichever thread is faster.
+//! The same tree gives the same groups in the same order, whatever the timing of the threads.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -6,7 +6,7 @@ use testkit::{TempTree, TreeBuilder, disk_space, hostile_tree, random_tree};
 
 use crate::scan::setup;
 
-/// A tree with many equal files: hard links, holes, several groups of each size.
+/// Creates a tree with many equal files: hard links, holes, and several groups of each size.
 fn tree() -> TempTree {
     let temp = TempTree::new();
     hostile_tree(temp.join("hostile"));
@@ -46,7 +46,7 @@ fn order_and_counts_depend_only_on_the_tree() {
 }
 
 #[test]
-fn groups_come_most_reclaimable_first_and_then_by_path() {
+fn groups_are_sorted_by_reclaimable_bytes_and_then_by_path() {
     let tree = TreeBuilder::new()
         .hard_links("a block for two", &["a1", "a2", "a3", "a4"])
         .file("a5", "a block for two")

@@ -42,14 +42,14 @@ fn every_file_gets_the_digest_of_its_bytes_and_is_read_once() {
     let scan = setup().scan(&[&tree]);
     let (digested, bytes) = digested(&scan, |_| true);
     assert!(digested.problems.is_empty() && digested.hollow == 0);
-    assert_eq!(bytes, 1_234_567 + 2 * 70_000, "what has a digest is not read");
+    assert_eq!(bytes, 1_234_567 + 2 * 70_000, "files with a digest are not read again");
     for id in ids(&scan.tree) {
         let name = scan.tree.name(id).to_str().expect("UTF-8");
         let bytes = fs::read(tree.join(name)).expect("readable");
         assert_eq!(known(&scan, id), Some(Digest::of(&bytes)), "{name}");
         assert!(scan.fingerprints.head(id.0).is_some(), "{name}");
     }
-    // A new file can now be compared with them by digest, without reading them.
+    // The digests are now known, so another search reads nothing.
     let listed = scan.listed();
     let again = scan.again(&setup());
     assert!(again.listed() == listed && again.bytes_read() == 0);
@@ -63,9 +63,9 @@ fn only_wanted_files_are_read() {
     let (_, bytes) = digested(&scan, is_wanted);
     assert_eq!(bytes, 1_234_567);
     let lone = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"of a lone size");
-    assert!(known(&scan, lone.expect("is there")).is_some(), "all names are of one file");
+    assert!(known(&scan, lone.expect("exists")).is_some(), "all names of the inode get the digest");
     let other = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"of a lone beginning");
-    assert_eq!(known(&scan, other.expect("is there")), None);
+    assert_eq!(known(&scan, other.expect("exists")), None);
 }
 
 #[test]
@@ -78,5 +78,5 @@ fn an_unreadable_file_is_a_problem() {
     drop(rules);
     assert_eq!(digested.problems.len(), 1);
     let bad = ids(&scan.tree).find(|id| scan.tree.name(*id) == c"with no good spot");
-    assert!(scan.fingerprints.unreadable(bad.expect("is there").0));
+    assert!(scan.fingerprints.unreadable(bad.expect("exists").0));
 }

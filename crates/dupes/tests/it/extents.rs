@@ -1,5 +1,5 @@
-//! Files that are stored in different ways, or moved on disk meanwhile. Disk offsets are only a
-//! hint for the order of reads and must never affect the groups.
+//! Files that are stored in different ways, or that move on disk during a search. Disk offsets are
+//! only a hint for the order of reads and must never affect the groups.
 
 use std::fs;
 use std::io::Write;
@@ -16,11 +16,11 @@ use crate::mounts::mounted;
 use crate::reclaimable::{SHARING, reflink};
 use crate::scan::setup;
 
-/// Stored inside the inode, in one block, in one extent of several blocks, and compressed in
-/// several extents.
+/// Sizes that are stored inside the inode, in one block, in one extent of several blocks, and (if
+/// compressed) in several extents.
 const SIZES: [u64; 4] = [40, 3000, 70_000, 700_000];
 
-/// Writes a file of `size` bytes that compress well and depend on `number` only at the end.
+/// Writes a file of `size` bytes that compresses well. Only its last byte depends on `number`.
 fn compressible(path: &Path, number: u8, size: u64) {
     let mut bytes: Vec<u8> =
         (0..size).map(|at| u8::try_from(at / 512 % 7).expect("small")).collect();
@@ -89,12 +89,12 @@ fn only_the_bytes_of_a_file_count_however_it_is_stored() {
 }
 
 #[test]
-fn files_that_move_while_they_are_read_stay_what_they_are() {
+fn files_that_move_on_disk_keep_their_groups() {
     const SIZE: u64 = 1_500_000;
     for kind in SHARING {
         let Some(mount) = mounted(kind) else { continue };
         let dir = mount.path();
-        // x and y differ in one byte near the end, and `turns` is first one, then the other.
+        // x and y differ in their last byte, and `turns` alternates between the two.
         for (number, name) in [(1, "x"), (2, "y")] {
             compressible(&dir.join(name), number, SIZE);
             compressible(&dir.join(format!("{name} apart")), number, SIZE);
@@ -110,7 +110,7 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
                     // The other copy gets a new location.
                     let apart = dir.join(format!("{name} apart"));
                     let copy = dir.join("copy");
-                    // This writes the bytes, as a copy would share the old extents.
+                    // A copy would share the old extents, so this writes the bytes.
                     let written = fs::read(&apart).and_then(|bytes| fs::write(&copy, bytes));
                     let synced = written.and_then(|()| fs::File::open(&copy)?.sync_data());
                     synced.and_then(|()| fs::rename(&copy, &apart)).expect("moved");
@@ -141,7 +141,7 @@ fn files_that_move_while_they_are_read_stay_what_they_are() {
     }
 }
 
-/// Runs a command of `xfs_io` on a path, with `input`. Returns the last word of its output.
+/// Runs an `xfs_io` command on a path, with `input`. Returns the last word of its output.
 fn xfs_io(command: &str, path: &Path, input: &[u8]) -> Result<String, String> {
     let mut child = Command::new("xfs_io")
         .args(["-c", command])
@@ -161,7 +161,7 @@ fn xfs_io(command: &str, path: &Path, input: &[u8]) -> Result<String, String> {
 }
 
 #[test]
-fn encrypted_files_are_equal_to_plain_ones_and_without_the_key_a_problem_each() {
+fn encrypted_files_equal_plain_ones_and_are_reported_without_the_key() {
     let mount = Mount::with_features(FileSystem::Ext4, 64 << 20, &["-O", "encrypt"]);
     let mount = match mount {
         Ok(mount) => mount,
@@ -184,11 +184,11 @@ fn encrypted_files_are_equal_to_plain_ones_and_without_the_key_a_problem_each() 
         let scan = setup().io(io).scan(&[mount.path()]);
         assert_groups(&naive_groups(mount.path()), &scan.groups());
     }
-    // An open file stays readable, and a process that another test is starting may hold one open
-    // for a moment.
+    // A file stays readable while it is open, and a process started by another test may hold it
+    // open for a moment.
     let patience = Instant::now() + PATIENCE;
     while xfs_io(&format!("enckey_status {key}"), mount.path(), b"").as_deref() != Ok("Absent") {
-        assert!(Instant::now() < patience, "some files are not locked");
+        assert!(Instant::now() < patience, "some files are still unlocked");
         let _in_use = xfs_io(&format!("rm_enckey {key}"), mount.path(), b"");
     }
     let scan = setup().scan(&[mount.path()]);

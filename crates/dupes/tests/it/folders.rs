@@ -1,4 +1,4 @@
-//! Related directories in synthetic trees, compared with the definitions.
+//! Related directories in synthetic trees, checked against the definitions of the relations.
 
 use std::ffi::CString;
 
@@ -41,7 +41,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
                 prop_assert!(!r.folders.iter().any(|f| is_redundant(&path(f))));
             }
         }
-        // All redundant directories can be deleted together.
+        // Every content of a redundant directory also exists outside redundant directories.
         let gone = |f: &&ModelFile| is_redundant(&f.dir);
         for file in world.in_dir("").filter(gone) {
             let like = |f: &&ModelFile| f.content == file.content && !is_redundant(&f.dir);
@@ -55,7 +55,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
     })
 }
 
-/// Every reported relation is true.
+/// Checks that every reported relation is true.
 fn check_each(world: &World, related: &[Related]) -> Result<(), TestCaseError> {
     for r in related {
         let paths: Vec<String> = r.folders.iter().map(|f| world.path(f.dir)).collect();
@@ -109,7 +109,7 @@ fn check_each(world: &World, related: &[Related]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every relation that is not reported is false, or follows from a reported one.
+/// Checks that every relation that is not reported is false or follows from a reported one.
 fn check_missed(
     world: &World,
     related: &[Related],
@@ -160,7 +160,7 @@ fn files(contents: u8, most: usize) -> impl Strategy<Value = Vec<ModelFile>> {
         inode,
         state,
     });
-    // A part of the files exists once more elsewhere, so that large directories are equal too.
+    // Some cases copy all files below `a` to `da`, so that large directories are equal too.
     (vec(file, 1..most), any::<bool>(), any::<bool>()).prop_map(|(mut files, again, renamed)| {
         if again {
             let copies: Vec<ModelFile> = files
@@ -183,7 +183,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_said_is_what_the_definitions_say(
+    fn relations_match_their_definitions(
         files in files(6, 24),
         untracked in vec(select(vec!["a", "b", "ab", "ba", "da"]), 0..2),
     ) {
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn also_where_most_contents_are_rare(files in files(30, 40)) {
+    fn relations_match_their_definitions_if_most_contents_are_rare(files in files(30, 40)) {
         check(&World::new(files, &[]))?;
     }
 }
@@ -207,24 +207,24 @@ fn equal_directories_are_one_set_and_nothing_below_them_is_reported() {
     assert_eq!(World::new(files.clone(), &[]).relations(), ["a = b = c"]);
     files.push(known("d", "f", 1));
     files.push(known("dy", "g", 2));
-    // A directory below the first one is reported if it is elsewhere too.
+    // A directory below the first one is reported if it has another copy outside the set.
     assert_eq!(World::new(files, &[]).relations(), ["a = b = c", "ax = d"]);
 }
 
 #[test]
-fn a_name_more_or_less_makes_it_contained() {
+fn other_names_or_additional_files_turn_equal_into_contained() {
     let mut files = vec![known("a", "f", 1), known("a", "g", 2), known("b", "x", 2)];
     files.push(known("b", "y", 1));
     assert_eq!(World::new(files.clone(), &[]).relations(), ["b < a"]);
     files.push(known("b", "z", 3));
     assert_eq!(World::new(files.clone(), &[]).relations(), ["a < b"]);
     files.push(known("a", "h", 4));
-    // The larger part of the smaller directory is shared.
+    // The directory that shares the larger part of its bytes comes first.
     assert_eq!(World::new(files, &[]).relations(), ["b ~ a"]);
 }
 
 #[test]
-fn what_changed_or_is_new_keeps_a_directory_from_being_spare() {
+fn a_changed_or_untracked_file_keeps_a_directory_from_being_redundant() {
     let files = vec![known("a", "f", 1), known("b", "f", 1)];
     assert_eq!(World::new(files.clone(), &[]).relations(), ["a = b"]);
     assert_eq!(World::new(files.clone(), &["b"]).relations(), ["a < b"]);
@@ -250,29 +250,29 @@ fn hard_links_are_shared_and_free_nothing() {
 }
 
 #[test]
-fn a_directory_in_another_is_not_compared_with_it() {
+fn a_directory_is_not_compared_with_its_parent() {
     let files = vec![known("a", "f", 1), known("ab", "f", 1), known("abc", "f", 1)];
     assert_eq!(World::new(files, &[]).relations(), [""; 0]);
 }
 
 #[test]
-fn a_directory_that_only_leads_to_another_stands_for_nothing() {
+fn a_directory_that_only_wraps_another_is_not_reported() {
     let files = vec![known("axy", "f", 1), known("axy", "g", 2), known("b", "f", 1)];
     let files = [files, vec![known("b", "g", 2)]].concat();
     assert_eq!(World::new(files, &[]).relations(), ["axy = b"]);
 }
 
-/// All these directories have one file: the order follows from which directory is above which, not
-/// from their depth.
+/// All these directories have one file. Their order depends only on which directory is above which.
 #[test]
 fn a_set_is_reported_after_the_directories_that_contain_its_members() {
     let files = vec![known("aba", "i", 4), known("c", "i", 4), known("daba", "i", 4)];
     assert_eq!(World::new(files, &[]).relations(), ["a = da", "aba = c"]);
 }
 
-/// If a content has many files, only neighbours are hints. That is enough for copies side by side.
+/// If a content has many files, only neighbouring files are hints. That is enough for snapshots,
+/// whose copies are neighbours.
 #[test]
-fn snapshots_overlap_with_the_next() {
+fn each_snapshot_overlaps_with_the_next() {
     let mut files = Vec::new();
     for day in ["a", "b", "c", "d", "e", "f", "g", "h"] {
         files.extend((1..6).map(|n| known(&format!("{day}x"), &format!("f{n}"), n)));
@@ -287,9 +287,9 @@ fn snapshots_overlap_with_the_next() {
     assert!(next.iter().all(|pair| relations.contains(&(*pair).to_string())), "{relations:?}");
 }
 
-/// A directory reached by two paths is one directory: by its identity, not by its content.
+/// Two paths to one directory are recognized by its inode, not by its content.
 #[test]
-fn a_directory_is_no_duplicate_of_itself() {
+fn a_directory_is_not_a_duplicate_of_itself() {
     let mut tree = Tree::default();
     let root = tree.remember_root();
     let fingerprints = Fingerprints::new(3);
@@ -317,9 +317,9 @@ fn a_directory_is_no_duplicate_of_itself() {
     assert_eq!((related.len(), paths), (1, vec![b"/a".to_vec(), b"/z".to_vec()]));
 }
 
-/// One content in so many files that checking all pairs would never end.
+/// A content has so many files that checking all pairs would take forever.
 #[test]
-fn a_content_of_many_files_costs_no_more_than_its_files() {
+fn the_cost_of_a_common_content_is_linear_in_its_files() {
     let mut tree = Tree::default();
     let root = tree.remember_root();
     let fingerprints = Fingerprints::new(300_000);

@@ -1,4 +1,4 @@
-//! One tree with everything that broke some duplicate finder.
+//! A tree with everything that is known to break duplicate finders.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::child::{self, Rights};
 use crate::scan::setup;
 
 #[test]
-fn the_groups_are_those_written_down_for_the_tree() {
+fn the_groups_are_the_ones_listed_for_the_tree() {
     let tree = TempTree::new();
     let hostile = hostile_tree(&tree);
     for inline_heads in [false, true] {
@@ -26,17 +26,17 @@ fn the_groups_are_those_written_down_for_the_tree() {
 }
 
 #[test]
-fn an_ordinary_user_gets_the_rest_and_a_report_of_what_is_missing() {
+fn an_ordinary_user_gets_partial_groups_and_a_report_of_the_rest() {
     let tree = TempTree::new();
     hostile_tree(tree.join("tree"));
     child::run("hostile::finds_what_an_ordinary_user_may_read", tree.path(), Rights::Nobody);
 }
 
 #[test]
-#[ignore = "run by an_ordinary_user_gets_the_rest_and_a_report_of_what_is_missing"]
+#[ignore = "run by an_ordinary_user_gets_partial_groups_and_a_report_of_the_rest"]
 fn finds_what_an_ordinary_user_may_read() {
     let home = child::tree();
-    // A second tree elsewhere, only to compute the expected groups.
+    // Creates a second tree elsewhere, only to compute the expected groups.
     let hostile = hostile_tree(TempTree::new());
     let root = home.join("tree");
     for inline_heads in [false, true] {
@@ -61,7 +61,7 @@ fn every_name_counts_if_requested_and_empty_files_too() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     if !testkit::is_root() {
-        return skipped("the oracle cannot read all of the tree without root's rights");
+        return skipped("the oracle needs root to read the whole tree");
     }
     let truth = naive_truth(&[&tree], Rules { empty: true, every_link: true });
     let scan = setup().hardlinks(true).empty(true).scan(&[&tree]);
@@ -69,11 +69,11 @@ fn every_name_counts_if_requested_and_empty_files_too() {
 }
 
 #[test]
-fn jdupes_says_the_same() {
+fn jdupes_finds_the_same_groups() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     if !testkit::is_root() {
-        return skipped("jdupes cannot read all of the tree without root's rights");
+        return skipped("jdupes needs root to read the whole tree");
     }
     if let Some(groups) = jdupes(&tree) {
         assert_groups(&collapse_links(&tree, &groups), &setup().scan(&[&tree]).groups());
@@ -81,7 +81,7 @@ fn jdupes_says_the_same() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_counted_and_left_alone() {
+fn special_files_and_links_are_counted_and_skipped() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     let skipped = setup().scan(&[&tree]).tree.skipped;

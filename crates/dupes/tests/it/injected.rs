@@ -1,8 +1,8 @@
-//! System calls that are made to fail: bad blocks, files that cannot be opened, directories that
+//! Injected failures of system calls: bad blocks, files that cannot be opened, directories that
 //! cannot be listed.
 //!
-//! The rules apply to the whole process, so only one test at a time sets them, and only for names
-//! that no other test uses.
+//! The rules apply to the whole process. Only one test at a time sets them, and only for names that
+//! no other test uses.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,8 +14,10 @@ use crate::scan::{Setup, setup};
 
 static RULES: Mutex<()> = Mutex::new(());
 
-/// Rules that apply until they are dropped. Only then can others be set.
-pub(crate) struct Rules(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+/// Rules that apply until they are dropped. Other tests wait for the drop before they set theirs.
+pub(crate) struct Rules(
+    #[expect(dead_code, reason = "held until the drop")] MutexGuard<'static, ()>,
+);
 
 impl Rules {
     pub(crate) fn new(op: Op, suffix: &str, errno: i32) -> Rules {
@@ -33,7 +35,7 @@ impl Drop for Rules {
 
 const SIZES: [u64; 4] = [100, 65_536, 70_000, 1_500_000];
 
-/// Classes of several sizes, each with one bad file that has two names.
+/// Creates classes of several sizes, each with one bad file that has two names.
 fn tree(files: u64) -> TreeBuilder {
     let mut builder = TreeBuilder::new();
     for size in SIZES {
@@ -69,7 +71,7 @@ fn check(op: Op, errno: i32, reason: &str) {
             assert_eq!(problems.len(), SIZES.len(), "{problems:?}");
             assert!(problems.keys().all(|path| path.ends_with(b"bad block")));
             assert!(problems.values().all(|r| r.contains(reason)), "{problems:?}");
-            // The disk works again: only the files that failed are read, and all are equal.
+            // The disk works again, and all files turn out to be equal.
             inject(Vec::new());
             let again = scan.again(&setup);
             assert_groups(&truth, &again.groups());
@@ -90,12 +92,12 @@ fn a_file_that_cannot_be_opened_is_reported_and_the_others_are_grouped() {
 }
 
 #[test]
-fn running_out_of_descriptors_drops_single_files_and_nothing_else() {
+fn running_out_of_descriptors_drops_only_single_files() {
     check(Op::Open, libc::EMFILE, "cannot open: Too many open files");
 }
 
 #[test]
-fn names_of_one_unreadable_file_are_still_names_of_one_file() {
+fn names_of_an_unreadable_file_are_still_grouped() {
     let tree = tree(0).make_temp();
     let rules = Rules::new(Op::Read, "bad block", libc::EIO);
     let scan = setup().hardlinks(true).scan(&[&tree]);

@@ -1,4 +1,4 @@
-//! Files that are named one by one instead of found by a walk.
+//! Files that are listed one by one instead of found by a walk.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn only_the_files_named_are_compared() {
+fn only_listed_files_are_compared() {
     let tree = tree();
     let paths = ["a", "d/e/c", "d/other", "large 1", "d/large 2", "link", "nowhere", "fifo", "d"];
     let scan = scan(paths.map(|p| tree.join(p)), &setup());
@@ -46,7 +46,7 @@ fn only_the_files_named_are_compared() {
 }
 
 #[test]
-fn one_file_spelt_in_many_ways_is_one_file_even_if_names_count() {
+fn a_file_listed_under_many_spellings_counts_once() {
     let tree = tree();
     let spellings = ["a", "./a", "d/../a", "d//..///a", "dir link/../a", "d/e/../../a", "a"];
     let below = ["d/b", "dir link/b", "d/./b", "dir link/e/../b"];
@@ -62,7 +62,7 @@ fn one_file_spelt_in_many_ways_is_one_file_even_if_names_count() {
 }
 
 #[test]
-fn names_of_one_file_in_a_list_are_names_of_one_file() {
+fn hard_links_in_a_list_are_recognized() {
     let tree = tree();
     let paths = ["one", "d/other", "d/copy"].map(|p| tree.join(p));
     let names = |hardlinks| scan(paths.clone(), &setup().hardlinks(hardlinks)).groups();
@@ -73,7 +73,7 @@ fn names_of_one_file_in_a_list_are_names_of_one_file() {
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_reported_and_the_rest_is_compared() {
+fn missing_paths_are_reported_and_the_rest_is_compared() {
     let tree = tree();
     let paths = ["a", "gone", "a/below", "d/b", "d/gone/x", "a/", ""];
     let scan =

@@ -1,10 +1,6 @@
-//! Tests of the duplicate engine on real trees: walk, find, and compare with naively computed
-//! groups.
+//! Tests of the duplicate engine on real trees. The groups are compared with naively computed ones.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests change the trees they made to see what the engine makes of it"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests create and change the trees that they scan")]
 
 mod cached;
 mod changes;

@@ -12,12 +12,12 @@ use walk::{DirId, FileId, Tree};
 /// A file as the catalog knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelFile {
-    /// The directories it is in, one letter each.
+    /// The directories above it, one letter each.
     pub(crate) dir: String,
     pub(crate) name: String,
-    /// Its content; `None` for a file of a unique size.
+    /// Its content; `None` for a file with a unique size.
     pub(crate) content: Option<u8>,
-    /// The number of its inode among those with that content.
+    /// Its inode among the files with the same content; 0 for an inode of its own.
     pub(crate) inode: u8,
     pub(crate) state: State,
 }
@@ -32,8 +32,7 @@ pub(crate) fn known(dir: &str, name: &str, content: u8) -> ModelFile {
     }
 }
 
-/// Returns the size of a content. Sizes differ, and exceed what the catalog claims for shared
-/// extents.
+/// Returns the size of the files with a content.
 pub(crate) fn size(content: Option<u8>) -> u64 {
     content.map_or(64, |content| 10 + u64::from(content) * 7)
 }
@@ -51,7 +50,7 @@ impl World {
     pub(crate) fn new(mut files: Vec<ModelFile>, untracked: &[&str]) -> World {
         files.sort_by(|a, b| (&a.dir, &a.name).cmp(&(&b.dir, &b.name)));
         files.dedup_by(|a, b| (&a.dir, &a.name) == (&b.dir, &b.name));
-        // Files that are not declared names of one inode get inodes of their own.
+        // Files with inode 0 get inodes of their own, as do files without a known content.
         for (at, file) in files.iter_mut().enumerate() {
             if file.inode == 0 || file.content.is_none() {
                 file.inode = 100 + u8::try_from(at).expect("a small tree");
@@ -123,7 +122,7 @@ impl World {
         then(&folders, related)
     }
 
-    /// Returns the relations found as sorted text: `a = b`, `a < b`, `a ~ b`.
+    /// Returns the relations found, as sorted text: `a = b`, `a < b`, `a ~ b`.
     pub(crate) fn relations(&self) -> Vec<String> {
         self.ask(|_, related| {
             let mut relations: Vec<String> = related
@@ -142,7 +141,7 @@ impl World {
         })
     }
 
-    // The oracle follows: it answers every question by checking all files.
+    // The functions below are the oracle, which answers every question by checking all files.
 
     pub(crate) fn dirs(&self) -> BTreeSet<String> {
         let ups = |dir: &str| (0..=dir.len()).map(|end| dir[..end].to_string()).collect::<Vec<_>>();
@@ -159,7 +158,7 @@ impl World {
         !self.files.iter().any(|f| known(&f)) && !self.untracked.iter().any(|d| below(d))
     }
 
-    /// Returns relative paths with contents; a file without an equal has its inode instead.
+    /// Returns relative paths with contents. A file without a known content has its inode instead.
     pub(crate) fn listing(&self, dir: &str) -> BTreeMap<String, (Option<u8>, u8)> {
         let relative = |f: &ModelFile| format!("{}/{}", &f.dir[dir.len()..], f.name);
         let own = |f: &ModelFile| if f.content.is_some() { 0 } else { f.inode };
@@ -170,8 +169,8 @@ impl World {
         self.in_dir("").filter(|f| f.content == Some(content)).count()
     }
 
-    /// Counts the files and bytes of a directory whose content a file of another directory has for
-    /// which `counts` is true.
+    /// Counts the files and bytes of `dir` whose content is also in `other`, in a file for which
+    /// `counts` returns true.
     pub(crate) fn shared(
         &self,
         dir: &str,
@@ -184,7 +183,7 @@ impl World {
         shared.fold((0, 0), |(n, bytes), f| (n + 1, bytes + size(f.content)))
     }
 
-    /// Sums the bytes of the inodes of which all names are among `files`.
+    /// Sums the bytes of the inodes whose names are all among `files`.
     pub(crate) fn frees<'a>(&'a self, files: impl Iterator<Item = &'a ModelFile>) -> u64 {
         let inode = |f: &ModelFile| (f.content, f.inode);
         let mut names: BTreeMap<_, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Several file systems, and one that is visible in several places. Needs root.
+//! Several file systems, and one file system that is visible in several places. Needs root.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,7 +36,7 @@ fn content() -> TreeBuilder {
 }
 
 #[test]
-fn every_file_system_gives_the_groups_of_the_oracle_and_of_jdupes() {
+fn every_file_system_gives_the_groups_of_the_oracle_and_jdupes() {
     for kind in FileSystem::ALL {
         let Some(mount) = mounted(kind) else { continue };
         content().make(&mount);
@@ -53,7 +53,7 @@ fn every_file_system_gives_the_groups_of_the_oracle_and_of_jdupes() {
 }
 
 #[test]
-fn equal_inode_numbers_on_two_file_systems_are_two_files() {
+fn files_with_one_inode_number_on_two_file_systems_are_distinct() {
     for kind in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs] {
         let (Some(one), Some(two)) = (mounted(kind), mounted(kind)) else { continue };
         TreeBuilder::new().file("a", "first ").file("b", "second").make(&one);
@@ -74,7 +74,7 @@ fn equal_inode_numbers_on_two_file_systems_are_two_files() {
 }
 
 #[test]
-fn copies_on_other_file_systems_below_one_root_are_found_unless_they_are_left_out() {
+fn copies_on_other_file_systems_are_found_unless_excluded() {
     let tree = TreeBuilder::new().file("a", "copy").dir("ext4").dir("tmpfs").make_temp();
     let mut mounts = Vec::new();
     for kind in [FileSystem::Ext4, FileSystem::Tmpfs] {
@@ -95,7 +95,7 @@ fn copies_on_other_file_systems_below_one_root_are_found_unless_they_are_left_ou
 }
 
 #[test]
-fn no_file_is_its_own_copy_through_a_bind_mount() {
+fn a_file_is_not_its_own_copy_through_a_bind_mount() {
     let tree = TreeBuilder::new()
         .file("d/a", "one")
         .file("d/e/b", "two")
@@ -139,7 +139,7 @@ fn paths(scan: &crate::scan::Scan) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_mounted_file_is_the_file_it_is_and_not_the_one_it_covers() {
+fn a_mounted_file_replaces_the_file_that_it_covers() {
     let Some(other) = mounted(FileSystem::Tmpfs) else { return };
     TreeBuilder::new().file("far", "content").file("far copy", "content").make(&other);
     let tree = TreeBuilder::new()
@@ -158,8 +158,8 @@ fn a_mounted_file_is_the_file_it_is_and_not_the_one_it_covers() {
         assert_groups(&naive_groups(&tree), &scan.groups());
         let expected = groups_of([["covered by near", "covered by far"]]);
         assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
-        // Also scans the other file system by its own path: a file that was seen before is no copy
-        // of itself.
+        // Scans the other file system under its own path too. A file that was already seen is not a
+        // copy of itself.
         let scan = setup().inline_heads(inline_heads).scan(&[tree.path(), other.path()]);
         assert_eq!((scan.only_group().files.len(), scan.only_group().inodes), (3, 3));
         let volumes: Vec<_> = scan.tree.devices().iter().map(|d| d.volume.magic).collect();
@@ -190,7 +190,7 @@ fn subvolumes_are_walked_and_their_inode_numbers_kept_apart() {
     assert!(inside.scan(&[&mount]).tree.files().is_empty());
 }
 
-/// Runs the tool of btrfs. Returns whether it worked, and reports why not.
+/// Runs `btrfs` with a command. Returns whether it succeeded, and reports the reason if not.
 pub(crate) fn btrfs(command: &[&str], paths: &[&Path]) -> bool {
     match Command::new("btrfs").args(command).args(paths).output() {
         Ok(output) if output.status.success() => true,
@@ -206,7 +206,7 @@ pub(crate) fn btrfs(command: &[&str], paths: &[&Path]) -> bool {
 }
 
 #[test]
-fn a_tree_reached_by_its_path_and_by_a_mount_elsewhere_is_one_tree() {
+fn a_tree_with_a_second_mount_point_is_scanned_once() {
     let tree = TreeBuilder::new().file("a/1", "equal").file("a/2", "equal").make_temp();
     let elsewhere = TempTree::new();
     let mount = match Mount::bind(tree.path(), elsewhere.path()) {
@@ -227,7 +227,7 @@ fn a_tree_reached_by_its_path_and_by_a_mount_elsewhere_is_one_tree() {
 
 /// An overlay of a lower and an upper directory, unmounted on drop.
 struct Overlay {
-    // Dropped after the mount.
+    // The mount point, which is dropped after the unmount.
     point: TempTree,
 }
 
@@ -263,12 +263,13 @@ impl Drop for Overlay {
 }
 
 #[test]
-fn an_overlay_is_one_tree_whatever_layer_a_file_is_on() {
+fn all_layers_of_an_overlay_are_one_tree() {
     let Some(upper) = mounted(FileSystem::Tmpfs) else { return };
     let lower = content().make_temp();
     let Some(overlay) = Overlay::new(lower.path(), upper.path()) else { return };
     let root = overlay.point.path();
-    // The upper layer has a new copy, a changed file and a copied-up one, and hides another.
+    // The upper layer now has a new file, a changed file and a copied-up file, and it hides
+    // another.
     fs::write(root.join("new"), "linked").expect("writable");
     fs::write(root.join("0 0"), "x").expect("writable");
     fs::File::options().append(true).open(root.join("d/1 1")).expect("writable");

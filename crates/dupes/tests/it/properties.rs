@@ -1,4 +1,4 @@
-//! Random trees: the groups are those of the oracle in every setup.
+//! Random trees give the groups of the oracle in every setup.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_known_of_some_files_changes_no_group(
+    fn known_fingerprints_do_not_change_the_groups(
         tree in random_tree(60),
         setup in setups(),
         known in any::<u64>(),
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tree_that_grew_has_the_groups_of_one_that_was_always_so(
+    fn a_tree_that_grew_has_the_same_groups_as_a_new_one(
         tree in random_tree(40),
         more in random_tree(20),
         setup in setups(),
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stopped_search_panics_never_and_can_be_taken_up_again(
+    fn a_stopped_search_can_be_continued(
         tree in random_tree(60),
         setup in setups(),
         after in 0_u64..60,
@@ -189,10 +189,10 @@ proptest! {
     }
 }
 
-/// Returns what a scan found out about the files that `take` selects.
+/// Returns the fingerprints that a scan found for the files that `take` selects.
 fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Fingerprints {
     let fingerprints = Fingerprints::new(scan.tree.files().len());
-    // The same contents get the same numbers, in the same order.
+    // Contents get the same numbers as in the scan.
     let contents: Vec<_> =
         (0..scan.fingerprints.contents()).map(|_| fingerprints.new_content(None)).collect();
     for id in ids(&scan.tree).map(|id| id.0).filter(|&id| take(id)) {
@@ -201,7 +201,7 @@ fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Fingerprints {
     fingerprints
 }
 
-/// Runs `work` with a progress that another thread stops when this many files were opened.
+/// Runs `work` with a progress that another thread stops after this many files were opened.
 fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Progress>) -> T) -> T {
     let (progress, done) = (Arc::new(Progress::default()), AtomicBool::new(false));
     thread::scope(|scope| {

@@ -7,7 +7,7 @@ use testkit::skipped;
 use crate::scan::setup;
 
 #[test]
-fn files_of_proc_that_pretend_to_be_empty_are_never_equal() {
+fn files_of_proc_with_size_zero_are_never_equal() {
     let root = Path::new("/proc/self");
     if !root.is_dir() {
         return skipped("no /proc");

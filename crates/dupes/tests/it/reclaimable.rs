@@ -1,4 +1,4 @@
-//! The bytes that removing copies would free: none if they share their extents.
+//! The number of bytes that removing copies would free: none if the copies share their extents.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::scan::setup;
 
 pub(crate) const SHARING: [FileSystem; 2] = [FileSystem::Btrfs, FileSystem::Xfs];
 
-/// Sizes below and above what fits into an inode, on and off the boundaries of blocks.
+/// Sizes that fit into an inode and sizes that do not, on and off block boundaries.
 const SIZES: [u64; 5] = [5000, 65_536, 100_000, 1_000_001, 4 << 20];
 
 /// Copies a file by sharing its extents.
@@ -82,8 +82,8 @@ fn copies_that_share_their_extents_free_nothing() {
                 reflink(&dir.join("a"), &dir.join(copy));
             }
             assert_eq!(reclaimable(&dir), 0, "{kind:?}, {size} bytes");
-            // An independent copy frees its own size. A second one that shares its extents frees no
-            // more.
+            // An independent copy frees its own size. A second copy that shares the extents of the
+            // first frees no more.
             TreeBuilder::new().seeded("e", 1, size).make(&dir);
             sync(&dir.join("e"));
             assert_eq!(reclaimable(&dir), disk_space(dir.join("e")), "{kind:?}, {size} bytes");
@@ -147,7 +147,7 @@ fn holes_free_nothing() {
 }
 
 #[test]
-fn reclaimable_bytes_assume_that_the_written_copy_of_a_sparse_one_is_kept() {
+fn reclaimable_bytes_assume_that_the_largest_copy_is_kept() {
     let size = 4 << 20;
     let tree =
         TreeBuilder::new().sparse("hole", size, &[]).file("zeros", vec![0; 4 << 20]).make_temp();
@@ -156,7 +156,7 @@ fn reclaimable_bytes_assume_that_the_written_copy_of_a_sparse_one_is_kept() {
 }
 
 #[test]
-fn copies_on_two_file_systems_share_nothing_whatever_their_addresses_are() {
+fn copies_on_two_file_systems_never_share_extents() {
     for kind in SHARING {
         let (Some(one), Some(two)) = (mounted(kind), mounted(kind)) else { continue };
         for mount in [&one, &two] {

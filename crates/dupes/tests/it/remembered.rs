@@ -1,4 +1,4 @@
-//! Files that a catalog remembers are compared although the walk did not find them.
+//! Files that a catalog remembers are compared even if the walk did not find them.
 
 use std::ffi::CString;
 use std::fs;
@@ -12,7 +12,7 @@ use walk::{FileId, Remembered};
 
 use crate::scan::{Walked, setup};
 
-/// Adds every file directly in `dir` to the tree, as a catalog would.
+/// Adds every file directly in `dir` to the tree, as if a catalog remembered it.
 fn remember(walked: &mut Walked, dir: &Path) -> Vec<FileId> {
     let tree = &mut walked.tree;
     let mut id = tree.remember_root();
@@ -61,7 +61,7 @@ fn trees() -> (TempTree, TempTree) {
 }
 
 #[test]
-fn groups_are_of_walked_files_and_copies_elsewhere_are_counted() {
+fn groups_contain_walked_files_and_copies_elsewhere_are_counted() {
     let (here, there) = trees();
     for inline_heads in [false, true] {
         let setup = setup().inline_heads(inline_heads);
@@ -87,7 +87,7 @@ fn groups_are_of_walked_files_and_copies_elsewhere_are_counted() {
 }
 
 #[test]
-fn remembered_files_that_are_gone_or_changed_are_no_problem_of_this_scan() {
+fn remembered_files_that_are_gone_or_changed_are_not_problems() {
     let (here, there) = trees();
     let mut walked = setup().walk(&[&here]);
     let ids = remember(&mut walked, there.path());
@@ -101,7 +101,7 @@ fn remembered_files_that_are_gone_or_changed_are_no_problem_of_this_scan() {
 }
 
 #[test]
-fn directories_that_are_gone_hold_no_file() {
+fn missing_directories_contain_no_files() {
     let (here, there) = trees();
     let mut walked = setup().walk(&[&here]);
     let tree = &mut walked.tree;

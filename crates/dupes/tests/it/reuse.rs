@@ -1,4 +1,4 @@
-//! Known contents are not read again.
+//! Files with known contents are not read again.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use walk::Tree;
 
 use crate::scan::{Scan, Setup, Walked, ids, setup};
 
-/// Copies what an older scan knows of unchanged files to a new walk.
+/// Copies the fingerprints of unchanged files from an older scan to a new walk.
 pub(crate) fn remember(before: &Scan, now: &Walked) {
     let contents: Vec<_> =
         (0..before.fingerprints.contents()).map(|_| now.fingerprints.new_content(None)).collect();
@@ -24,7 +24,7 @@ pub(crate) fn remember(before: &Scan, now: &Walked) {
     }
 }
 
-/// Copies what is known of one file. `contents` maps the old content numbers to new ones.
+/// Copies the fingerprints of one file. `contents` maps old content numbers to new ones.
 pub(crate) fn copy(
     from: &Fingerprints,
     id: u32,
@@ -44,7 +44,7 @@ pub(crate) fn copy(
     }
 }
 
-/// Scans, creates `more`, scans again with what is known, and checks the groups.
+/// Scans, creates `more`, scans again with the known fingerprints, and checks the groups.
 fn scan_twice(before: &TreeBuilder, more: &TreeBuilder, setup: &Setup) -> Scan {
     let tree = before.make_temp();
     let first = setup.scan(&[&tree]);
@@ -89,8 +89,8 @@ fn a_new_copy_of_known_files_is_the_only_file_read() {
     for size in [1000, 65_536, 70_000, 1_000_000] {
         for known in [2, 5, 50] {
             let scan = scan_twice(&same(0..known, size), &same(known..known + 1, size), &setup());
-            // The engine reads its head to find files like it, and then all of it to compare it
-            // with their digest.
+            // The engine reads its head to find files with the same head, and then the whole file
+            // to compare it with their digest.
             assert!(scan.opened() <= 2, "{} files opened", scan.opened());
             assert!(scan.bytes_read() <= size + head_length(size), "{} bytes", scan.bytes_read());
             assert_eq!(scan.only_group().files.len() as u64, known + 1);
@@ -100,21 +100,21 @@ fn a_new_copy_of_known_files_is_the_only_file_read() {
 }
 
 #[test]
-fn a_new_file_that_begins_unlike_all_known_ones_costs_its_head() {
+fn a_new_file_with_a_unique_head_costs_one_head() {
     let more = TreeBuilder::new().differing("new", 1, 1_000_000, 7, 1);
     let scan = scan_twice(&same(0..5, 1_000_000), &more, &setup());
     assert_eq!((scan.opened(), scan.bytes_read()), (1, head_length(1_000_000)));
 }
 
 #[test]
-fn a_new_file_that_ends_unlike_known_equals_is_not_grouped_with_them() {
+fn a_new_file_that_differs_at_the_end_is_not_grouped() {
     let more = TreeBuilder::new().differing("new", 1, 500_000, 499_999, 1);
     let scan = scan_twice(&same(0..5, 500_000), &more, &setup());
     assert!(scan.opened() <= 2 && scan.bytes_read() <= 600_000);
 }
 
 #[test]
-fn a_file_known_to_be_alone_finds_its_copy_when_that_comes() {
+fn a_file_known_to_be_unique_is_grouped_with_a_later_copy() {
     for size in [1000, 70_000, 400_000] {
         for at in [0, size - 1] {
             for open_files in [2, 32] {
@@ -131,14 +131,14 @@ fn a_file_known_to_be_alone_finds_its_copy_when_that_comes() {
 }
 
 #[test]
-fn the_first_file_of_a_size_is_read_only_when_a_second_comes() {
+fn the_first_file_of_a_size_is_read_only_after_a_second_appears() {
     let first = TreeBuilder::new().seeded("a", 1, 5000);
     let scan = scan_twice(&first, &TreeBuilder::new().seeded("b", 1, 5000), &setup());
     assert_eq!((scan.opened(), scan.bytes_read()), (2, 10_000));
 }
 
 #[test]
-fn many_new_files_meet_many_known_ones() {
+fn many_new_files_are_compared_with_many_known_ones() {
     let files = |range: std::ops::Range<u8>| {
         range.fold(TreeBuilder::new(), |builder, i| {
             builder.differing(format!("{i}"), 1, 150_000, 149_999, i % 11)

@@ -48,12 +48,12 @@ fn large_files_at_the_bottoms_of_deep_chains_are_compared() {
     assert_eq!(scan.only_group().files.len(), 4);
 }
 
-/// The number of files in the wide directory. All have one size, and half are copies of the other
-/// half.
+/// Number of files in the wide directory. All have the same size, and one half are copies of the
+/// other.
 const WIDE: usize = 40_000;
 
 #[test]
-fn a_directory_of_forty_thousand_files_of_one_size_is_taken_apart() {
+fn a_directory_of_forty_thousand_files_of_one_size_is_grouped() {
     let tree = in_memory();
     for i in 0..WIDE {
         fs::write(tree.join(format!("{i:05}")), format!("{:05}", i % (WIDE / 2))).expect("room");

@@ -1,4 +1,4 @@
-//! Runs the engine as the program does, and checks the invariants of every result.
+//! Runs the engine the way the program does, and checks the invariants of every result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use runtime::{Interrupted, Progress};
 use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
 
-/// Files of up to this size have their digest computed again from all their bytes.
+/// The digests of files up to this size are computed again from all their bytes.
 const CHECKED_SIZE: u64 = 16 << 20;
 
-/// How to scan.
+/// The options of a scan.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) walk: walk::Options,
     pub(crate) find: dupes::Options,
-    /// Whether heads are read during the walk.
+    /// True if heads are read during the walk.
     pub(crate) inline_heads: bool,
 }
 
-/// Returns the default setup: two threads, and room for all files that are compared.
+/// Returns the default setup: two threads, and enough open files for all files that are compared.
 pub(crate) fn setup() -> Setup {
     Setup {
         walk: walk::Options {
@@ -79,7 +79,7 @@ impl Setup {
         self
     }
 
-    /// Walks. Changes that a test makes afterwards happen between walk and find.
+    /// Walks the roots. Tests can make changes between the walk and the search.
     pub(crate) fn walk<P: AsRef<Path>>(&self, roots: &[P]) -> Walked {
         let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
         let progress = Progress::default();
@@ -97,12 +97,13 @@ impl Setup {
         self
     }
 
-    /// Walks and finds.
+    /// Walks the roots and finds the groups.
     pub(crate) fn scan_once<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
         self.walk(roots).find(self)
     }
 
-    /// Walks and finds with each kind of disk. The results must be the same.
+    /// Walks the roots and finds the groups with each kind of disk. Asserts that the results are
+    /// the same.
     pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
         let scan = self.scan_once(roots);
         for io in [Io::Hdd, Io::Ssd] {
@@ -115,7 +116,7 @@ impl Setup {
     }
 }
 
-/// A tree that was walked, and what is known of its files.
+/// A tree that was walked, and what is known about its files.
 pub(crate) struct Walked {
     pub(crate) tree: Tree,
     pub(crate) fingerprints: Fingerprints,
@@ -127,7 +128,8 @@ impl Walked {
         self.try_find(setup, Arc::default()).ok().expect("not stopped")
     }
 
-    /// Finds the groups. If `progress` was stopped, returns itself with what was found so far.
+    /// Finds the groups. If `progress` was stopped, returns `self` with what was found before the
+    /// stop.
     pub(crate) fn try_find(
         self,
         setup: &Setup,
@@ -144,7 +146,7 @@ impl Walked {
         }
     }
 
-    /// Returns the file at `path`, which starts with the root as given.
+    /// Returns the file at `path`. The path starts with the root as it was passed to the walk.
     pub(crate) fn file(&self, path: &Path) -> FileId {
         file_at(&self.tree, path)
     }
@@ -155,8 +157,8 @@ fn file_at(tree: &Tree, path: &Path) -> FileId {
     ids(tree).find(|&id| tree.path(id) == path.as_os_str().as_bytes()).expect("a file of the walk")
 }
 
-/// Returns a temporary directory in memory, if there is one: thousands of directories take long on
-/// disk, and disk file systems have tests of their own.
+/// Returns a temporary directory in memory, if possible. Creating thousands of directories on disk
+/// takes long, and other tests cover disk file systems.
 pub(crate) fn in_memory() -> TempTree {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
@@ -176,7 +178,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Returns the groups, with paths as given.
+    /// Returns the groups. Paths start with the root as it was passed to the walk.
     pub(crate) fn groups(&self) -> Groups {
         self.found.groups.iter().map(|g| self.paths(g.files).into_iter().collect()).collect()
     }
@@ -195,7 +197,7 @@ impl Scan {
         self.found.groups.iter().map(line).collect()
     }
 
-    /// Returns the files that were not examined, with reasons.
+    /// Returns the paths of files that could not be examined, with the reasons.
     pub(crate) fn problems(&self) -> BTreeMap<Vec<u8>, String> {
         let of = |problems: &[Problem]| {
             problems.iter().map(|p| (p.path.clone(), p.reason.to_string())).collect::<Vec<_>>()
@@ -213,17 +215,17 @@ impl Scan {
         self.found.groups.get(0)
     }
 
-    /// Returns how many files were opened to be read.
+    /// Returns the number of files that were opened for reading.
     pub(crate) fn opened(&self) -> u64 {
         self.progress.opened.load(Relaxed)
     }
 
-    /// Returns how many bytes were read.
+    /// Returns the number of bytes that were read.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.progress.bytes_read.load(Relaxed)
     }
 
-    /// Finds again with what is known.
+    /// Finds the groups again with the fingerprints of this scan.
     pub(crate) fn again(self, setup: &Setup) -> Scan {
         Walked { tree: self.tree, fingerprints: self.fingerprints }.find(setup)
     }
@@ -232,7 +234,7 @@ impl Scan {
         files.iter().map(|&f| self.tree.path(f)).collect()
     }
 
-    /// Checks the invariants of every result, whether its groups are right or not.
+    /// Checks the invariants that hold for every result, whether its groups are right or not.
     fn check(&self, setup: &Setup) {
         let mut in_groups = BTreeSet::new();
         let mut opener = Opener::new(&self.tree, 4);
@@ -259,7 +261,7 @@ impl Scan {
     }
 }
 
-/// Compares a group's digest with the bytes of its last file.
+/// Compares the digest of a group with the bytes of its last file.
 fn check_digest(group: &Set<'_, Group>, opener: &mut Opener<'_>) {
     let Some(digest) = group.digest else {
         assert!(group.inodes == 1 || group.size > 1 << 30, "no digest of {group:?}");

@@ -13,7 +13,7 @@ use crate::scan::{Setup, setup};
 
 const SIZE: u64 = 4 << 20;
 
-/// All heads are read. Reads beyond some heads are reads of the content.
+/// Limit for the bytes of all heads. A scan that reads more has read contents.
 const HEADS: u64 = 64 << 10;
 
 fn without_digests() -> Setup {
@@ -41,7 +41,7 @@ fn copies_that_share_their_extents_are_equal_without_a_read() {
         let scan = setup().io(Io::Cached).scan_once(&[mount.path()]);
         assert!(scan.only_group().digest.is_some());
         assert!(scan.bytes_read() < SIZE + HEADS, "{kind:?}: {} bytes read", scan.bytes_read());
-        // Two sets of extents, compared once.
+        // Two sets of extents, which are compared once.
         TreeBuilder::new().seeded("e", 1, SIZE).make(&mount);
         reflink(&mount.path().join("e"), &mount.path().join("f"));
         let scan = without_digests().scan_once(&[mount.path()]);
@@ -62,7 +62,7 @@ fn copies_that_share_their_extents_are_read_once_on_a_seek_bound_disk() {
         change(&mount.path().join("e"), SIZE - 1);
         let scan = setup().io(Io::Hdd).scan_once(&[mount.path()]);
         assert_eq!(scan.only_group().files.len(), 4);
-        // One file of each set, which is cached, the changed file, and one for all others.
+        // Reads one file of each set of extents, the changed file, and one file for all others.
         assert!(scan.bytes_read() < 3 * SIZE + (2 << 20), "{} bytes read", scan.bytes_read());
     }
 }
@@ -77,7 +77,7 @@ fn a_shared_copy_that_was_changed_is_no_longer_equal() {
             for copy in ["b", "changed"] {
                 reflink(&dir.join("a"), &dir.join(copy));
             }
-            // The change is only in memory, and the file system may still report that all extents
+            // The change is only in memory, so the file system may still report that all extents
             // are shared.
             change(&dir.join("changed"), offset);
             for setup in [without_digests(), setup().io(Io::Hdd)] {

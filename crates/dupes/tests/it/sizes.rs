@@ -1,5 +1,5 @@
-//! Sizes around the boundaries at which the engine changes its method, classes of more files than
-//! can be open, and how many bytes are read.
+//! Sizes around the boundaries at which the engine changes its method, classes with more files than
+//! can be open, and the number of bytes read.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,20 +10,20 @@ use testkit::{PathBytes, TempTree, TreeBuilder, assert_groups, disk_space, naive
 
 use crate::scan::{Scan, setup};
 
-/// Around the sizes read first (16 KiB), whole (64 KiB), per round (64 KiB to 1 MiB) and hashed at
-/// a time (256 KiB).
+/// Sizes around 16 KiB (read first), 64 KiB (read whole), 64 KiB to 1 MiB (read per round) and 256
+/// KiB (hashed at a time).
 const SIZES: [u64; 16] = [
     1, 2, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 131_071, 131_073, 262_144, 262_145,
     1_048_575, 1_048_576, 1_048_577, 2_500_000,
 ];
 
-/// Returns the sizes that are read in a few steps, for trees that are created repeatedly.
+/// Returns the sizes that are read in a few steps. Used for trees that are created repeatedly.
 fn up_to_some_reads() -> impl Iterator<Item = u64> {
     SIZES.into_iter().filter(|&size| size < 1_000_000)
 }
 
 #[test]
-fn every_groups_digest_is_the_one_b3sum_prints() {
+fn group_digests_match_b3sum() {
     let places = ["/opt/peers/bin/b3sum", "/usr/bin/b3sum", "/usr/local/bin/b3sum"];
     let Some(b3sum) = places.into_iter().find(|path| Path::new(path).is_file()) else {
         return skipped("b3sum is not installed");
@@ -44,8 +44,8 @@ fn every_groups_digest_is_the_one_b3sum_prints() {
     }
 }
 
-/// Adds files of one size that differ in their first, a middle or their last byte, each of them
-/// twice.
+/// Adds pairs of files of one size. The pairs differ in their first byte, a middle byte or their
+/// last byte.
 fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
     for (name, at) in [("first", 0), ("middle", size / 2), ("last", size - 1)] {
         for variant in 1..3 {
@@ -62,7 +62,8 @@ fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
 fn files_that_differ_in_one_byte_are_distinguished_at_every_boundary() {
     let tree = SIZES.into_iter().fold(TreeBuilder::new(), variants).make_temp();
     let expected = naive_groups(&tree);
-    // A single byte is first, middle and last at once and has two variants; two bytes have four.
+    // A single byte is the first, middle and last byte at once, so size 1 has two variants. Size 2
+    // has four.
     assert_eq!(expected.len(), 2 + 4 + 6 * (SIZES.len() - 2));
     for open_files in [2, 3, 32] {
         for inline_heads in [false, true] {
@@ -87,7 +88,7 @@ fn pairs_and_threes_are_compared_without_heads() {
     }
 }
 
-/// Creates files with equal prefixes: `contents` contents that differ from byte `at` on.
+/// Creates `files` files with `contents` distinct contents, all of them equal up to byte `at`.
 fn class(files: u64, contents: u64, size: u64, at: u64) -> TreeBuilder {
     (0..files).fold(TreeBuilder::new(), |builder, i| {
         let variant = u8::try_from(i % contents).expect("few contents");
@@ -112,7 +113,8 @@ fn classes_with_more_files_than_can_be_open_are_split_by_digests() {
         for (threads, open_files) in [(2, 32), (8, 2), (1, 3)] {
             let scan = setup().threads(threads).open_files(open_files).scan(&[&tree]);
             assert_groups(&expected, &scan.groups());
-            // Heads, prefixes and the whole files: at most 1/7 more than twice the whole files.
+            // Heads, prefixes and whole files together: at most 1/7 more than reading all files
+            // twice.
             let most = 2 * files * size + files * size / 7 + files * head_length(size);
             assert!(scan.bytes_read() <= most, "{} of {most} bytes read", scan.bytes_read());
         }
@@ -120,7 +122,7 @@ fn classes_with_more_files_than_can_be_open_are_split_by_digests() {
 }
 
 #[test]
-fn files_that_differ_early_are_never_read_far() {
+fn files_that_differ_early_are_not_read_to_the_end() {
     for (files, open_files) in [(2, 32), (3, 32), (20, 32), (40, 32), (40, 2)] {
         let tree = class(files, files, 3_000_000, 100).make_temp();
         let scan = setup().open_files(open_files).scan(&[&tree]);
@@ -132,7 +134,7 @@ fn files_that_differ_early_are_never_read_far() {
 }
 
 #[test]
-fn a_size_that_no_other_file_has_is_not_read() {
+fn a_file_with_a_unique_size_is_not_read() {
     let tree = (1..200).fold(TreeBuilder::new(), |b, i| b.seeded(i.to_string(), i, i * 50));
     let tree = tree.hard_links("two names, one file", &["one", "other"]).make_temp();
     for hardlinks in [false, true] {
@@ -143,7 +145,7 @@ fn a_size_that_no_other_file_has_is_not_read() {
 }
 
 #[test]
-fn names_of_one_file_are_read_once() {
+fn a_file_with_several_names_is_read_once() {
     let tree = TreeBuilder::new()
         .hard_links(vec![b'x'; 1000], &["a1", "a2", "a3"])
         .hard_links(vec![b'x'; 1000], &["b1", "b2", "b3"])
@@ -157,8 +159,8 @@ fn names_of_one_file_are_read_once() {
     }
 }
 
-/// A tree with files of every outcome: alone, equal, different early and late, in small and large
-/// classes.
+/// Creates a tree with files for every outcome: unique, equal, or different near the beginning or
+/// the end, in small and large classes.
 fn every_outcome() -> TempTree {
     let mut builder = up_to_some_reads().fold(TreeBuilder::new(), variants);
     for i in 0..90 {
@@ -175,7 +177,7 @@ fn work_adds_up(scan: &Scan) {
 }
 
 #[test]
-fn work_done_adds_up_to_the_work_there_was() {
+fn progress_counters_reach_their_totals() {
     let tree = every_outcome();
     for (open_files, inline_heads) in [(2, false), (32, false), (32, true)] {
         let setup = setup().open_files(open_files).inline_heads(inline_heads).empty(true);
@@ -187,7 +189,7 @@ fn work_done_adds_up_to_the_work_there_was() {
 }
 
 #[test]
-fn work_done_adds_up_when_files_fail() {
+fn progress_counters_reach_their_totals_when_files_fail() {
     for (open_files, inline_heads) in [(2, true), (32, false)] {
         let tree = every_outcome();
         let setup = setup().open_files(open_files).inline_heads(inline_heads);

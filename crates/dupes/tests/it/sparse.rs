@@ -42,7 +42,7 @@ fn a_pair_and_a_three_of_terabytes_need_no_heads() {
 }
 
 #[test]
-fn the_largest_files_there_can_be_do_not_overflow_anything() {
+fn files_of_the_maximum_size_cause_no_overflow() {
     let most = u64::try_from(i64::MAX).expect("positive");
     let tree = testkit::TempTree::new_in(std::path::Path::new("/dev/shm"));
     let make = |name: &str| std::fs::File::create(tree.join(name)).and_then(|f| f.set_len(most));
@@ -54,7 +54,7 @@ fn the_largest_files_there_can_be_do_not_overflow_anything() {
 }
 
 #[test]
-fn a_hole_equals_zeros_that_were_written() {
+fn a_hole_equals_written_zeros() {
     for size in [1000, 65_536, 70_000, 3_000_000, 5_000_001] {
         let length = usize::try_from(size).expect("small");
         let tree = TreeBuilder::new()
@@ -74,7 +74,7 @@ fn a_hole_equals_zeros_that_were_written() {
 }
 
 #[test]
-fn islands_at_odd_places_are_all_compared() {
+fn data_between_holes_is_compared() {
     let size = 20_000_000;
     let mut builder = TreeBuilder::new();
     for (i, at) in

@@ -1,5 +1,5 @@
-//! Searches that are stopped: what they know is correct, the pending files are known, and a
-//! continued search reads no finished file again.
+//! Stopped searches: their results are correct, the pending files are known, and a continued search
+//! does not read finished files again.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,8 +15,8 @@ use testkit::{TempTree, TreeBuilder, assert_groups, naive_groups};
 
 use crate::scan::{Setup, Walked, ids, in_memory, setup};
 
-/// A tree with classes of all kinds: few and many files, small and large ones, equal at first and
-/// throughout.
+/// Creates a tree with classes of all kinds: few and many files, small and large files, equal only
+/// at the beginning and equal throughout.
 fn tree() -> TempTree {
     let mut tree = TreeBuilder::new();
     for size in [700, 30_000, 80_000, 1_500_000] {
@@ -36,8 +36,8 @@ fn tree() -> TempTree {
     place
 }
 
-/// Searches until about this many bytes were read. Returns what is known then, if the search was
-/// not finished.
+/// Stops a search after about this many bytes were read. Returns the walk with the fingerprints
+/// found so far, or the number of bytes read if the search finished first.
 fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked>, u64> {
     let progress = Arc::new(Progress::default());
     std::thread::scope(|scope| {
@@ -57,7 +57,7 @@ fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked
     })
 }
 
-/// Asserts that everything is known of all files that are not pending.
+/// Asserts that the fingerprints of all files that are not pending are complete.
 fn assert_true(walked: &Walked, pending: &[bool]) {
     let Walked { tree, fingerprints } = walked;
     let read = |id: walk::FileId| fs::read(OsStr::from_bytes(&tree.path(id))).expect("readable");
@@ -103,8 +103,8 @@ fn known_files_are_correct_and_the_others_are_pending() {
     assert!(stopped > 0, "no search was stopped in time to leave anything");
 }
 
-/// A continued search reads no file again that an earlier part finished. It reads files again that
-/// were in work when it stopped.
+/// A continued search does not read files again that an earlier part finished. It may read those
+/// again that were in progress at the stop.
 #[test]
 fn a_continued_search_reads_less_than_one_from_the_start() {
     let tree = tree();

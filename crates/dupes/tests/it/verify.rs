@@ -1,4 +1,4 @@
-//! Whether files still match what is known of them.
+//! Checks whether files still match what is known about them.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn with_work<T>(scan: &Scan, progress: &Progress, answer: impl FnOnce(&Work<'_>)
     answer(&Work::new(&scan.tree, &scan.fingerprints, &options, progress))
 }
 
-/// Reads every file again. Also returns the finding for each inode, by its first name.
+/// Reads every file again. Also returns the finding for each inode, by the first name of the inode.
 fn examined(
     scan: &Scan,
     progress: &Progress,
@@ -70,7 +70,7 @@ fn find(scan: &Scan, path: &Path) -> FileId {
 }
 
 #[test]
-fn an_unchanged_tree_matches_what_is_known_of_it() {
+fn an_unchanged_tree_matches_its_fingerprints() {
     let tree = tree();
     let scan = setup().empty(true).scan(&[&tree]);
     let answer = validated(&scan);
@@ -104,10 +104,10 @@ fn changed_and_gone_files_are_distinguished_from_unchanged_ones() {
 }
 
 #[test]
-fn bytes_that_are_not_what_was_known_are_found() {
+fn files_with_different_bytes_are_found() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
-    // This is as if the disk had returned other bytes the first time.
+    // This simulates a disk that returned other bytes the first time.
     let small = find(&scan, &tree.join("small 1"));
     let content = scan.fingerprints.content(small.0).expect("it was compared");
     scan.fingerprints.set_digest(content, Digest::of(b"other bytes"));
