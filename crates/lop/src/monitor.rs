@@ -63,6 +63,22 @@ struct Display {
     log: Option<(Instant, Duration)>,
 }
 
+/// Runs `work` under a monitor, with counters of its own.
+///
+/// # Errors
+///
+/// Fails if `work` fails, on an interrupt, and for the reasons of [`Monitor::begin`].
+pub(crate) fn monitored<T>(
+    settings: &Settings,
+    work: impl FnOnce(&Progress) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
+    let done = work(&progress)?;
+    monitor.finish()?;
+    Ok(done)
+}
+
 impl Monitor {
     /// Starts to watch over work that counts in `progress`.
     ///
@@ -149,7 +165,12 @@ impl Shared {
                     asked = None;
                 } else if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     line.clear();
-                    self.leave(&stalls);
+                    // Nothing is lost: the catalog has what was committed, and nothing else is being written.
+                    if let Some(paths) = stalls.now() {
+                        let text = [&b"no longer waiting for "[..], &paths].concat();
+                        self.stderr.complain(&text);
+                    }
+                    interrupt::end_as_caught();
                 }
             }
             if let Some(text) = stalls.check(Instant::now()) {
@@ -163,17 +184,6 @@ impl Shared {
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         line.clear();
-    }
-}
-
-impl Shared {
-    /// Ends the program while threads are still at work. Nothing is lost by it: the catalog has what was committed, and
-    /// nothing else is being written.
-    fn leave(&self, stalls: &Stalls) {
-        if let Some(paths) = stalls.now() {
-            self.stderr.complain(&[&b"no longer waiting for "[..], &paths].concat());
-        }
-        interrupt::end_as_caught();
     }
 }
 

@@ -36,37 +36,15 @@ pub(super) struct Checkpointer<'a> {
     /// How often the results of a long search are saved.
     pub(super) every: Duration,
     pub(super) progress: &'a Progress,
-    candidates: Option<Candidates>,
+    /// The files to compare, once they were needed.
+    pub(super) candidates: Option<Candidates>,
     /// Whether the scan reads known files again. The next such scan starts from the beginning.
     pub(super) rereads: bool,
     /// Whether the interrupt and what was saved were reported.
-    has_reported: bool,
+    pub(super) has_reported: bool,
 }
 
-impl<'a> Checkpointer<'a> {
-    pub(super) fn new(
-        writer: &'a mut Writer,
-        rows: &'a mut RowMap,
-        tree: &'a Tree,
-        fingerprints: &'a Fingerprints,
-        record: ScanRecord,
-        every: Duration,
-        progress: &'a Progress,
-    ) -> Checkpointer<'a> {
-        Checkpointer {
-            writer,
-            rows,
-            tree,
-            fingerprints,
-            record,
-            every,
-            progress,
-            candidates: None,
-            rereads: false,
-            has_reported: false,
-        }
-    }
-
+impl Checkpointer<'_> {
     /// Searches on another thread, and saves the results from time to time.
     ///
     /// The calling thread uses the catalog: `SQLite`'s locks belong to a descriptor table, and searching threads have
