@@ -21,8 +21,8 @@ use crate::settings::{Resources, Settings};
 /// Runs the command.
 pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let resources = Resources::automatic();
-    let options = resources.walk(walk::Filter::default(), false, settings.own());
     let (tree, plans) = monitored(settings, |progress| {
+        let options = resources.walk(walk::Filter::default(), false, settings.own());
         let tree = walk::walk(&args.paths, &options, None, progress)?;
         let plans = plans(&tree, &resources, progress)?;
         Ok((tree, plans))

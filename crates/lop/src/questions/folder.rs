@@ -12,7 +12,6 @@ use self::copy_finder::CopyFinder;
 use crate::questions::location::Bounds;
 
 use crate::error::CommandError;
-use crate::exit::Exit;
 use crate::monitor::monitored;
 use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
@@ -168,15 +167,15 @@ pub(crate) fn walk_dir(
     system_dirs: SystemDirs,
     settings: &Settings,
 ) -> Result<Tree, CommandError> {
-    let is_dir = std::fs::metadata(dir).and_then(|found| {
-        found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
-    });
-    is_dir.map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
-    let resources = Resources::automatic();
     let mut filter = walk::Filter::default();
     filter.system_dirs = system_dirs == SystemDirs::Entered;
     filter.pseudo = false;
-    let options = resources.walk(filter, false, settings.own());
-    let dir = [PathBuf::from(dir)];
-    monitored(settings, |progress| Ok(walk::walk(&dir, &options, None, progress)?))
+    monitored(settings, |progress| {
+        let is_dir = std::fs::metadata(dir).and_then(|found| {
+            found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
+        });
+        is_dir.map_err(|e| CommandError::failed(dir.display().to_string()).because(e))?;
+        let options = Resources::automatic().walk(filter, false, settings.own());
+        Ok(walk::walk(&[PathBuf::from(dir)], &options, None, progress)?)
+    })
 }
