@@ -36,7 +36,7 @@ const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
 /// How long work may take to end after it was asked to stop.
-const GRACE: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Watches over work until it is dropped, which also clears the progress line.
 pub(crate) struct Monitor {
@@ -163,7 +163,7 @@ impl Shared {
                 self.progress.stop();
                 if self.progress.saving.load(Relaxed) {
                     asked = None;
-                } else if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                } else if asked.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                     line.clear();
                     // Nothing is lost: the catalog has what was committed, and nothing else is being written.
                     if let Some(paths) = stalls.now() {

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long an interrupted search may take to end before its results are saved. A disk may no longer answer.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time between two saves is at least this many times the duration of a save. Saving then costs a twentieth of the
 /// time of one thread, beside the threads that search.
@@ -65,7 +65,7 @@ impl Checkpointer<'_> {
             let interval = CHECK_INTERVAL.min(self.every);
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 if self.progress.poll_stop() {
-                    if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    if stopping.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                         settings.report(&self.save_interrupted());
                         self.has_reported = true;
                         // The monitor ends the program if the search does not end.
