@@ -40,6 +40,11 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         self as u8
     }
+
+    /// Returns [`Exit::Partial`] instead of [`Exit::Done`] if `is_partial` holds.
+    pub(crate) fn partial_if(self, is_partial: bool) -> Exit {
+        if is_partial && self == Exit::Done { Exit::Partial } else { self }
+    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
 /// How long work may take to end after it was asked to stop.
-const GRACE: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Watches over work until it is dropped, which also clears the progress line.
 pub(crate) struct Monitor {
@@ -61,6 +61,22 @@ struct Display {
     progress_line: Option<ProgressLine>,
     /// In a log: when the next line is due, and the interval after that.
     log: Option<(Instant, Duration)>,
+}
+
+/// Runs `work` under a monitor, with counters of its own.
+///
+/// # Errors
+///
+/// Fails if `work` fails, on an interrupt, and for the reasons of [`Monitor::begin`].
+pub(crate) fn monitored<T>(
+    settings: &Settings,
+    work: impl FnOnce(&Progress) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let progress = Arc::new(Progress::default());
+    let monitor = Monitor::begin(&progress, settings)?;
+    let done = work(&progress)?;
+    monitor.finish()?;
+    Ok(done)
 }
 
 impl Monitor {
@@ -147,9 +163,14 @@ impl Shared {
                 self.progress.stop();
                 if self.progress.saving.load(Relaxed) {
                     asked = None;
-                } else if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                } else if asked.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                     line.clear();
-                    self.leave(&stalls);
+                    // Nothing is lost: the catalog has what was committed, and nothing else is being written.
+                    if let Some(paths) = stalls.now() {
+                        let text = [&b"no longer waiting for "[..], &paths].concat();
+                        self.stderr.complain(&text);
+                    }
+                    interrupt::end_as_caught();
                 }
             }
             if let Some(text) = stalls.check(Instant::now()) {
@@ -163,17 +184,6 @@ impl Shared {
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         line.clear();
-    }
-}
-
-impl Shared {
-    /// Ends the program while threads are still at work. Nothing is lost by it: the catalog has what was committed, and
-    /// nothing else is being written.
-    fn leave(&self, stalls: &Stalls) {
-        if let Some(paths) = stalls.now() {
-            self.stderr.complain(&[&b"no longer waiting for "[..], &paths].concat());
-        }
-        interrupt::end_as_caught();
     }
 }
 

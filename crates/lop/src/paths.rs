@@ -25,13 +25,17 @@ use crate::error::CommandError;
 ///
 /// Fails if one of the paths does not exist or cannot be reached.
 pub(crate) fn resolve_all(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
-    let path = |path: &PathBuf| {
-        let found = path.canonicalize();
-        let found =
-            found.map_err(|e| CommandError::failed(path.display().to_string()).because(e))?;
-        Ok(found.into_os_string().into_encoded_bytes())
-    };
-    paths.iter().map(path).collect()
+    paths.iter().map(|path| resolve(path)).collect()
+}
+
+/// Returns a path without links and dots.
+///
+/// # Errors
+///
+/// Fails if the path does not exist or cannot be resolved.
+pub(crate) fn resolve(path: &Path) -> Result<Vec<u8>, CommandError> {
+    let failed = |e| CommandError::failed(path.display().to_string()).because(e);
+    Ok(path.canonicalize().map_err(failed)?.into_os_string().into_encoded_bytes())
 }
 
 /// Returns the absolute paths that the user may mean: the one where links lead now, which is how the catalog names

@@ -120,6 +120,15 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
+/// Appends `, NUMBER WHAT` to a summary for each number that is not zero.
+pub(crate) fn append_counts<const N: usize>(text: &mut String, counts: [(u64, &str); N]) {
+    for (number, what) in counts {
+        if number > 0 {
+            text.push_str(&format!(", {} {what}", count(number)));
+        }
+    }
+}
+
 /// Returns a duration in words: `0.42 s`, `1 min 5 s`, `2 h 3 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();

@@ -27,3 +27,4 @@ pub(crate) mod location;
 pub(crate) mod quarantine;
 pub(crate) mod scope;
 pub(crate) mod verify;
+pub(crate) mod work;

@@ -15,15 +15,15 @@ use catalog::Catalog;
 use serde::Serialize;
 use walk::OwnFiles;
 
-use crate::args::{GlobalArgs, When};
+use crate::args::{Format, GlobalArgs, When};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::formats::document;
+use crate::output::formats::document_with;
 use crate::output::stream::{Stream, write_line};
 
 pub(crate) use patterns::Patterns;
 pub(crate) use resources::Resources;
-pub(crate) use scan::{ScanSettings, Source};
+pub(crate) use scan::ScanSettings;
 
 /// How much a command prints besides its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,11 @@ impl Settings {
         self.catalog().map(|path| OwnFiles::new(&Catalog::own_paths(&path))).unwrap_or_default()
     }
 
+    /// Returns the format of results for which the user named none.
+    pub(crate) fn default_format(&self) -> Format {
+        if self.json { Format::Json } else { Format::Text }
+    }
+
     /// Prints a message to standard error, with `lop: ` in front.
     pub(crate) fn complain(&self, text: &[u8]) {
         self.stderr.complain(text);
@@ -112,15 +117,10 @@ impl Settings {
         self.stderr.note(text.as_bytes());
     }
 
-    /// Prints a line that may contain names to standard error, without `lop: ` in front.
-    pub(crate) fn note_bytes(&self, text: &[u8]) {
-        self.stderr.note(text);
-    }
-
     /// Prints the summary of a command to standard error, unless `--quiet` or `--json` is given.
     pub(crate) fn summarize(&self, text: &[u8]) {
         if !self.json && self.verbosity != Verbosity::Quiet {
-            self.note_bytes(text);
+            self.stderr.note(text);
         }
     }
 
@@ -138,6 +138,15 @@ impl Settings {
         ended?;
         self.print_exit_record(exit, &String::from_utf8_lossy(text));
         Ok(exit)
+    }
+
+    /// Like [`Exit::partial_if`]; prints the exit record with the reason `why` if the exit code changes.
+    pub(crate) fn partial_if(&self, is_partial: bool, exit: Exit, why: &str) -> Exit {
+        let partial = exit.partial_if(is_partial);
+        if partial != exit {
+            self.print_exit_record(partial, why);
+        }
+        partial
     }
 
     /// Suggests the next command, if standard error is a terminal.
@@ -176,13 +185,9 @@ pub(crate) fn print_usage_record(message: &str) {
 
 fn exit_record(exit: Exit, message: &str) -> String {
     #[derive(Serialize)]
-    struct Content<'m> {
-        error: Error<'m>,
-    }
-    #[derive(Serialize)]
     struct Error<'m> {
         code: u8,
         message: &'m str,
     }
-    document(&Content { error: Error { code: exit.code(), message } })
+    document_with("error", &Error { code: exit.code(), message })
 }

@@ -8,12 +8,12 @@ use action::journal::{FileAction, FileState};
 use action::plan::Kind;
 use action::run::Runs;
 use action::statuses::Statuses;
-use catalog::{Catalog, CtimeCause, LiveFile, Version, Writer};
+use catalog::{Catalog, CtimeCause, LiveFile, Version};
 use fsops::Stat;
 use walk::{Device, PathOpener};
 
 use crate::error::CommandError;
-use crate::questions::catalog::waiting;
+use crate::questions::catalog::open_writer;
 use crate::settings::Settings;
 
 /// How many directories are kept open.
@@ -52,19 +52,16 @@ pub(crate) fn follow_run(
 ///
 /// Fails if the journal cannot be read or the catalog cannot be written. The files stay as they are, and the next scan
 /// corrects the catalog.
-pub(crate) fn follow<D>(
-    file_actions: D,
+pub(crate) fn follow(
+    file_actions: impl Iterator<Item = Result<FileAction, action::Error>>,
     statuses: &Statuses,
     settings: &Settings,
-) -> Result<(), CommandError>
-where
-    D: Iterator<Item = Result<FileAction, action::Error>>,
-{
+) -> Result<(), CommandError> {
     let path = settings.catalog()?;
     if !path.exists() {
         return Ok(());
     }
-    let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
+    let writer = open_writer(&path, settings)?;
     let inspected_ns = settled_now_ns();
     let mut reach = PathOpener::new(OPEN_DIRS);
     let file_actions =

@@ -3,6 +3,7 @@
 //! The summary is printed even if the run stopped early, because the files that it changed stay changed. The catalog is
 //! updated only after that: a failed update must not hide what was done.
 
+use std::cell::Cell;
 use std::io;
 use std::path::Path;
 
@@ -14,41 +15,28 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{problems, stdout};
 use crate::quantity::counted;
+use crate::questions::catalog::waiting_for;
 use crate::settings::Settings;
 
-/// The report of a command at the end of its work on files.
-pub(crate) struct Conclusion<'a, S> {
-    /// For programs, with `--json`.
-    pub(crate) summary: &'a S,
-    /// For people.
-    pub(crate) text: String,
-    /// Files that were left alone.
-    pub(crate) refused: &'a [Refusal],
-}
-
-impl<S: Serialize> Conclusion<'_, S> {
-    /// Prints problems and the summary, lets `update` record the changes in the catalog, and returns the exit code.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error in `ended`, which stopped the work early, after everything was printed and recorded.
-    pub(crate) fn report(
-        self,
-        ended: Result<(), action::Error>,
-        update: impl FnOnce() -> Result<(), CommandError>,
-        settings: &Settings,
-    ) -> Result<Exit, CommandError> {
-        let Conclusion { summary, text, refused } = self;
-        problems::print(refused, settings);
-        if settings.json {
-            stdout::print_summary(summary)?;
-        }
-        settings.summarize(text.as_bytes());
-        let updated = update().inspect_err(|error| settings.report(&not_updated(error)));
-        let is_done = refused.is_empty() && updated.is_ok();
-        let exit = if is_done { Exit::Done } else { Exit::Partial };
-        settings.finish(ended.map_err(Into::into), exit, text.as_bytes())
-    }
+/// Ends a command that worked on files: prints the files that were left alone and the summary, which is a document for
+/// programs and a text for people, lets `update` record the changes in the catalog, and returns the exit code.
+///
+/// # Errors
+///
+/// Returns the error in `ended`, which stopped the work early, after everything was printed and recorded.
+pub(crate) fn conclude(
+    summary: &impl Serialize,
+    text: &str,
+    refused: &[Refusal],
+    ended: Result<(), action::Error>,
+    update: impl FnOnce() -> Result<(), CommandError>,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    problems::print(refused, settings);
+    stdout::summarize(summary, text, settings)?;
+    let updated = update().inspect_err(|error| settings.report(&not_updated(error)));
+    let exit = Exit::Done.partial_if(!refused.is_empty() || updated.is_err());
+    settings.finish(ended.map_err(Into::into), exit, text.as_bytes())
 }
 
 /// Returns the warning that the catalog does not know what was done.
@@ -59,12 +47,29 @@ fn not_updated(error: &CommandError) -> CommandError {
 
 /// Returns the exit code of a command that could not read some of the journals, and prints the exit record.
 pub(crate) fn with_unreadable(exit: Exit, journals: u64, settings: &Settings) -> Exit {
-    if journals == 0 || exit != Exit::Done {
-        return exit;
-    }
     let what = counted(journals, "journal", "journals");
-    settings.print_exit_record(Exit::Partial, &format!("{what} could not be read"));
-    Exit::Partial
+    settings.partial_if(journals > 0, exit, &format!("{what} could not be read"))
+}
+
+/// Returns a function that reports a journal that cannot be read, and counts it in `unreadable`.
+pub(crate) fn skip_unreadable<'a>(
+    unreadable: &'a Cell<u64>,
+    settings: &'a Settings,
+) -> impl Fn(action::Error) + 'a {
+    |error| {
+        settings.report(&CommandError::from(error));
+        unreadable.set(unreadable.get() + 1);
+    }
+}
+
+/// Returns the runs whose journals can be read. Reports the others and counts them in `unreadable`.
+pub(crate) fn readable<R>(
+    runs: impl IntoIterator<Item = Result<R, action::Error>>,
+    unreadable: &Cell<u64>,
+    settings: &Settings,
+) -> Vec<R> {
+    let skip = skip_unreadable(unreadable, settings);
+    runs.into_iter().filter_map(|run| run.map_err(&skip).ok()).collect()
 }
 
 /// Opens the folder with the journals, and reports if it has to wait for another process.
@@ -73,14 +78,9 @@ pub(crate) fn with_unreadable(exit: Exit, journals: u64, settings: &Settings) ->
 ///
 /// Fails if the folder cannot be created or locked.
 pub(crate) fn open_runs(folder: &Path, settings: &Settings) -> Result<Runs, CommandError> {
-    Ok(Runs::open(folder, |holder| settings.complain(waiting(holder).as_bytes()))?)
-}
-
-fn waiting(holder: Option<u32>) -> String {
-    match holder {
-        Some(process) => format!("waiting for process {process}, which is changing files"),
-        None => "waiting for another process, which is changing files".into(),
-    }
+    Ok(Runs::open(folder, |holder| {
+        settings.complain(waiting_for(holder, "files").as_bytes());
+    })?)
 }
 
 impl From<action::Error> for CommandError {

@@ -9,8 +9,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use action::plan::Rule;
-use action::plan::{Kind, Member, Plan, Protection, Target, Version, plan};
+use action::plan::{Kind, Member, Plan, Protection, Rule, Target, Version, plan};
 use dupes::{Attributes, State};
 use fsops::{DirLocation, FileKey, Mounts, Stat};
 use walk::{DirId, FileId, OwnFiles, Tree};
@@ -155,11 +154,6 @@ impl Planner {
     /// Returns the rules whose pattern matched no file.
     pub(crate) fn idle_rules(&self) -> impl Iterator<Item = &Rule> {
         self.options.rules.iter().filter(|rule| rule.matched_nothing())
-    }
-
-    /// Returns the action for each redundant file.
-    pub(crate) fn kind(&self) -> Kind {
-        self.options.kind
     }
 
     /// Returns the devices of the files.

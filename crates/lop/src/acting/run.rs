@@ -9,11 +9,13 @@ use device::Disk;
 use runtime::Progress;
 use serde::Serialize;
 
-use crate::acting::conclusion::{self, Conclusion};
+use crate::acting::conclusion::{self, conclude};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::quantity::{count, counted, size, space_change};
+use crate::output::formats::{PlanWriter, to_json};
+use crate::output::stdout;
+use crate::quantity::{append_counts, count, counted, size, space_change};
 use crate::questions::knowledge::UnknownFiles;
 use crate::settings::{Resources, Settings};
 
@@ -59,13 +61,39 @@ impl PlanTotals {
     }
 
     /// Returns what would be done, and which option does it.
-    pub(crate) fn preview_text(&self, kind: Kind, apply: &str) -> String {
+    fn preview_text(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
             text.push_str(&format!("; nothing was changed, use {apply} to do it"));
         }
         text
     }
+}
+
+/// Shows plans; `apply` is the option that carries them out.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written, for another reason than a closed pipe.
+pub(crate) fn show_plans(
+    plans: impl Iterator<Item = Plan>,
+    mut totals: PlanTotals,
+    kind: Kind,
+    apply: &str,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let printed = stdout::print(|out| {
+        let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
+        for plan in plans {
+            totals.add(&plan, kind);
+            writer.plan(&plan)?;
+        }
+        writer.finish(&to_json(&totals))
+    })?;
+    if printed {
+        settings.summarize(totals.preview_text(kind, apply).as_bytes());
+    }
+    Ok(Exit::Done)
 }
 
 /// Sorts groups by the disk of the kept file.
@@ -136,10 +164,8 @@ pub(crate) fn carry_out(
     drop(runs);
     let totals = Totals::new(kind, run, &outcome, one_way);
     let ended = ended.and(interrupted.map_err(Into::into));
-    let conclusion =
-        Conclusion { summary: &totals, text: totals.text(), refused: &outcome.refused };
     let tell = || mark_suspects(&outcome.suspects, settings).and_then(|()| update(run, &outcome));
-    conclusion.report(ended, tell, settings)
+    conclude(&totals, &totals.text(), &outcome.refused, ended, tell, settings)
 }
 
 /// Marks files in the catalog, if there is one, whose content is not what the catalog has.
@@ -192,11 +218,8 @@ impl Totals {
         if !matches!(self.kind, Kind::Quarantine | Kind::Separate) {
             text.push_str(&format!(", {} freed", size(self.freed_bytes)));
         }
-        for (number, what) in [(self.already, "already done"), (self.failed, "left alone")] {
-            if number > 0 {
-                text.push_str(&format!(", {} {what}", count(number)));
-            }
-        }
+        let others = [(self.already, "already done"), (self.failed, "left alone")];
+        append_counts(&mut text, others);
         if self.done > self.one_way && self.kind != Kind::Reflink {
             text.push_str(&format!("; 'lop undo {}' reverts it", self.run));
             if self.one_way > 0 {

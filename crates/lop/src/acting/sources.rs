@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use action::{Reason, Refusal};
 use base64::Engine;
@@ -15,15 +14,15 @@ use base64::engine::general_purpose::STANDARD;
 use catalog::Loaded;
 use content::{Digest, Fingerprints};
 use dupes::Attributes;
-use runtime::Progress;
 use serde::Deserialize;
-use walk::{FileId, Filter, PathOpener, Problem, Tree};
+use walk::{FileId, Filter, PathOpener, Tree};
 
 use crate::error::CommandError;
-use crate::monitor::Monitor;
+use crate::monitor::monitored;
 use crate::output::formats::FORMAT_VERSION;
 use crate::paths::path_list;
 use crate::quantity::counted;
+use crate::questions::work::{files, work_on};
 use crate::settings::{Resources, Settings};
 
 /// How many directories are kept open to look up files.
@@ -89,13 +88,8 @@ impl Source {
     ) -> Result<Vec<Option<Attributes>>, CommandError> {
         let none = Fingerprints::default();
         let fingerprints = self.loaded().map_or(&none, |loaded| &loaded.fingerprints);
-        let progress = Arc::new(Progress::default());
-        let monitor = Monitor::begin(&progress, settings)?;
-        let options = Resources::automatic().compare();
-        let work = dupes::Work::new(self.tree(), fingerprints, &options, &progress);
-        let stats = dupes::unchanged(&work, &files(self.tree()))?;
-        monitor.finish()?;
-        Ok(stats)
+        let all = files(self.tree());
+        work_on(self.tree(), fingerprints, settings, |work| Ok(dupes::unchanged(work, &all)?))
     }
 
     /// Returns the named files that were refused.
@@ -106,11 +100,6 @@ impl Source {
         }
     }
 
-    /// Returns the files that could not be examined.
-    pub(crate) fn problems(&self) -> &[Problem] {
-        &self.tree().problems
-    }
-
     /// Compares the files of a list.
     ///
     /// # Errors
@@ -118,18 +107,18 @@ impl Source {
     /// Fails if the list cannot be read, or on an interrupt.
     pub(crate) fn from_list(
         list: &Path,
-        end: u8,
+        null: bool,
         settings: &Settings,
     ) -> Result<Source, CommandError> {
-        let progress = Arc::new(Progress::default());
-        let monitor = Monitor::begin(&progress, settings)?;
-        let mut tree = path_list::find_files(list, end, &Filter::default(), &progress)?;
+        let (mut tree, fingerprints, found) = monitored(settings, |progress| {
+            let tree = path_list::find_files(list, null, &Filter::default(), progress)?;
+            let fingerprints = Fingerprints::new(tree.files().len());
+            let mut options = Resources::automatic().compare();
+            options.digests = false;
+            let found = dupes::find(&tree, &fingerprints, &options, progress)?;
+            Ok((tree, fingerprints, found))
+        })?;
         let directories = tree.skipped.directories;
-        let fingerprints = Fingerprints::new(tree.files().len());
-        let mut options = Resources::automatic().compare();
-        options.digests = false;
-        let found = dupes::find(&tree, &fingerprints, &options, &progress)?;
-        monitor.finish()?;
         if directories > 0 {
             let directories = counted(directories, "directory", "directories");
             let text = format!("{directories} in the list were not entered");
@@ -176,13 +165,12 @@ impl Source {
                 }
             }
         }
-        let progress = Arc::new(Progress::default());
-        let monitor = Monitor::begin(&progress, settings)?;
         let mut paths: Vec<PathBuf> =
             groups_of_paths.keys().map(|path| OsString::from_vec(path.clone()).into()).collect();
         paths.sort_unstable();
-        let tree = walk::from_list(paths.into_iter(), &Filter::default(), &progress)?;
-        monitor.finish()?;
+        let tree = monitored(settings, |progress| {
+            Ok(walk::from_list(paths.into_iter(), &Filter::default(), progress)?)
+        })?;
         let (mut groups, mut refused) = (HashMap::new(), Vec::new());
         for file in files(&tree) {
             let path = tree.path(file);
@@ -225,11 +213,6 @@ impl ReportedFile {
             None => Ok(self.path.into_bytes()),
         }
     }
-}
-
-/// Returns all files of a tree.
-pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
-    (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 
 /// Removes lop's own files from their groups, and returns them with the reason.

@@ -257,7 +257,7 @@ pub(crate) enum QuarantineCommand {
 Examples:
   lop quarantine list
   lop quarantine list --dir /mnt/usb")]
-    List(QuarantineListArgs),
+    List(QuarantineDirArgs),
     /// Restore files from quarantine
     ///
     /// The run that moved them does not matter. A name that is in use again is not overwritten: such files stay in
@@ -276,13 +276,6 @@ Examples:
 Examples:
   lop quarantine purge --older-than 30d")]
     Purge(QuarantinePurgeArgs),
-}
-
-/// Which files in quarantine to list.
-#[derive(Debug, Args)]
-pub(crate) struct QuarantineListArgs {
-    #[command(flatten)]
-    pub(crate) at: QuarantineDirArgs,
 }
 
 /// Which files in quarantine to restore.

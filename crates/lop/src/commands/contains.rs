@@ -11,9 +11,8 @@ use fsops::FileKey;
 use serde::Serialize;
 use walk::{FileId, Problem, Tree};
 
-use crate::acting::sources::files;
 use crate::args::ContainsArgs;
-use crate::commands::uniques::{ListAnswer, Listing, print_list};
+use crate::commands::uniques::{ListAnswer, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::Listed;
@@ -26,6 +25,7 @@ use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::questions::location::Location;
 use crate::questions::quarantine::count_quarantined;
 use crate::questions::verify::{Counting, Tally, Verified};
+use crate::questions::work::files;
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     let summary = Summary { tally, ..Summary::new(&one, &other, &found, problems.len() as u64) };
     let exit = verified.iter().fold(summary.exit(), |exit, (verified, _)| verified.exit(exit));
     let answer = ListAnswer { exit, why: summary.why(), problems, text: summary.text() };
-    print_list(Listing::of(listed(&one, &found)), &summary, &answer, &args.list, settings)
+    print_list(listed(&one, &found), &summary, &answer, &args.list, settings)
 }
 
 /// One of the two directories, as it is now.

@@ -2,7 +2,6 @@
 
 mod saved;
 
-use action::Refusal;
 use action::plan::{Amount, Inspector, Kind, Plan};
 use action::run::DiskBatch;
 use catalog::{Rows, Writer};
@@ -10,19 +9,17 @@ use catalog::{Rows, Writer};
 use self::saved::{run_saved, save, save_to};
 use crate::acting::catalog_update;
 use crate::acting::planner::{PlanOptions, Planner};
-use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
+use crate::acting::run::{PlanTotals, Work, by_disk, carry_out, show_plans};
 use crate::acting::sources::Source;
 use crate::args::{By, DedupeArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::formats::{PlanWriter, to_json};
-use crate::output::problems;
-use crate::output::stdout;
+use crate::output::{problems, stdout};
 use crate::paths::resolve_all;
 use crate::prompt::chooser;
 use crate::prompt::confirm::{CONFIRM_ABOVE, Question, can_ask};
 use crate::quantity::{counted, size};
-use crate::questions::catalog::{open, waiting};
+use crate::questions::catalog::{open, open_writer};
 use crate::questions::scope::Scope;
 use crate::settings::{Resources, Settings, Verbosity};
 
@@ -50,10 +47,9 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         PlanOptions::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
     (options.system_dirs, options.own) = (args.system_dirs, settings.own());
     let Input { source, writer, scope } = input(args, settings)?;
-    let problems: Vec<_> = source.problems().iter().collect();
-    problems::print(problems.iter().copied(), settings);
+    problems::print(&source.tree().problems, settings);
     problems::print(source.refused(), settings);
-    let unexamined = !(problems.is_empty() && source.refused().is_empty());
+    let unexamined = !(source.tree().problems.is_empty() && source.refused().is_empty());
     let now = source.inspect(settings)?;
     let planner = Planner::new(source, now, options);
     let unknown = planner.unknown();
@@ -63,24 +59,14 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     } else {
         planner.in_order_of_size()
     };
-    let exit = if args.interactive {
-        let mut refused = Vec::new();
-        let distinct = resolve_all(&args.distinct)?;
-        let inspector = Inspector::new(OPEN_DIRS, distinct, settings.own());
-        let plans = with_details(planner.plans(), planner.kind(), inspector, &mut refused);
-        let plans: Vec<Plan> = plans.collect();
-        problems::print(&refused, settings);
-        let chosen = chooser::choose(&plans, planner.kind(), settings)?;
-        act_on_choices(chosen, &planner, by, args, writer.as_ref(), settings)?
-    } else {
-        show_or_act(planner.plans(), &planner, by, args, writer.as_ref(), settings)?
-    };
+    let (planner, writer) = (&planner, writer.as_ref());
+    let dedupe = Dedupe { by, kind: by.into(), args, planner, writer, settings };
+    let exit =
+        if args.interactive { dedupe.choose()? } else { dedupe.show_or_act(planner.plans())? };
     for rule in planner.idle_rules().filter(|_| settings.verbosity != Verbosity::Quiet) {
         settings.complain(format!("--keep {rule} matched no file").as_bytes());
     }
-    if !settings.json && settings.verbosity != Verbosity::Quiet {
-        unknown.lines().iter().for_each(|line| settings.note(line));
-    }
+    unknown.lines().iter().for_each(|line| settings.summarize(line.as_bytes()));
     let exit = match unknown.exit(u64::MAX, exit) {
         Exit::Done if unexamined => Exit::Partial,
         Exit::Partial if exit == Exit::Done => {
@@ -146,15 +132,13 @@ fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> 
         return Ok(listed(Source::from_report(report, settings)?));
     }
     if let Some(list) = &args.files_from {
-        let end = if args.null { 0 } else { b'\n' };
-        return Ok(listed(Source::from_list(list, end, settings)?));
+        return Ok(listed(Source::from_list(list, args.null, settings)?));
     }
     let catalog = open(settings)?;
     let scope = Scope::new(&args.paths, &catalog, settings)?;
     let path = settings.catalog()?;
-    let wait = |holder| settings.complain(waiting(holder).as_bytes());
     // The run updates this catalog at the end, so no scan may change it meanwhile.
-    let writer = args.apply.then(|| Writer::open(&path, wait)).transpose()?;
+    let writer = args.apply.then(|| open_writer(&path, settings)).transpose()?;
     let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
     Ok(Input { source: Source::Catalog(Box::new(loaded)), writer, scope })
 }
@@ -172,94 +156,100 @@ impl From<By> for Kind {
     }
 }
 
-/// Shows plans, saves them, writes a script, or carries them out.
-fn show_or_act(
-    plans: impl Iterator<Item = Plan> + Clone + Send,
-    planner: &Planner,
+/// The selected plans, and what the user wants done with them.
+struct Dedupe<'a> {
     by: By,
-    args: &DedupeArgs,
-    writer: Option<&Writer>,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    let kind = planner.kind();
-    if by == By::Script {
-        return print_script(plans);
-    }
-    if args.apply {
-        return apply(plans, planner, args, writer, settings);
-    }
-    let mut refused = Vec::new();
-    let inspector = Inspector::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
-    let plans = with_details(plans, kind, inspector, &mut refused);
-    let totals = PlanTotals::new(planner.unknown());
-    let exit = if let Some(file) = &args.save_plan {
-        save(plans, totals, kind, file, settings)?
-    } else {
-        let is_whole = has_scope(by, args);
-        let apply = if is_whole { "--apply" } else { "--apply with a PATH or --all" };
-        show(plans, totals, kind, apply, settings)?
-    };
-    problems::print(&refused, settings);
-    Ok(if refused.is_empty() { exit } else { Exit::Partial })
+    kind: Kind,
+    args: &'a DedupeArgs,
+    planner: &'a Planner,
+    writer: Option<&'a Writer>,
+    settings: &'a Settings,
 }
 
-/// Carries out or saves what the user chose.
-fn act_on_choices(
-    chosen: Vec<Plan>,
-    planner: &Planner,
-    by: By,
-    args: &DedupeArgs,
-    writer: Option<&Writer>,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    let kind = planner.kind();
-    if chosen.is_empty() {
-        settings.note("Nothing to do");
-        return Ok(Exit::Done);
+impl Dedupe<'_> {
+    fn inspector(&self) -> Result<Inspector, CommandError> {
+        let distinct = resolve_all(&self.args.distinct)?;
+        Ok(Inspector::new(OPEN_DIRS, distinct, self.settings.own()))
     }
-    if args.apply {
-        chooser::confirm(&chosen, kind, settings)?;
-    } else if args.save_plan.is_none() && by != By::Script {
-        let Some((path, file)) = chooser::ask_file()? else {
-            settings.note("nothing was changed, and the choices were not saved");
+
+    /// Lets the user choose what to keep in each group, and carries out or saves the choices.
+    fn choose(&self) -> Result<Exit, CommandError> {
+        let &Dedupe { by, kind, args, planner, settings, .. } = self;
+        let (mut inspector, mut refused) = (self.inspector()?, Vec::new());
+        let plans = planner.plans().filter_map(|plan| inspector.plan(plan, kind, &mut refused));
+        let plans: Vec<Plan> = plans.collect();
+        problems::print(&refused, settings);
+        let chosen = chooser::choose(&plans, kind, settings)?;
+        if chosen.is_empty() {
+            settings.note("Nothing to do");
             return Ok(Exit::Done);
-        };
-        let totals = PlanTotals::new(planner.unknown());
-        return save_to(file, chosen.into_iter(), totals, kind, &path, settings);
-    }
-    show_or_act(chosen.into_iter(), planner, by, args, writer, settings)
-}
-
-/// Completes plans with what is shown of them. Files that must be left alone are added to `refused`.
-fn with_details(
-    plans: impl Iterator<Item = Plan>,
-    kind: Kind,
-    mut inspector: Inspector,
-    refused: &mut Vec<Refusal>,
-) -> impl Iterator<Item = Plan> {
-    plans.filter_map(move |plan| inspector.plan(plan, kind, refused))
-}
-
-/// Shows plans; `apply` is the option that carries them out.
-fn show(
-    plans: impl Iterator<Item = Plan>,
-    mut summary: PlanTotals,
-    kind: Kind,
-    apply: &str,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    let printed = stdout::print(|out| {
-        let mut writer = PlanWriter::new(out, kind, settings.stdout, settings.json);
-        for plan in plans {
-            summary.add(&plan, kind);
-            writer.plan(&plan)?;
         }
-        writer.finish(&to_json(&summary))
-    })?;
-    if printed {
-        settings.summarize(summary.preview_text(kind, apply).as_bytes());
+        if args.apply {
+            chooser::confirm(&chosen, kind, settings)?;
+        } else if args.save_plan.is_none() && by != By::Script {
+            let Some((path, file)) = chooser::ask_file()? else {
+                settings.note("nothing was changed, and the choices were not saved");
+                return Ok(Exit::Done);
+            };
+            let totals = PlanTotals::new(planner.unknown());
+            return save_to(file, chosen.into_iter(), totals, kind, &path, settings);
+        }
+        self.show_or_act(chosen.into_iter())
     }
-    Ok(Exit::Done)
+
+    /// Shows plans, saves them, writes a script, or carries them out.
+    fn show_or_act(
+        &self,
+        plans: impl Iterator<Item = Plan> + Clone + Send,
+    ) -> Result<Exit, CommandError> {
+        let &Dedupe { by, kind, args, planner, settings, .. } = self;
+        if by == By::Script {
+            return print_script(plans);
+        }
+        if args.apply {
+            return self.apply(plans);
+        }
+        let (mut inspector, mut refused) = (self.inspector()?, Vec::new());
+        let plans = plans.filter_map(|plan| inspector.plan(plan, kind, &mut refused));
+        let totals = PlanTotals::new(planner.unknown());
+        let exit = if let Some(file) = &args.save_plan {
+            save(plans, totals, kind, file, settings)?
+        } else {
+            let is_whole = has_scope(by, args);
+            let apply = if is_whole { "--apply" } else { "--apply with a PATH or --all" };
+            show_plans(plans, totals, kind, apply, settings)?
+        };
+        problems::print(&refused, settings);
+        Ok(if refused.is_empty() { exit } else { Exit::Partial })
+    }
+
+    fn apply(
+        &self,
+        plans: impl Iterator<Item = Plan> + Clone + Send,
+    ) -> Result<Exit, CommandError> {
+        let &Dedupe { kind, args, planner, writer, settings, .. } = self;
+        let resources = Resources::automatic();
+        let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
+        let mut totals = PlanTotals::default();
+        if asks || settings.progress {
+            plans.clone().for_each(|plan| totals.add(&plan, kind));
+        }
+        if asks {
+            confirm_deletion(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
+        }
+        let batches = if let [device] = planner.devices() {
+            // With one device the groups need not be collected first.
+            let disk = resources.disks.of(device.number);
+            vec![DiskBatch { disk, groups: Box::new(plans.map(Into::into)) }]
+        } else {
+            by_disk(plans.map(Into::into), &resources)
+        };
+        let work = work(kind, batches, totals.amount, args)?;
+        carry_out(work, &resources, settings, |run, outcome| match writer.zip(planner.loaded()) {
+            Some((writer, loaded)) => Ok(writer.apply_changes(loaded, planner.changes(outcome))?),
+            None => catalog_update::follow_run(run, &outcome.statuses, settings),
+        })
+    }
 }
 
 fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
@@ -269,37 +259,6 @@ fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandEr
         action::plan::script_tail(out)
     })?;
     Ok(Exit::Done)
-}
-
-fn apply(
-    plans: impl Iterator<Item = Plan> + Clone + Send,
-    planner: &Planner,
-    args: &DedupeArgs,
-    writer: Option<&Writer>,
-    settings: &Settings,
-) -> Result<Exit, CommandError> {
-    let resources = Resources::automatic();
-    let kind = planner.kind();
-    let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
-    let mut totals = PlanTotals::default();
-    if asks || settings.progress {
-        plans.clone().for_each(|plan| totals.add(&plan, kind));
-    }
-    if asks {
-        confirm_deletion(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
-    }
-    let batches = if let [device] = planner.devices() {
-        // With one device the groups need not be collected first.
-        let disk = resources.disks.of(device.number);
-        vec![DiskBatch { disk, groups: Box::new(plans.map(Into::into)) }]
-    } else {
-        by_disk(plans.map(Into::into), &resources)
-    };
-    let work = work(kind, batches, totals.amount, args)?;
-    carry_out(work, &resources, settings, |run, outcome| match writer.zip(planner.loaded()) {
-        Some((writer, loaded)) => Ok(writer.apply_changes(loaded, planner.changes(outcome))?),
-        None => catalog_update::follow_run(run, &outcome.statuses, settings),
-    })
 }
 
 fn work<'a>(

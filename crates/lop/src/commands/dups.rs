@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args::DupsArgs;
-use crate::commands::uniques::{ListAnswer, Listing, print_list};
+use crate::commands::uniques::{ListAnswer, listed, print_list};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::quantity::{count, counted, size};
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
     let distinct = Distinct::new(&args.distinct.dirs)?;
     let folder = Folder::load(&args.dir, SystemDirs::LeftOut, distinct, settings)?;
     let is_copy = |copies: &Copies| copies.duplicates > 0;
-    let listing = Listing::new(&folder, is_copy, |_| None);
+    let listed = listed(&folder, is_copy, |_| None);
     let number = |wanted: &dyn Fn(&Copies) -> bool| {
         folder.files.iter().filter(|copies| wanted(copies)).count() as u64
     };
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DupsArgs, settings: &Settings) -> Result<Exit, CommandE
         problems: folder.tree.problems.iter().collect(),
         text: summary.text(&args.dir),
     };
-    print_list(listing, &summary, &answer, &args.list, settings)
+    print_list(listed, &summary, &answer, &args.list, settings)
 }
 
 #[derive(Serialize)]

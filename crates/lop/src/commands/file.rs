@@ -13,26 +13,27 @@ use serde::Serialize;
 use crate::args::FileArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::output::formats::{JsonListed, Listed, document};
+use crate::output::formats::{Listed, document_with};
 use crate::output::stdout;
 use crate::quantity::{counted, size};
 use crate::questions::aliases::{Distinct, may_show_others};
 use crate::questions::catalog::open;
 use crate::questions::copies::PendingSizes;
 use crate::questions::inspect::Inspector;
-use crate::questions::knowledge::mark;
-use crate::questions::knowledge::state_of;
-use crate::questions::knowledge::{Knowledge, UnknownFiles};
+use crate::questions::knowledge::{Knowledge, UnknownFiles, mark, state_of};
 use crate::settings::Settings;
 
 /// The answer about one file.
+#[derive(Serialize)]
 struct FileAnswer {
+    #[serde(flatten)]
     file: Listed,
+    /// How many of the others are further names of a file.
+    hard_links: u64,
     /// Its other names, and all names of the files with the same content.
     others: Vec<Listed>,
-    /// How many of these are further names of a file.
-    hard_links: u64,
     /// Why it is unknown whether there is a copy.
+    #[serde(skip)]
     doubt: Option<Knowledge>,
 }
 
@@ -93,15 +94,12 @@ pub(crate) fn run(args: &FileArgs, settings: &Settings) -> Result<Exit, CommandE
     }
     stdout::print(|out| {
         if settings.json {
-            return writeln!(out, "{}", document(&Document::new(&answers)));
+            return writeln!(out, "{}", document_with("files", &answers));
         }
         answers.iter().try_for_each(|answer| write_text(out, answer, settings))
     })?;
     let unknown = UnknownFiles::of(unknown.into_iter());
-    let exit = match unknown.exit(args.paths.len() as u64, Exit::Done) {
-        Exit::Done if failed > 0 => Exit::Partial,
-        exit => exit,
-    };
+    let exit = unknown.exit(args.paths.len() as u64, Exit::Done).partial_if(failed > 0);
     let failed =
         (failed > 0).then(|| format!("{} could not be examined", counted(failed, "file", "files")));
     let why: Vec<String> = unknown.lines().into_iter().chain(failed).collect();
@@ -309,35 +307,7 @@ fn write_text(out: &mut impl Write, answer: &FileAnswer, settings: &Settings) ->
     writeln!(out, ": {heading}, {}", size(answer.file.size))?;
     for other in &answer.others {
         write!(out, "  ")?;
-        out.write_all(&names.show_line(&other.path))?;
-        match other.state {
-            Some(state) => writeln!(out, "  ({state})")?,
-            None => writeln!(out)?,
-        }
+        names.write_line(out, &other.path, other.state.unwrap_or_default())?;
     }
     Ok(())
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    files: Vec<JsonFileAnswer<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonFileAnswer<'a> {
-    #[serde(flatten)]
-    file: JsonListed<'a>,
-    hard_links: u64,
-    others: Vec<JsonListed<'a>>,
-}
-
-impl<'a> Document<'a> {
-    fn new(answers: &'a [FileAnswer]) -> Document<'a> {
-        let files = answers.iter().map(|answer| JsonFileAnswer {
-            file: JsonListed::from(&answer.file),
-            hard_links: answer.hard_links,
-            others: answer.others.iter().map(JsonListed::from).collect(),
-        });
-        Document { files: files.collect() }
-    }
 }

@@ -1,30 +1,24 @@
 //! `lop forget`: removes files from the catalog, below some paths or on disks that are not mounted.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use catalog::{Rows, Writer};
 use serde::Serialize;
 use walk::FileId;
 
-use crate::acting::sources::files;
 use crate::args::ForgetArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::formats::summary_document;
 use crate::output::stdout;
 use crate::paths::{is_at_or_below, possible_paths};
 use crate::quantity::counted;
-use crate::questions::catalog::open;
-use crate::questions::catalog::waiting;
-use crate::settings::{Settings, Verbosity};
+use crate::questions::catalog::open_existing;
+use crate::questions::work::files;
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let path = settings.catalog()?;
-    // This fails if there is no catalog; opening it for writing would create one.
-    drop(open(settings)?);
-    let writer = Writer::open(&path, |holder| settings.complain(waiting(holder).as_bytes()))?;
+    let writer = open_existing(settings)?;
     let mut summary = Summary { forgotten: 0, unknown_paths: 0 };
     if args.offline {
         summary.forgotten = forget_offline(&writer, &args.paths)?;
@@ -42,15 +36,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
             }
         }
     }
-    stdout::print(|out| {
-        if settings.json {
-            writeln!(out, "{}", summary_document(&summary))
-        } else if settings.verbosity == Verbosity::Quiet {
-            Ok(())
-        } else {
-            writeln!(out, "{}", summary.text())
-        }
-    })?;
+    stdout::print_summary_or_text(&summary, &summary.text(), settings)?;
     if summary.unknown_paths == 0 {
         return Ok(Exit::Done);
     }

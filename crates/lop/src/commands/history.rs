@@ -2,6 +2,7 @@
 
 mod run;
 
+use std::cell::Cell;
 use std::io::{self, Write};
 
 use action::run::{RunSummary, Runs};
@@ -13,9 +14,9 @@ use crate::acting::conclusion;
 use crate::args::HistoryArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::formats::document;
+use crate::output::formats::document_with;
 use crate::output::stdout;
-use crate::quantity::{count, counted, local_time, size};
+use crate::quantity::{append_counts, counted, local_time, size};
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -26,28 +27,20 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
     }
     let files = Runs::list(&folder)?.into_iter().map(|run| run.map(Run::Files));
     let trees = TrashSummary::list(&folder)?.into_iter().map(|run| run.map(Run::Trees));
-    let (mut runs, mut unreadable) = (Vec::new(), 0);
-    for run in files.chain(trees) {
-        match run {
-            Ok(run) => runs.push(run),
-            Err(error) => {
-                settings.report(&CommandError::from(error));
-                unreadable += 1;
-            }
-        }
-    }
+    let unreadable = Cell::new(0);
+    let mut runs = conclusion::readable(files.chain(trees), &unreadable, settings);
     runs.sort_by_key(Run::number);
     let printed = stdout::print(|out| {
         if settings.json {
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
-            return writeln!(out, "{}", document(&Document { runs }));
+            return writeln!(out, "{}", document_with("runs", &runs));
         }
         runs.iter().try_for_each(|run| write_line(out, run, settings))
     })?;
     if printed {
         settings.summarize(counted(runs.len() as u64, "run", "runs").as_bytes());
     }
-    Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, unreadable.get(), settings))
 }
 
 /// A run that acted on files, or one that moved trees out of the way.
@@ -101,16 +94,13 @@ fn of_files(run: &RunSummary) -> String {
     if run.freed > 0 {
         text.push_str(&format!(", {} freed", size(run.freed)));
     }
-    for (number, what) in [
+    let others = [
         (run.already, "already done"),
         (run.failed, "left alone"),
         (run.undone, "undone"),
         (run.purged, "purged"),
-    ] {
-        if number > 0 {
-            text.push_str(&format!(", {} {what}", count(number)));
-        }
-    }
+    ];
+    append_counts(&mut text, others);
     text.push_str(if run.ended_ms.is_none() { ", interrupted" } else { "" });
     if run.damaged > 0 {
         let lines = counted(run.damaged, "line", "lines");
@@ -124,9 +114,7 @@ fn of_trees(run: &TrashSummary) -> String {
     if run.entries > 0 {
         text.push_str(&format!(", {}", counted(run.entries, "entry gone", "entries gone")));
     }
-    if run.failed > 0 {
-        text.push_str(&format!(", {} could not be removed", count(run.failed)));
-    }
+    append_counts(&mut text, [(run.failed, "could not be removed")]);
     if run.ended_ms.is_some() {
         return text;
     }
@@ -135,11 +123,6 @@ fn of_trees(run: &TrashSummary) -> String {
         None => text.push_str(", not finished ('lop purge --resume' continues):"),
     }
     text
-}
-
-#[derive(Serialize)]
-struct Document {
-    runs: Vec<Row>,
 }
 
 #[derive(Serialize)]
@@ -161,24 +144,17 @@ enum Done {
 
 impl From<&Run> for Row {
     fn from(run: &Run) -> Row {
-        let (ended_ms, done) = match *run {
-            Run::Files(RunSummary {
-                ended_ms,
-                done,
-                already,
-                freed,
-                failed,
-                undone,
-                purged,
-                ..
-            }) => {
-                let (freed_bytes, restored) = (freed, undone);
+        let (ended_ms, done) = match run {
+            Run::Files(run) => {
+                let &RunSummary { done, already, failed, purged, .. } = run;
+                let (freed_bytes, restored) = (run.freed, run.undone);
                 let files = Done::Files { done, freed_bytes, already, failed, restored, purged };
-                (ended_ms, files)
+                (run.ended_ms, files)
             }
-            Run::Trees(TrashSummary { ended_ms, ref trees, entries, failed, process, .. }) => {
-                let paths = trees.len() as u64;
-                (ended_ms, Done::Trees { paths, entries, failed, process })
+            Run::Trees(run) => {
+                let &TrashSummary { entries, failed, process, .. } = run;
+                let paths = run.trees.len() as u64;
+                (run.ended_ms, Done::Trees { paths, entries, failed, process })
             }
         };
         let (run, action, started_ms) = (run.number(), run.word(), run.started_ms());

@@ -16,15 +16,14 @@ use serde::Serialize;
 use crate::args::{ListSort, LsArgs};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
-use crate::output::formats::{JsonListed, JsonPath, Listed, document};
+use crate::output::formats::{JsonPath, Listed, document};
 use crate::output::stdout;
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
 use crate::questions::copies::{CopyCounts, PendingSizes};
-use crate::questions::knowledge::state_of;
-use crate::questions::knowledge::{Knowledge, UnknownFiles};
-use crate::settings::{Settings, Verbosity};
+use crate::questions::knowledge::{Knowledge, UnknownFiles, state_of};
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &LsArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -141,7 +140,7 @@ fn share(part: u64, all: u64) -> u128 {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    files: Vec<JsonListed<'a>>,
+    files: Vec<&'a Listed>,
     dirs: Vec<JsonFolder<'a>>,
 }
 
@@ -166,7 +165,7 @@ impl<'a> Document<'a> {
         let (mut files, mut dirs) = (Vec::new(), Vec::new());
         for item in listings.iter().flat_map(|listing| &listing.0) {
             match item {
-                Item::File(file) => files.push(JsonListed::from(file)),
+                Item::File(file) => files.push(file),
                 Item::Folder(path, totals) => {
                     let totals =
                         totals.as_ref().map(|&Totals { files, bytes, duplicates, .. }| {
@@ -201,16 +200,13 @@ impl Lister<'_> {
             Ok(found) => found,
             Err(e) => return Ok(Err(e)),
         };
-        let remembered =
-            self.catalog.files_in(absolute.as_os_str().as_bytes())?.unwrap_or_default();
+        let absolute = absolute.as_os_str().as_bytes();
+        let remembered = self.catalog.files_in(absolute)?.unwrap_or_default();
         let mut remembered: BTreeMap<Vec<u8>, Entry> =
             remembered.into_iter().map(|entry| (entry.name().to_vec(), entry)).collect();
-        let mut totals: BTreeMap<Vec<u8>, Totals> = self
-            .catalog
-            .totals_in(absolute.as_os_str().as_bytes())?
-            .into_iter()
-            .map(|totals| (totals.name.clone(), totals))
-            .collect();
+        let totals = self.catalog.totals_in(absolute)?.into_iter();
+        let mut totals: BTreeMap<Vec<u8>, Totals> =
+            totals.map(|totals| (totals.name.clone(), totals)).collect();
         let (mut items, mut below) = (Vec::new(), Vec::new());
         for (name, kind) in live {
             let file_name = OsStr::from_bytes(name.to_bytes());
@@ -278,13 +274,9 @@ impl Lister<'_> {
         let unlisted = (self.failed > 0).then(|| {
             format!("{} could not be listed", counted(self.failed, "directory", "directories"))
         });
-        if !settings.json && settings.verbosity != Verbosity::Quiet {
-            unknown.lines().iter().for_each(|line| settings.note(line));
-        }
-        let exit = match unknown.exit(self.knowledge.len() as u64, Exit::Done) {
-            Exit::Done if unlisted.is_some() => Exit::Partial,
-            exit => exit,
-        };
+        unknown.lines().iter().for_each(|line| settings.summarize(line.as_bytes()));
+        let exit = unknown.exit(self.knowledge.len() as u64, Exit::Done);
+        let exit = exit.partial_if(unlisted.is_some());
         let why: Vec<String> = unknown.lines().into_iter().chain(unlisted).collect();
         settings.print_exit_record(exit, &why.join("; "));
         exit

@@ -13,8 +13,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use catalog::Catalog;
 use device::Threads;
 use purge::{Guard, Operation, Options, Outcome, Problem, Reason, Selection, Target, Tell};
-use runtime::Throttle;
-use runtime::{Interrupted, Progress};
+use runtime::{Interrupted, Progress, Throttle};
 use walk::TopDir;
 
 use self::estimate::Estimate;
@@ -28,8 +27,7 @@ use crate::output::formats::document;
 use crate::paths::path_list;
 use crate::prompt::confirm::can_ask;
 use crate::quantity::counted;
-use crate::settings::Patterns;
-use crate::settings::{Resources, Settings, Verbosity};
+use crate::settings::{Patterns, Resources, Settings, Verbosity};
 
 /// The outcome of a removal, and whether it was interrupted.
 type Ended = (Outcome, Result<(), Interrupted>);
@@ -47,7 +45,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
         return background::resume(args, settings);
     }
     let paths = match &args.files_from {
-        Some(list) => path_list::read(list, if args.null { 0 } else { b'\n' })?,
+        Some(list) => path_list::read(list, args.null)?,
         None => args.paths.clone(),
     };
     let (targets, guard, missing) = targets(&paths, settings)?;
@@ -71,62 +69,57 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     if args.instant {
         return background::begin(&targets, missing, args, settings);
     }
-    let removal = Removal { targets, missing, options, patterns, progress };
-    removal.carry_out(args, settings)
+    remove(&targets, missing, options, &patterns, &progress, args, settings)
 }
 
-/// The paths to remove, and the options.
-struct Removal {
-    targets: Vec<Target>,
-    /// Paths that could not be examined.
+/// Removes the trees, or with `--dry-run` finds out what that would do, and reports the result. The problems in `missing`
+/// are those of paths that could not be examined.
+fn remove(
+    targets: &[Target],
     missing: Vec<Problem>,
-    options: Options,
-    patterns: Patterns,
-    progress: Arc<Progress>,
-}
-
-impl Removal {
-    /// Removes the trees, or with `--dry-run` finds out what that would do, and reports the result.
-    fn carry_out(self, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
-        let Removal { targets, missing, mut options, patterns, progress } = self;
-        let is_verbose = settings.verbosity == Verbosity::Verbose;
-        let lists = args.dry_run && (settings.json || is_verbose);
-        options.operation = if args.dry_run { Operation::Weigh } else { Operation::Remove };
-        if lists {
-            // With one thread, the names of a directory are listed together, before the directory.
-            options.threads = Threads { first: 1, grows: false };
-        }
-        let start = Instant::now();
-        let no_progress = settings.without_progress();
-        let monitor = Monitor::begin(&progress, if lists { &no_progress } else { settings })?;
-        let work = |tell: Option<Tell<'_>>| {
-            let (mut outcome, ended) = purge::purge(&targets, &options, &progress, tell);
-            outcome.failed += missing.len() as u64;
-            outcome.problems.extend(missing);
-            (outcome, ended)
-        };
-        let totals = |(outcome, ended): &Ended| {
-            let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
-            Totals::new(outcome, args.dry_run, unmatched, start.elapsed())
-        };
-        let ((outcome, ended), totals) = if lists {
-            listed(&progress, settings, |tell| work(Some(tell)), totals)?
-        } else {
-            let ended = work(None);
-            let totals = totals(&ended);
-            totals.print_document(settings)?;
-            (ended, totals)
-        };
-        // A closed pipe also stops the work. With a list nothing is removed, so only a signal counts as an interrupt.
-        let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
-        if args.stats {
-            settings.note(&document(&Figures::new(&totals, &outcome, &options)));
-        }
-        if ended.is_ok() {
-            patterns.report_unmatched(settings);
-        }
-        conclude(&totals, &outcome, ended, settings)
+    mut options: Options,
+    patterns: &Patterns,
+    progress: &Arc<Progress>,
+    args: &PurgeArgs,
+    settings: &Settings,
+) -> Result<Exit, CommandError> {
+    let is_verbose = settings.verbosity == Verbosity::Verbose;
+    let lists = args.dry_run && (settings.json || is_verbose);
+    options.operation = if args.dry_run { Operation::Weigh } else { Operation::Remove };
+    if lists {
+        // With one thread, the names of a directory are listed together, before the directory.
+        options.threads = Threads { first: 1, grows: false };
     }
+    let start = Instant::now();
+    let no_progress = settings.without_progress();
+    let monitor = Monitor::begin(progress, if lists { &no_progress } else { settings })?;
+    let work = |tell: Option<Tell<'_>>| {
+        let (mut outcome, ended) = purge::purge(targets, &options, progress, tell);
+        outcome.failed += missing.len() as u64;
+        outcome.problems.extend(missing);
+        (outcome, ended)
+    };
+    let totals = |(outcome, ended): &Ended| {
+        let unmatched = if ended.is_ok() { patterns.unmatched() } else { Vec::new() };
+        Totals::new(outcome, args.dry_run, unmatched, start.elapsed())
+    };
+    let ((outcome, ended), totals) = if lists {
+        listed(progress, settings, |tell| work(Some(tell)), totals)?
+    } else {
+        let ended = work(None);
+        let totals = totals(&ended);
+        totals.print_document(settings)?;
+        (ended, totals)
+    };
+    // A closed pipe also stops the work. With a list nothing is removed, so only a signal counts as an interrupt.
+    let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
+    if args.stats {
+        settings.note(&document(&Figures::new(&totals, &outcome, &options)));
+    }
+    if ended.is_ok() {
+        patterns.report_unmatched(settings);
+    }
+    conclude(&totals, &outcome, ended, settings)
 }
 
 /// Checks all paths before anything is removed.
@@ -182,7 +175,6 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         ..Selection::default()
     };
     let resources = Resources::new(args.threads, args.io.into());
-    let Threads { first, grows } = resources.threads;
     Options {
         operation: Operation::Count,
         selection,
@@ -190,7 +182,7 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         adds_permissions: false,
         cross_mounts: args.cross_mounts,
         guarded: guard.keys(),
-        threads: Threads { first, grows },
+        threads: resources.threads,
         open_dirs: resources.tree_dirs(),
         disks: resources.disks,
         throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),

@@ -1,7 +1,7 @@
 //! `lop quarantine`: lists, restores or removes files that were moved to quarantine.
 
+use std::cell::Cell;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use runtime::Progress;
 use serde::Serialize;
 
 use crate::acting::catalog_update;
-use crate::acting::conclusion::{self, Conclusion};
+use crate::acting::conclusion::{self, conclude};
 use crate::args::{
     QuarantineArgs, QuarantineCommand, QuarantineDirArgs, QuarantinePurgeArgs,
     QuarantineRestoreArgs,
@@ -20,16 +20,17 @@ use crate::args::{
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::output::formats::{JsonPath, document};
+use crate::output::formats::{JsonPath, document_with};
 use crate::output::stdout;
 use crate::paths::journal::journal_paths;
-use crate::quantity::{count, counted, local_time, size};
-use crate::settings::{Settings, Verbosity};
+use crate::paths::resolve;
+use crate::quantity::{append_counts, counted, local_time, size};
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, CommandError> {
     match &args.command {
-        QuarantineCommand::List(args) => list(&args.at, settings),
+        QuarantineCommand::List(args) => list(args, settings),
         QuarantineCommand::Restore(args) => restore(args, settings),
         QuarantineCommand::Purge(args) => purge(args, settings),
     }
@@ -41,57 +42,44 @@ fn open_quarantines(
     unreadable: impl FnMut(action::Error),
 ) -> Result<Option<Quarantine>, CommandError> {
     let Some(dir) = &args.dir else { return Ok(None) };
-    let found = dir.canonicalize();
-    let found = found.map_err(|e| CommandError::failed(dir.display().to_string()).because(e))?;
-    Ok(Some(Quarantine::open(found.as_os_str().as_bytes(), unreadable)?))
+    Ok(Some(Quarantine::open(&resolve(dir)?, unreadable)?))
 }
 
 fn list(args: &QuarantineDirArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let mut unreadable = 0;
-    let mut skip = |error| {
-        settings.report(&CommandError::from(error));
-        unreadable += 1;
-    };
-    let files = match open_quarantines(args, &mut skip)? {
+    let unreadable = Cell::new(0);
+    let skip = conclusion::skip_unreadable(&unreadable, settings);
+    let files = match open_quarantines(args, &skip)? {
         Some(shelf) => shelf.list()?,
-        None => Runs::quarantined(&Catalog::runs_dir(&settings.catalog()?), &mut skip)?,
+        None => Runs::quarantined(&Catalog::runs_dir(&settings.catalog()?), &skip)?,
     };
     let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.allocated));
     let printed = stdout::print(|out| {
         if settings.json {
-            let files = files.iter().map(Row::from).collect();
-            return writeln!(out, "{}", document(&Document { files }));
+            let files: Vec<Row> = files.iter().map(Row::from).collect();
+            return writeln!(out, "{}", document_with("files", &files));
         }
         for file in &files {
-            write!(
-                out,
-                "{:>4}  {}  {:>10}  ",
-                file.run,
-                local_time(file.since_ms),
-                size(file.size)
-            )?;
+            let (since, size) = (local_time(file.since_ms), size(file.size));
+            write!(out, "{:>4}  {since}  {size:>10}  ", file.run)?;
             out.write_all(&settings.stdout.names.show_line(&file.path))?;
             writeln!(out)?;
         }
         Ok(())
     })?;
-    if printed && !settings.json && settings.verbosity != Verbosity::Quiet {
+    if printed {
         let files = counted(files.len() as u64, "file", "files");
-        settings.note(&format!("{files} in quarantine, {}", size(bytes)));
+        settings.summarize(format!("{files} in quarantine, {}", size(bytes)).as_bytes());
     }
-    Ok(conclusion::with_unreadable(Exit::Done, unreadable, settings))
+    Ok(conclusion::with_unreadable(Exit::Done, unreadable.get(), settings))
 }
 
 fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let paths = journal_paths(&args.paths)?;
-    let mut unreadable = 0;
-    let mut skip = |error| {
-        settings.report(&CommandError::from(error));
-        unreadable += 1;
-    };
+    let unreadable = Cell::new(0);
+    let skip = conclusion::skip_unreadable(&unreadable, settings);
     let progress = Arc::new(Progress::default());
     let folder = Catalog::runs_dir(&settings.catalog()?);
-    let (restored, ended, deeds) = if let Some(shelf) = open_quarantines(&args.at, &mut skip)? {
+    let (restored, ended, deeds) = if let Some(shelf) = open_quarantines(&args.at, &skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = shelf.restore(&paths, &progress)?;
         let deeds = shelf.restored_actions(&restored);
@@ -100,26 +88,21 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
         let runs = conclusion::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
-        let (restored, ended) = runs.restore(&paths, &progress, &mut skip)?;
+        let (restored, ended) = runs.restore(&paths, &progress, &skip)?;
         let deeds = Runs::restored_actions(&folder, &restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), deeds)
     };
     for path in &restored.unmatched {
         settings.complain(&[path, &b": nothing in quarantine comes from there"[..]].concat());
-        unreadable += 1;
     }
     let failed = restored.refused.len() as u64;
     let summary = Restored { restored: restored.done, failed };
-    let conclusion =
-        Conclusion { summary: &summary, text: summary.text(), refused: &restored.refused };
     let update =
         || catalog_update::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
-    let exit = conclusion.report(ended, update, settings)?;
-    if exit == Exit::Done && unreadable > 0 {
-        settings.print_exit_record(Exit::Partial, &summary.text());
-        return Ok(Exit::Partial);
-    }
-    Ok(exit)
+    let refused = &restored.refused;
+    let exit = conclude(&summary, &summary.text(), refused, ended, update, settings)?;
+    let is_partial = unreadable.get() > 0 || !restored.unmatched.is_empty();
+    Ok(settings.partial_if(is_partial, exit, &summary.text()))
 }
 
 #[derive(Serialize)]
@@ -131,9 +114,7 @@ struct Restored {
 impl Restored {
     fn text(&self) -> String {
         let mut text = counted(self.restored, "file restored", "files restored");
-        if self.failed > 0 {
-            text.push_str(&format!(", {} could not be", count(self.failed)));
-        }
+        append_counts(&mut text, [(self.failed, "could not be")]);
         text
     }
 }
@@ -143,13 +124,10 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     let since = before.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     let before_ms = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     let before_ms = before_ms.saturating_add(1);
-    let mut unreadable = 0;
-    let mut skip = |error| {
-        settings.report(&CommandError::from(error));
-        unreadable += 1;
-    };
+    let unreadable = Cell::new(0);
+    let skip = conclusion::skip_unreadable(&unreadable, settings);
     let progress = Arc::new(Progress::default());
-    let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.at, &mut skip)? {
+    let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.at, &skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)
@@ -157,7 +135,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
         let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
-        let (purged, ended) = runs.purge(before_ms, &progress, &mut skip)?;
+        let (purged, ended) = runs.purge(before_ms, &progress, &skip)?;
         (purged, ended, monitor)
     };
     let ended = ended.and(monitor.finish().map_err(Into::into));
@@ -167,9 +145,8 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         failed: purged.refused.len() as u64,
     };
     let refused = &purged.refused;
-    let conclusion = Conclusion { summary: &summary, text: summary.text(), refused };
-    let exit = conclusion.report(ended, || Ok(()), settings)?;
-    Ok(conclusion::with_unreadable(exit, unreadable, settings))
+    let exit = conclude(&summary, &summary.text(), refused, ended, || Ok(()), settings)?;
+    Ok(conclusion::with_unreadable(exit, unreadable.get(), settings))
 }
 
 #[derive(Serialize)]
@@ -183,16 +160,9 @@ impl Summary {
     fn text(&self) -> String {
         let files = counted(self.purged, "file", "files");
         let mut text = format!("{files} removed from quarantine, {} freed", size(self.freed_bytes));
-        if self.failed > 0 {
-            text.push_str(&format!(", {} stay", count(self.failed)));
-        }
+        append_counts(&mut text, [(self.failed, "stay")]);
         text
     }
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    files: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]

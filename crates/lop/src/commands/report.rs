@@ -18,8 +18,7 @@ use crate::output::stdout;
 use crate::quantity::{counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
-use crate::questions::knowledge::UnknownFiles;
-use crate::questions::knowledge::mark;
+use crate::questions::knowledge::{UnknownFiles, mark};
 use crate::questions::live::{Groups, Live, LiveGroup};
 use crate::questions::scope::Scope;
 use crate::settings::{Settings, Verbosity};
@@ -79,8 +78,7 @@ const DEFAULT_GROUPS: usize = 20;
 
 /// Returns the format to print, and the largest number of groups.
 fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
-    let unnamed = if settings.json { Format::Json } else { Format::Text };
-    let format = args.format.unwrap_or(unnamed);
+    let format = args.format.unwrap_or(settings.default_format());
     let usual = if format == Format::Text { DEFAULT_GROUPS } else { usize::MAX };
     (format, args.limit.unwrap_or(usual))
 }

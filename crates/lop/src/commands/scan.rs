@@ -3,7 +3,8 @@
 mod checkpoint;
 mod search;
 
-use std::io::{self, Write};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
@@ -16,8 +17,7 @@ use walk::{Problem, Tree};
 use crate::args::ScanArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::monitor::Monitor;
-use crate::monitor::memory;
+use crate::monitor::{Monitor, memory};
 use crate::output::devices::Device;
 use crate::output::formats::{GroupHead, GroupWriter, document, to_json, writer};
 use crate::output::problems;
@@ -25,8 +25,8 @@ use crate::output::scan_summary::Summary;
 use crate::output::stats::{Clock, Stats};
 use crate::output::stdout;
 use crate::paths::path_list;
-use crate::questions::catalog::waiting;
-use crate::settings::{ScanSettings, Settings, Source, Verbosity};
+use crate::questions::catalog::open_writer;
+use crate::settings::{ScanSettings, Settings, Verbosity};
 use checkpoint::Checkpointer;
 use search::{SearchResult, damaged, search};
 
@@ -36,9 +36,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let mut clock = Clock::start();
     // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
     let writer = match &scan.catalog {
-        Some(path) => Some(Writer::open(path, |holder| {
-            settings.complain(waiting(holder).as_bytes());
-        })?),
+        Some(path) => Some(open_writer(path, settings)?),
         None => None,
     };
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
@@ -70,8 +68,8 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
         }
     }
     scan.patterns.report_unmatched(settings);
-    memory::report_excess(scan.memory, settings);
-    if scan.stats {
+    memory::report_excess(scan.args.memory, settings);
+    if scan.args.stats {
         let stats = Stats::new(&progress, summary.files, found, &clock, &scan.compare);
         settings.note(&document(&stats));
     }
@@ -110,7 +108,7 @@ fn examine(
 ) -> Result<ScanResult, CommandError> {
     let started = SystemTime::now();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
-    let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.reread);
+    let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.args.reread);
     let mut tree = find_files(scan, trusts, progress)?;
     clock.end(|s| &mut s.walk);
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
@@ -119,7 +117,7 @@ fn examine(
         return Ok(ScanResult { tree, ..ScanResult::default() });
     }
     let mut recall = match known {
-        Some(writer) if scan.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
+        Some(writer) if scan.args.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
         Some(writer) => writer.catalog().match_tree(&mut tree, true)?,
         None => TreeMatch::empty(&tree),
     };
@@ -157,9 +155,18 @@ fn find_groups(
     let fingerprints = &*fingerprints;
     let search = || search(scan, tree, fingerprints, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
-    let mut checkpointer =
-        Checkpointer::new(writer, rows, tree, fingerprints, record, scan.save_every, progress);
-    checkpointer.rereads = scan.reread;
+    let mut checkpointer = Checkpointer {
+        writer,
+        rows,
+        tree,
+        fingerprints,
+        record,
+        every: scan.save_every,
+        progress,
+        candidates: None,
+        rereads: scan.args.reread,
+        has_reported: false,
+    };
     checkpointer.search_and_save(settings, search).map_err(|_interrupted| {
         let problems: Vec<Problem> = damaged(tree, fingerprints, &suspects).collect();
         problems::print(&problems, settings);
@@ -210,19 +217,16 @@ fn milliseconds(time: SystemTime) -> i64 {
 }
 
 fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<Tree, CommandError> {
-    match &scan.source {
-        Source::Paths(roots) => {
-            // Heads are read during the walk only if the catalog cannot know them.
-            let inline_heads = (!known).then(|| InlineHeadReader::new(progress));
-            let visitor =
-                inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
-            walk::walk(roots, &scan.walk, visitor, progress)
-                .map_err(|_interrupted| interrupted_walk(scan))
-        }
-        Source::List { file, end } => {
-            path_list::find_files(file, *end, &scan.walk.filter, progress)
-        }
+    let ScanArgs { paths, files_from, null, .. } = &scan.args;
+    if let Some(list) = files_from {
+        return path_list::find_files(list, *null, &scan.walk.filter, progress);
     }
+    let here = [PathBuf::from(".")];
+    let roots = if paths.is_empty() { &here[..] } else { &paths[..] };
+    // Heads are read during the walk only if the catalog cannot know them.
+    let inline_heads = (!known).then(|| InlineHeadReader::new(progress));
+    let visitor = inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
+    walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
 }
 
 /// Returns the error for an interrupt during the walk. Nothing of the walk is kept: every scan lists all directories
@@ -250,9 +254,7 @@ fn print_results(
             write_groups(&mut *writer, tree, found, progress)?;
             writer.finish(&to_json(summary))
         }),
-        None if settings.json => stdout::print_summary(summary),
-        None if settings.verbosity == Verbosity::Quiet => Ok(true),
-        None => stdout::print(|out| out.write_all(summary.text().as_bytes())),
+        None => stdout::print_summary_or_text(summary, summary.text().trim_end(), settings),
     }
 }
 

@@ -1,38 +1,34 @@
 //! `lop separate`: replaces hard links by independent copies.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use action::plan::{KeepReason, Kind, Member, Plan, Target, Version, separate};
 use content::Fingerprints;
 use fsops::FileKey;
 use runtime::Progress;
-use walk::{Problem, Tree};
+use walk::Tree;
 
 use crate::acting::catalog_update;
-use crate::acting::run::{PlanTotals, Work, by_disk, carry_out};
-use crate::acting::sources::files;
+use crate::acting::run::{PlanTotals, Work, by_disk, carry_out, show_plans};
 use crate::args::SeparateArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::monitor::Monitor;
-use crate::output::formats::{PlanWriter, to_json};
+use crate::monitor::monitored;
 use crate::output::problems;
-use crate::output::stdout;
+use crate::questions::work::files;
 use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let progress = Arc::new(Progress::default());
-    let monitor = Monitor::begin(&progress, settings)?;
     let resources = Resources::automatic();
-    let options = resources.walk(walk::Filter::default(), false, settings.own());
-    let tree = walk::walk(&args.paths, &options, None, &progress)?;
-    let plans = plans(&tree, &resources, &progress)?;
-    monitor.finish()?;
-    let all: Vec<&Problem> = tree.problems.iter().collect();
-    problems::print(all.iter().copied(), settings);
-    let exit = if !all.is_empty() && tree.roots().is_empty() {
+    let (tree, plans) = monitored(settings, |progress| {
+        let options = resources.walk(walk::Filter::default(), false, settings.own());
+        let tree = walk::walk(&args.paths, &options, None, progress)?;
+        let plans = plans(&tree, &resources, progress)?;
+        Ok((tree, plans))
+    })?;
+    problems::print(&tree.problems, settings);
+    let exit = if !tree.problems.is_empty() && tree.roots().is_empty() {
         Exit::Failed
     } else if args.apply {
         let elsewhere = plans.iter().filter(|plan| plan.why == KeepReason::Elsewhere);
@@ -46,13 +42,14 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
             catalog_update::follow_run(run, &outcome.statuses, settings)
         })?
     } else {
-        show(&plans, settings)?
+        let totals = PlanTotals::default();
+        show_plans(plans.into_iter(), totals, Kind::Separate, "--apply", settings)?
     };
-    if all.is_empty() || exit == Exit::Partial {
+    if tree.problems.is_empty() || exit == Exit::Partial {
         return Ok(exit);
     }
     let exit = if exit == Exit::Done { Exit::Partial } else { exit };
-    settings.print_exit_record(exit, &problems::unexamined(all.len() as u64));
+    settings.print_exit_record(exit, &problems::unexamined(tree.problems.len() as u64));
     Ok(exit)
 }
 
@@ -79,20 +76,4 @@ fn plans(
     let mut plans: Vec<Plan> = inodes.into_values().filter_map(separate).collect();
     plans.sort_by(|a, b| a.keep.target.path.cmp(&b.keep.target.path));
     Ok(plans)
-}
-
-fn show(plans: &[Plan], settings: &Settings) -> Result<Exit, CommandError> {
-    let mut summary = PlanTotals::default();
-    let printed = stdout::print(|out| {
-        let mut writer = PlanWriter::new(out, Kind::Separate, settings.stdout, settings.json);
-        for plan in plans {
-            summary.add(plan, Kind::Separate);
-            writer.plan(plan)?;
-        }
-        writer.finish(&to_json(&summary))
-    })?;
-    if printed {
-        settings.summarize(summary.preview_text(Kind::Separate, "--apply").as_bytes());
-    }
-    Ok(Exit::Done)
 }

@@ -1,5 +1,6 @@
 //! `lop status`: shows what the catalog knows, on which disks, and which runs there were.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::exit::Exit;
 use crate::output::formats::{JsonPath, document};
 use crate::output::names::Names;
 use crate::output::stdout;
-use crate::quantity::{count, counted, local_time, size};
+use crate::quantity::{append_counts, count, counted, local_time, size};
 use crate::questions::catalog::open;
 use crate::questions::inspect::Inspector;
 use crate::settings::Settings;
@@ -62,32 +63,19 @@ impl RunTotals {
     /// Reads the journals in a folder, and reports those that cannot be read.
     fn read(folder: &Path, settings: &Settings) -> Result<RunTotals, CommandError> {
         let mut done = RunTotals::default();
-        for run in Runs::list(folder)? {
-            match run {
-                Ok(run) => {
-                    let left = run.done > run.undone + run.purged;
-                    done.runs += 1;
-                    done.undoable += u64::from(left && run.kind != Kind::Reflink);
-                    done.not_over += u64::from(run.ended_ms.is_none());
-                }
-                Err(error) => {
-                    settings.report(&CommandError::from(error));
-                    done.unreadable += 1;
-                }
-            }
+        let unreadable = Cell::new(0);
+        for run in conclusion::readable(Runs::list(folder)?, &unreadable, settings) {
+            let left = run.done > run.undone + run.purged;
+            done.runs += 1;
+            done.undoable += u64::from(left && run.kind != Kind::Reflink);
+            done.not_over += u64::from(run.ended_ms.is_none());
         }
-        for run in TrashSummary::list(folder)? {
-            match run {
-                Ok(run) => {
-                    done.runs += 1;
-                    done.not_over += u64::from(run.ended_ms.is_none());
-                }
-                Err(error) => {
-                    settings.report(&CommandError::from(error));
-                    done.unreadable += 1;
-                }
-            }
+        let trees = TrashSummary::list(folder)?;
+        for run in conclusion::readable(trees, &unreadable, settings) {
+            done.runs += 1;
+            done.not_over += u64::from(run.ended_ms.is_none());
         }
+        done.unreadable = unreadable.get();
         // Journals that cannot be read were reported above.
         for file in Runs::quarantined(folder, |_| ())? {
             done.quarantined += 1;
@@ -160,13 +148,8 @@ impl Status<'_> {
         let RunTotals { runs, undoable, not_over, quarantined, quarantined_bytes, .. } = *self.done;
         if runs > 0 {
             let mut text = count(runs);
-            for (number, what) in
-                [(undoable, "can be undone (lop history, lop undo)"), (not_over, "not finished")]
-            {
-                if number > 0 {
-                    text.push_str(&format!(", {} {what}", count(number)));
-                }
-            }
+            let (undo, rest) = ("can be undone (lop history, lop undo)", "not finished");
+            append_counts(&mut text, [(undoable, undo), (not_over, rest)]);
             line("Runs", text.as_bytes())?;
         }
         if quarantined > 0 {

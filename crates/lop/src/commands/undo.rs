@@ -2,6 +2,7 @@
 
 mod preview;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use action::run::Runs;
@@ -12,7 +13,7 @@ use runtime::Progress;
 use serde::Serialize;
 
 use crate::acting::catalog_update;
-use crate::acting::conclusion::{self, Conclusion};
+use crate::acting::conclusion::{self, conclude};
 use crate::args::UndoArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -32,11 +33,9 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let runs = conclusion::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
-    let mut unreadable = 0;
-    let (run, undone, ended) = runs.undo(args.run, &paths, &progress, |error| {
-        settings.report(&CommandError::from(error));
-        unreadable += 1;
-    })?;
+    let unreadable = Cell::new(0);
+    let skip = conclusion::skip_unreadable(&unreadable, settings);
+    let (run, undone, ended) = runs.undo(args.run, &paths, &progress, skip)?;
     let ended = ended.and(monitor.finish().map_err(Into::into));
     let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::OwnerNotRestored);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
@@ -55,7 +54,6 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         Some(left) => nothing_left(run, left),
         None => summary.text(),
     };
-    let conclusion = Conclusion { summary: &summary, text: text.clone(), refused };
     // A process that has locked the catalog may be waiting for the journals.
     drop(runs);
     let update = || {
@@ -65,13 +63,9 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
             settings,
         )
     };
-    let exit = conclusion.report(ended, update, settings)?;
-    let ignored = complain(run, damaged, unmatched, settings) + unreadable;
-    if exit == Exit::Done && ignored > 0 {
-        settings.print_exit_record(Exit::Partial, &text);
-        return Ok(Exit::Partial);
-    }
-    Ok(exit)
+    let exit = conclude(&summary, &text, refused, ended, update, settings)?;
+    let ignored = complain(run, damaged, unmatched, settings) + unreadable.get();
+    Ok(settings.partial_if(ignored > 0, exit, &text))
 }
 
 /// Returns the message that a run has nothing left to restore, with the reason.

@@ -5,17 +5,17 @@ use dupes::State;
 use serde::Serialize;
 use walk::Problem;
 
-use crate::args::{Format, ListArgs, ListSort, UniquesArgs};
+use crate::args::{ListArgs, ListSort, UniquesArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::{Listed, to_json, write_list};
-use crate::output::problems;
-use crate::output::stdout;
+use crate::output::{problems, stdout};
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::folder::{Copies, Folder, SystemDirs};
 use crate::questions::knowledge::{Knowledge, UnknownFiles};
 use crate::questions::verify::{Counting, Tally};
+use crate::questions::work::files;
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     let counting = if args.anywhere { Counting::Anywhere } else { Counting::Outside };
     let verified = args.verify.then(|| folder.verify(counting, settings)).transpose()?;
     let has_copy = |copies: &Copies| copies.has_copy(counting);
-    let listing = Listing::new(
+    let listed = listed(
         &folder,
         |copies| !has_copy(copies),
         |copies| match copies {
@@ -67,36 +67,26 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
         problems: folder.tree.problems.iter().collect(),
         text: summary.text(args.anywhere),
     };
-    print_list(listing, &summary, &answer, &args.list, settings)
+    print_list(listed, &summary, &answer, &args.list, settings)
 }
 
-/// The files to print.
-pub(crate) struct Listing(Vec<Listed>);
-
-impl Listing {
-    /// Returns the `wanted` files of a folder, each with a remark.
-    pub(crate) fn new(
-        folder: &Folder,
-        wanted: impl Fn(&Copies) -> bool,
-        state: impl Fn(&Copies) -> Option<&'static str>,
-    ) -> Listing {
-        let files = folder.files(wanted).into_iter().map(|(path, file)| {
-            let copies = &folder.files[file.0 as usize];
-            Listed {
-                path,
-                size: folder.tree.file(file).size,
-                duplicates: copies.known().then_some(copies.duplicates),
-                digest: copies.digest,
-                state: state(copies),
-            }
-        });
-        Listing(files.collect())
-    }
-
-    /// Returns a listing of the given files.
-    pub(crate) fn of(files: Vec<Listed>) -> Listing {
-        Listing(files)
-    }
+/// Returns the `wanted` files of a folder, each with a remark, sorted by path.
+pub(crate) fn listed(
+    folder: &Folder,
+    wanted: impl Fn(&Copies) -> bool,
+    state: impl Fn(&Copies) -> Option<&'static str>,
+) -> Vec<Listed> {
+    let all = files(&folder.tree).into_iter().zip(&folder.files);
+    let listed = all.filter(|(_, copies)| wanted(copies)).map(|(file, copies)| Listed {
+        path: folder.tree.path(file),
+        size: folder.tree.file(file).size,
+        duplicates: copies.known().then_some(copies.duplicates),
+        digest: copies.digest,
+        state: state(copies),
+    });
+    let mut listed: Vec<Listed> = listed.collect();
+    listed.sort_by(|a, b| a.path.cmp(&b.path));
+    listed
 }
 
 /// The answer that a list gives.
@@ -117,7 +107,7 @@ pub(crate) struct ListAnswer<'a> {
 ///
 /// Fails if standard output cannot be written.
 pub(crate) fn print_list(
-    Listing(mut files): Listing,
+    mut files: Vec<Listed>,
     summary: &impl Serialize,
     answer: &ListAnswer<'_>,
     args: &ListArgs,
@@ -129,8 +119,7 @@ pub(crate) fn print_list(
     if let Some(limit) = args.limit {
         files.truncate(limit);
     }
-    let unnamed = if settings.json { Format::Json } else { Format::Text };
-    let format = args.format.unwrap_or(unnamed);
+    let format = args.format.unwrap_or(settings.default_format());
     let printed =
         stdout::print(|out| write_list(format, out, settings.stdout, &files, &to_json(summary)))?;
     problems::print(answer.problems.iter().copied(), settings);
@@ -138,10 +127,7 @@ pub(crate) fn print_list(
         stdout::print_summary_aside(format, settings, summary, &answer.text);
     }
     let ListAnswer { exit, why, problems, .. } = answer;
-    let exit = match exit {
-        Exit::Done if !problems.is_empty() => Exit::Partial,
-        exit => *exit,
-    };
+    let exit = exit.partial_if(!problems.is_empty());
     let unexamined = (!problems.is_empty()).then(|| problems::unexamined(problems.len() as u64));
     let why: Vec<&str> = why.iter().chain(&unexamined).map(String::as_str).collect();
     settings.print_exit_record(exit, &why.join("; "));

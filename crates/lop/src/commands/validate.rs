@@ -1,59 +1,48 @@
 //! `lop validate`: reads remembered files again and compares them with their digests.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use catalog::{Loaded, Mark, Rows};
 use dupes::{Expected, Validated};
-use runtime::Progress;
 use serde::Serialize;
-use walk::{FileId, Problem, Tree};
+use walk::{FileId, Tree};
 
 use crate::args::ValidateArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::monitor::Monitor;
 use crate::output::formats::{JsonPath, document};
-use crate::output::problems;
-use crate::output::stdout;
+use crate::output::{problems, stdout};
 use crate::paths::possible_paths;
-use crate::quantity::{count, counted};
+use crate::quantity::{append_counts, counted};
 use crate::questions::catalog::open;
 use crate::questions::damage_marks::{state_after, with_marker};
 use crate::questions::scope::nothing_remembered;
-use crate::settings::{Resources, Settings};
+use crate::questions::work::work_on;
+use crate::settings::Settings;
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let loaded = load(args, settings)?;
-    let progress = Arc::new(Progress::default());
-    let monitor = Monitor::begin(&progress, settings)?;
-    let options = Resources::automatic().compare();
     let (tree, fingerprints) = (&loaded.tree, &loaded.fingerprints);
-    let (validated, marked) = with_marker(settings, |marks| {
-        let work = dupes::Work::new(tree, fingerprints, &options, &progress);
-        let expected = |file| expected(&loaded, file);
-        let found = |file, finding| {
-            let mark = state_after(loaded.state(file), finding);
-            // Sending fails only if the other thread has panicked.
-            let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
-        };
-        dupes::validate(&work, &expected, &found)
+    let (validated, marked) = work_on(tree, fingerprints, settings, |work| {
+        with_marker(settings, |marks| {
+            let expected = |file| expected(&loaded, file);
+            let found = |file, finding| {
+                let mark = state_after(loaded.state(file), finding);
+                // Sending fails only if the other thread has panicked.
+                let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
+            };
+            dupes::validate(work, &expected, &found)
+        })
     })?;
-    let validated = validated?;
-    monitor.finish()?;
     let summary = Summary::new(&validated);
     let printed = print(tree, &validated, &summary, settings)?;
-    let all: Vec<&Problem> = validated.problems.iter().collect();
-    problems::print(all.iter().copied(), settings);
+    problems::print(&validated.problems, settings);
     if printed {
         settings.summarize(summary.text().as_bytes());
     }
-    if validated.differing.is_empty() && all.is_empty() && marked {
-        return Ok(Exit::Done);
-    }
-    settings.print_exit_record(Exit::Partial, &summary.text());
-    Ok(Exit::Partial)
+    let is_partial = !(validated.differing.is_empty() && validated.problems.is_empty() && marked);
+    Ok(settings.partial_if(is_partial, Exit::Done, &summary.text()))
 }
 
 /// Loads the files to check.
@@ -149,18 +138,15 @@ impl Summary {
         } else {
             "not checked: they have no digest"
         };
-        for (number, what) in [
+        let others = [
             (self.differing, "differing"),
             (self.changed, "changed since the scan"),
             (self.gone, "gone"),
             (self.offline, "on a disk that is not mounted"),
             (self.problems, "unreadable"),
             (self.unchecked, no_digest),
-        ] {
-            if number > 0 {
-                text.push_str(&format!(", {} {what}", count(number)));
-            }
-        }
+        ];
+        append_counts(&mut text, others);
         text
     }
 }

@@ -106,6 +106,10 @@ impl ProgressLine {
     fn line(&self, stage: Stage, progress: &Progress, now: &Sample) -> Line {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         let alone = |doing| Line { doing, goal: None, parts: Vec::new() };
+        let changes = |doing, noun| {
+            let rate = self.per_second(now, |sample| sample.bytes, size);
+            contents(doing, noun, progress, now, rate)
+        };
         match stage {
             Stage::Begin => alone("Starting"),
             Stage::Walk => Line {
@@ -119,34 +123,20 @@ impl ProgressLine {
             Stage::Sort => alone("Sorting files by size"),
             Stage::Heads => {
                 let all = load(&progress.heads_total);
-                let goal: (Counter, u64) = (|sample| sample.heads, all);
-                let read = of(now.heads, all, count);
-                Line {
-                    goal: Some(goal),
-                    parts: vec![read + " files"],
-                    doing: "Reading first blocks",
-                }
+                files("Reading first blocks", |sample| sample.heads, all, now)
             }
             Stage::Compare => {
                 let rate = self.per_second(now, |sample| sample.bytes_read, size);
                 contents("Comparing", "files", progress, now, rate)
             }
             Stage::Look => {
-                let files = load(&progress.files_total);
-                let goal: (Counter, u64) = (|sample| sample.files, files);
-                let looked = of(now.files, files, count);
-                Line { goal: Some(goal), parts: vec![looked + " files"], doing: "Looking at files" }
+                let all = load(&progress.files_total);
+                files("Looking at files", |sample| sample.files, all, now)
             }
             Stage::Relate => alone("Comparing directories"),
             Stage::Commit => alone("Writing the catalog"),
-            Stage::Act => {
-                let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents("Changing files", "files", progress, now, rate)
-            }
-            Stage::Restore => {
-                let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents("Restoring files", "files", progress, now, rate)
-            }
+            Stage::Act => changes("Changing files", "files"),
+            Stage::Restore => changes("Restoring files", "files"),
             Stage::Count => {
                 Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
             }
@@ -157,10 +147,7 @@ impl ProgressLine {
                 let parts = vec![of(now.removed, all, count) + " entries", rate];
                 Line { goal: Some(goal).filter(|_| all > 0), parts, doing: "Removing" }
             }
-            Stage::Mirror => {
-                let rate = self.per_second(now, |sample| sample.bytes, size);
-                contents("Mirroring", "names", progress, now, rate)
-            }
+            Stage::Mirror => changes("Mirroring", "names"),
         }
     }
 
@@ -204,6 +191,12 @@ impl Line {
         text.truncate(columns);
         text
     }
+}
+
+/// Returns the line of a stage that works through files, whatever their sizes.
+fn files(doing: &'static str, counter: Counter, all: u64, now: &Sample) -> Line {
+    let parts = vec![of(counter(now), all, count) + " files"];
+    Line { doing, goal: Some((counter, all)), parts }
 }
 
 /// Returns the line of a stage that works through files and their bytes.

@@ -26,10 +26,10 @@ use crate::output::names::Names;
 use crate::output::stream::Stream;
 
 pub(crate) use document::{
-    FORMAT_VERSION, JsonList, JsonPath, document, summary_document, to_json,
+    FORMAT_VERSION, JsonList, JsonPath, document, document_with, is_zero, summary_document, to_json,
 };
 pub(crate) use folders::write_related;
-pub(crate) use list::{JsonListed, Listed, write_list};
+pub(crate) use list::{Listed, write_list};
 pub(crate) use plan::PlanWriter;
 
 /// A group without its files.

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::io;
 
 /// How a stream shows names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +25,7 @@ impl Names {
             Names::Escaped => escape(name),
         }
     }
-}
 
-impl Names {
     /// Returns the bytes to write for a name on a line of its own, so that the line can be parsed. A name that contains
     /// a newline or starts with a backslash is written after a backslash, with each newline as `\\n` and each backslash
     /// as `\\\\`, as GNU `sha256sum` does. Any other name is written unchanged.
@@ -43,6 +42,17 @@ impl Names {
             }
         }
         Cow::Owned(line)
+    }
+
+    /// Writes a name as a line, with a note in parentheses behind it unless the note is empty.
+    pub(crate) fn write_line(
+        self,
+        out: &mut impl io::Write,
+        name: &[u8],
+        note: &str,
+    ) -> io::Result<()> {
+        out.write_all(&self.show_line(name))?;
+        if note.is_empty() { writeln!(out) } else { writeln!(out, "  ({note})") }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use walk::{Skipped, Tree};
 
+use crate::output::formats::is_zero;
 use crate::quantity::{count, counted, duration, size};
 
 /// The figures of a scan.
@@ -120,11 +121,6 @@ impl Summary {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 /// A reason to skip entries, and their number.
 struct Reason {
     key: &'static str,
@@ -134,45 +130,33 @@ struct Reason {
 }
 
 fn reasons(skipped: &Skipped) -> Vec<Reason> {
-    let Skipped {
-        empty,
-        too_small,
-        too_large,
-        excluded,
-        quarantine,
-        hidden,
-        symlinks,
-        fifos,
-        sockets,
-        devices,
-        directories,
-        other_file_systems,
-        pseudo_file_systems,
-        system_dirs,
-        seen_before,
-    } = *skipped;
     let reason = |key, number, one, many| Reason { key, number, one, many };
     let all = [
-        reason("empty", empty, "empty", "empty"),
-        reason("too_small", too_small, "too small", "too small"),
-        reason("too_large", too_large, "too large", "too large"),
-        reason("excluded", excluded, "excluded", "excluded"),
-        reason("quarantine", quarantine, "quarantine folder", "quarantine folders"),
-        reason("hidden", hidden, "hidden", "hidden"),
-        reason("symlinks", symlinks, "symbolic link", "symbolic links"),
-        reason("fifos", fifos, "FIFO", "FIFOs"),
-        reason("sockets", sockets, "socket", "sockets"),
-        reason("device_files", devices, "device", "devices"),
-        reason("dirs", directories, "directory in the list", "directories in the list"),
-        reason("other_file_systems", other_file_systems, "other file system", "other file systems"),
+        reason("empty", skipped.empty, "empty", "empty"),
+        reason("too_small", skipped.too_small, "too small", "too small"),
+        reason("too_large", skipped.too_large, "too large", "too large"),
+        reason("excluded", skipped.excluded, "excluded", "excluded"),
+        reason("quarantine", skipped.quarantine, "quarantine folder", "quarantine folders"),
+        reason("hidden", skipped.hidden, "hidden", "hidden"),
+        reason("symlinks", skipped.symlinks, "symbolic link", "symbolic links"),
+        reason("fifos", skipped.fifos, "FIFO", "FIFOs"),
+        reason("sockets", skipped.sockets, "socket", "sockets"),
+        reason("device_files", skipped.devices, "device", "devices"),
+        reason("dirs", skipped.directories, "directory in the list", "directories in the list"),
+        reason(
+            "other_file_systems",
+            skipped.other_file_systems,
+            "other file system",
+            "other file systems",
+        ),
         reason(
             "pseudo_file_systems",
-            pseudo_file_systems,
+            skipped.pseudo_file_systems,
             "pseudo file system",
             "pseudo file systems",
         ),
-        reason("system_dirs", system_dirs, "system folder", "system folders"),
-        reason("seen_before", seen_before, "seen before", "seen before"),
+        reason("system_dirs", skipped.system_dirs, "system folder", "system folders"),
+        reason("seen_before", skipped.seen_before, "seen before", "seen before"),
     ];
     all.into_iter().filter(|reason| reason.number > 0).collect()
 }

@@ -104,6 +104,44 @@ impl Write for &Lines<'_> {
     }
 }
 
+/// Prints a summary to standard output: as a document with `--json`, otherwise as text, unless `--quiet` is given.
+/// Returns whether standard output is still open.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written, for another reason than a closed pipe.
+pub(crate) fn print_summary_or_text(
+    summary: &impl Serialize,
+    text: &str,
+    settings: &Settings,
+) -> Result<bool, CommandError> {
+    if settings.json {
+        print_summary(summary)
+    } else if settings.verbosity == Verbosity::Quiet {
+        Ok(true)
+    } else {
+        print(|out| writeln!(out, "{text}"))
+    }
+}
+
+/// Ends a command that has no results but its summary: prints it as a document to standard output with `--json`,
+/// otherwise as text to standard error, unless `--quiet` is given.
+///
+/// # Errors
+///
+/// Fails if standard output cannot be written, for another reason than a closed pipe.
+pub(crate) fn summarize(
+    summary: &impl Serialize,
+    text: &str,
+    settings: &Settings,
+) -> Result<(), CommandError> {
+    if settings.json {
+        print_summary(summary)?;
+    }
+    settings.summarize(text.as_bytes());
+    Ok(())
+}
+
 /// Prints a summary to standard error when the results are on standard output: `text`, or with `--json` a document.
 /// JSON results already include the summary.
 pub(crate) fn print_summary_aside(

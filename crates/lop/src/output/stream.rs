@@ -51,6 +51,12 @@ impl Stream {
         write_line(&[start, b"lop:", end, b" ", &self.names.show(text)]);
     }
 
+    /// Writes a line of bold text.
+    pub(crate) fn write_heading(self, out: &mut impl Write, text: &str) -> io::Result<()> {
+        let (start, end) = self.bold();
+        out.write_all(&[start, text.as_bytes(), end, b"\n"].concat())
+    }
+
     /// Returns the escape sequences that start and end bold text, or nothing if colours are off.
     pub(crate) fn bold(self) -> (&'static [u8], &'static [u8]) {
         if self.color { (b"\x1b[1m", b"\x1b[0m") } else { (b"", b"") }

@@ -12,19 +12,19 @@ use walk::{Filter, Tree};
 use crate::error::CommandError;
 use crate::monitor::interrupt;
 
-/// Reads a list of paths that each end with the byte `end`, and returns the tree of the files.
+/// Reads a list of paths that each end with a newline, or with NUL if `null` is set, and returns the tree of the files.
 ///
 /// # Errors
 ///
 /// Fails if the list cannot be read to its end (part of a list must not pass for all of it), or on an interrupt.
 pub(crate) fn find_files(
     list: &Path,
-    end: u8,
+    null: bool,
     filter: &Filter,
     progress: &Progress,
 ) -> Result<Tree, CommandError> {
     let mut failure = None;
-    let paths = lines(list, end)?.map_while(|line| line.map_err(|e| failure = Some(e)).ok());
+    let paths = lines(list, null)?.map_while(|line| line.map_err(|e| failure = Some(e)).ok());
     let tree = walk::from_list(paths, filter, progress)?;
     match failure {
         Some(e) => Err(unreadable(list, e)),
@@ -32,23 +32,27 @@ pub(crate) fn find_files(
     }
 }
 
-/// Reads a list of paths that each end with the byte `end`.
+/// Reads a list of paths that each end with a newline, or with NUL if `null` is set.
 ///
 /// # Errors
 ///
 /// Fails if the list cannot be read to its end.
-pub(crate) fn read(list: &Path, end: u8) -> Result<Vec<PathBuf>, CommandError> {
-    let paths: io::Result<Vec<PathBuf>> = lines(list, end)?.collect();
+pub(crate) fn read(list: &Path, null: bool) -> Result<Vec<PathBuf>, CommandError> {
+    let paths: io::Result<Vec<PathBuf>> = lines(list, null)?.collect();
     paths.map_err(|e| unreadable(list, e))
 }
 
-fn lines(list: &Path, end: u8) -> Result<impl Iterator<Item = io::Result<PathBuf>>, CommandError> {
+fn lines(
+    list: &Path,
+    null: bool,
+) -> Result<impl Iterator<Item = io::Result<PathBuf>>, CommandError> {
     let from: Box<dyn Read> = if list == Path::new("-") {
         Box::new(io::stdin())
     } else {
         let open = interrupt::default_during(|| File::open(list));
         Box::new(open.map_err(|e| unreadable(list, e))?)
     };
+    let end = if null { 0 } else { b'\n' };
     let lines = BufReader::with_capacity(64 * 1024, Interruptible(from)).split(end);
     let path = |line: Vec<u8>| PathBuf::from(OsString::from_vec(line));
     Ok(lines

@@ -45,7 +45,7 @@ impl Question<'_> {
         settings.complain(self.about.as_bytes());
         for path in shown {
             let path = settings.stderr.names.show_line(path);
-            settings.note_bytes(&[b"  ", &*path].concat());
+            settings.stderr.note(&[b"  ", &*path].concat());
         }
         let rest = self.of.saturating_sub(shown.len() as u64);
         if rest > 0 && !shown.is_empty() {

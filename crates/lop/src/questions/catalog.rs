@@ -1,6 +1,8 @@
 //! Opens the catalog, and turns its errors into messages with hints.
 
-use catalog::Catalog;
+use std::path::Path;
+
+use catalog::{Catalog, Writer};
 
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -11,47 +13,38 @@ impl From<catalog::Error> for CommandError {
         use catalog::Error;
         let (message, full, cut_off) = (error.to_string(), error.is_full(), error.needs_rollback());
         let exit = if full { Exit::Failed } else { Exit::Catalog };
-        let room = "its file system is full: free some space, choose another place with \
-                    --catalog FILE, or use --no-catalog";
-        match error {
-            Error::Missing(_) => {
-                CommandError::new(exit, message).hint("scan something first: lop scan DIR")
+        let hint = match &error {
+            Error::Missing(_) => "scan something first: lop scan DIR",
+            Error::TooNew { .. } => "use the newer lop, or another catalog: --catalog FILE",
+            Error::Orphans { .. } => "move it away and scan again, or use another: --catalog FILE",
+            Error::TooOld { .. } => "the next 'lop scan' brings it up to date",
+            Error::Damaged { .. } => {
+                "move the damaged catalog away and scan again, or use another one with --catalog FILE"
             }
-            Error::TooNew { .. } => CommandError::new(exit, message)
-                .hint("use the newer lop, or another catalog: --catalog FILE"),
-            Error::Orphans { .. } => CommandError::new(exit, message)
-                .hint("move it away and scan again, or use another: --catalog FILE"),
-            Error::TooOld { .. } => {
-                CommandError::new(exit, message).hint("the next 'lop scan' brings it up to date")
+            Error::File(_) | Error::Database { .. } if full => {
+                "its file system is full: free some space, choose another place with --catalog FILE, or use --no-catalog"
             }
-            Error::Damaged { source, .. } => {
-                let error = CommandError::new(exit, message)
-                    .hint("move the damaged catalog away and scan again, or use another one with --catalog FILE");
-                match source {
-                    Some(source) => error.because(source),
-                    None => error,
-                }
+            Error::File(_) => {
+                "choose a place that you can write to with --catalog FILE, or use --no-catalog"
             }
+            Error::Database { .. } if cut_off => {
+                "a change to it was interrupted; any command of a user who may write to it reverts that"
+            }
+            Error::Database { .. } => {
+                "check that you may read it, or use another catalog with --catalog FILE"
+            }
+            _ => return CommandError::new(exit, message),
+        };
+        let told = match error {
             Error::File(error) => {
-                let place =
-                    "choose a place that you can write to with --catalog FILE, or use --no-catalog";
-                CommandError::new(exit, format!("the catalog: {error}"))
-                    .because(error.source)
-                    .hint(if full { room } else { place })
+                CommandError::new(exit, format!("the catalog: {error}")).because(error.source)
             }
-            Error::Database { source, .. } => {
-                let other =
-                    "check that you may read it, or use another catalog with --catalog FILE";
-                let writable = "a change to it was interrupted; any command of a user who may write to it \
-                                reverts that";
-                CommandError::new(exit, message).because(source).hint(match (full, cut_off) {
-                    (true, _) => room,
-                    (false, true) => writable,
-                    (false, false) => other,
-                })
+            Error::Database { source, .. } | Error::Damaged { source: Some(source), .. } => {
+                CommandError::new(exit, message).because(source)
             }
             _ => CommandError::new(exit, message),
-        }
+        };
+        told.hint(hint)
     }
 }
 
@@ -64,10 +57,30 @@ pub(crate) fn open(settings: &Settings) -> Result<Catalog, CommandError> {
     Ok(Catalog::open(&settings.catalog()?)?)
 }
 
-/// Returns the message while another process has locked the catalog.
-pub(crate) fn waiting(holder: Option<u32>) -> String {
-    match holder {
-        Some(process) => format!("waiting for process {process}, which is changing the catalog"),
-        None => "waiting for another process, which is changing the catalog".into(),
-    }
+/// Opens a catalog for writing, and creates it if it is missing. Reports if it has to wait for another process.
+///
+/// # Errors
+///
+/// Fails if the catalog is damaged, of another version, or cannot be written.
+pub(crate) fn open_writer(path: &Path, settings: &Settings) -> Result<Writer, CommandError> {
+    Ok(Writer::open(path, |holder| {
+        settings.complain(waiting_for(holder, "the catalog").as_bytes());
+    })?)
+}
+
+/// Opens the catalog for writing if there is one.
+///
+/// # Errors
+///
+/// Fails if the catalog is missing, and for the reasons of [`open_writer`].
+pub(crate) fn open_existing(settings: &Settings) -> Result<Writer, CommandError> {
+    // This fails if there is no catalog; opening it for writing would create one.
+    drop(open(settings)?);
+    open_writer(&settings.catalog()?, settings)
+}
+
+/// Returns the message while another process has locked what it is changing.
+pub(crate) fn waiting_for(holder: Option<u32>, what: &str) -> String {
+    let process = holder.map_or("another process".into(), |id| format!("process {id}"));
+    format!("waiting for {process}, which is changing {what}")
 }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use catalog::{Error, FileState, Mark, Marker};
 use dupes::Finding;
+use runtime::Interrupted;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -21,7 +22,7 @@ use crate::settings::Settings;
 /// Fails if there is no place for a catalog.
 pub(crate) fn with_marker<T: Send>(
     settings: &Settings,
-    work: impl FnOnce(Sender<Mark>) -> T + Send,
+    work: impl FnOnce(Sender<Mark>) -> Result<T, Interrupted> + Send,
 ) -> Result<(T, bool), CommandError> {
     let mut writer = MarkWriter { path: settings.catalog()?, marker: None, unwritten: Vec::new() };
     let (sender, marks) = channel();
@@ -33,7 +34,8 @@ pub(crate) fn with_marker<T: Send>(
         writer.write_all(&marks);
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    Ok((done, writer.close(settings)))
+    let marked = writer.close(settings);
+    Ok((done?, marked))
 }
 
 /// Returns the new state of a file after a finding, or `None` if the state stays the same.

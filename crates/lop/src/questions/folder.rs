@@ -3,20 +3,16 @@
 mod copy_finder;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use content::Digest;
 use dupes::{State, Verdict};
-use runtime::Progress;
-use walk::{FileId, Tree};
+use walk::Tree;
 
 use self::copy_finder::CopyFinder;
 use crate::questions::location::Bounds;
 
-use crate::acting::sources::files;
 use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::monitor::Monitor;
+use crate::monitor::monitored;
 use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
 use crate::questions::copies::PendingSizes;
@@ -24,6 +20,7 @@ use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
 use crate::questions::quarantine::count_quarantined;
 use crate::questions::verify::{Counting, Tally, Verified};
+use crate::questions::work::files;
 use crate::settings::{Resources, Settings};
 
 /// The files of a directory and their copies.
@@ -149,17 +146,6 @@ impl Folder {
         let sizes = files.filter(|(_, copies)| wanted(copies)).map(|(file, _)| file.size);
         sizes.fold(0, u64::saturating_add)
     }
-
-    /// Returns the files that are `wanted`, sorted by path.
-    pub(crate) fn files(&self, wanted: impl Fn(&Copies) -> bool) -> Vec<(Vec<u8>, FileId)> {
-        let mut files: Vec<_> = (0u32..)
-            .zip(&self.files)
-            .filter(|(_, copies)| wanted(copies))
-            .map(|(id, _)| (self.tree.path(FileId(id)), FileId(id)))
-            .collect();
-        files.sort_unstable();
-        files
-    }
 }
 
 /// How a walk treats the folders of systems, such as trash and snapshots.
@@ -181,18 +167,15 @@ pub(crate) fn walk_dir(
     system_dirs: SystemDirs,
     settings: &Settings,
 ) -> Result<Tree, CommandError> {
-    let progress = Arc::new(Progress::default());
-    let monitor = Monitor::begin(&progress, settings)?;
-    let is_dir = std::fs::metadata(dir).and_then(|found| {
-        found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
-    });
-    is_dir.map_err(|e| CommandError::new(Exit::Failed, dir.display().to_string()).because(e))?;
-    let resources = Resources::automatic();
     let mut filter = walk::Filter::default();
     filter.system_dirs = system_dirs == SystemDirs::Entered;
     filter.pseudo = false;
-    let options = resources.walk(filter, false, settings.own());
-    let tree = walk::walk(&[PathBuf::from(dir)], &options, None, &progress)?;
-    monitor.finish()?;
-    Ok(tree)
+    monitored(settings, |progress| {
+        let is_dir = std::fs::metadata(dir).and_then(|found| {
+            found.is_dir().then_some(()).ok_or_else(|| std::io::ErrorKind::NotADirectory.into())
+        });
+        is_dir.map_err(|e| CommandError::failed(dir.display().to_string()).because(e))?;
+        let options = Resources::automatic().walk(filter, false, settings.own());
+        Ok(walk::walk(&[PathBuf::from(dir)], &options, None, progress)?)
+    })
 }

@@ -8,6 +8,7 @@ use dupes::State;
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::output::formats::is_zero;
 use crate::quantity::count;
 
 /// The catalog's knowledge of an existing file and its copies.
@@ -108,12 +109,6 @@ pub(crate) struct UnknownFiles {
     /// Of all, files whose copies changed.
     #[serde(skip)]
     copies_changed: u64,
-}
-
-/// The signature is that of `skip_serializing_if`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl UnknownFiles {

@@ -1,20 +1,17 @@
 //! Remembered files, checked against the files as they are now.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use catalog::Loaded;
 use content::{ContentId, Digest};
-use dupes::{AliasKeyReader, State, Work, aliases_among, may_have_aliases};
-use runtime::{Interrupted, Progress};
+use dupes::{AliasKeyReader, State, aliases_among, may_have_aliases};
 use walk::FileId;
 
-use crate::acting::sources::files;
 use crate::error::CommandError;
-use crate::monitor::Monitor;
 use crate::questions::aliases::Distinct;
 use crate::questions::knowledge::state_of;
-use crate::settings::{Resources, Settings};
+use crate::questions::work::{files, work_on};
+use crate::settings::Settings;
 
 /// Remembered files with their current states.
 pub(crate) struct Live {
@@ -50,7 +47,9 @@ impl Live {
     /// Fails on an interrupt.
     pub(crate) fn check(loaded: Loaded, settings: &Settings) -> Result<Live, CommandError> {
         let all = files(&loaded.tree);
-        let mut states = work_on(&loaded, settings, |work| dupes::states(work, &all))?;
+        let mut states = work_on(&loaded.tree, &loaded.fingerprints, settings, |work| {
+            Ok(dupes::states(work, &all)?)
+        })?;
         for (state, &file) in
             states.iter_mut().zip(&all).filter(|(state, _)| **state == State::Same)
         {
@@ -131,7 +130,9 @@ impl Live {
             return Ok(());
         }
         let lists: Vec<&[FileId]> = fewer.iter().map(|group| &group.files[..]).collect();
-        let freed = work_on(&self.loaded, settings, |work| dupes::reclaimable(work, &lists))?;
+        let Loaded { tree, fingerprints, .. } = &self.loaded;
+        let freed =
+            work_on(tree, fingerprints, settings, |work| Ok(dupes::reclaimable(work, &lists)?))?;
         for (group, freed) in fewer.iter_mut().zip(freed) {
             group.reclaimable = freed;
         }
@@ -155,23 +156,4 @@ impl Live {
         let (digest, reclaimable) = self.loaded.content(members[0].0);
         LiveGroup { size, digest, reclaimable, files, stale }
     }
-}
-
-/// Runs work on remembered files, with a progress line, until it is done or interrupted.
-///
-/// # Errors
-///
-/// Fails on an interrupt.
-pub(crate) fn work_on<T>(
-    loaded: &Loaded,
-    settings: &Settings,
-    work: impl FnOnce(&Work<'_>) -> Result<T, Interrupted>,
-) -> Result<T, CommandError> {
-    let progress = Arc::new(Progress::default());
-    let monitor = Monitor::begin(&progress, settings)?;
-    let resources = Resources::automatic();
-    let done =
-        work(&Work::new(&loaded.tree, &loaded.fingerprints, &resources.compare(), &progress))?;
-    monitor.finish()?;
-    Ok(done)
 }

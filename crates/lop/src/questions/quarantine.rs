@@ -4,14 +4,12 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use runtime::Progress;
 use walk::{Filter, OwnFiles, Tree};
 
-use crate::acting::sources::files;
 use crate::error::CommandError;
-use crate::monitor::Monitor;
+use crate::monitor::monitored;
+use crate::questions::work::files;
 use crate::settings::{Resources, Settings};
 
 /// Returns the number of files in the quarantines that a walk skipped. Adds what it could not examine to the problems
@@ -26,13 +24,11 @@ pub(crate) fn count_quarantined(tree: &mut Tree, settings: &Settings) -> Result<
     if stores.is_empty() {
         return Ok(0);
     }
-    let progress = Arc::new(Progress::default());
-    let monitor = Monitor::begin(&progress, settings)?;
     let mut filter = Filter::default();
     filter.empty = true;
     let options = Resources::automatic().walk(filter, false, OwnFiles::default());
-    let mut found = walk::walk(&stores, &options, None, &progress)?;
-    monitor.finish()?;
+    let mut found =
+        monitored(settings, |progress| Ok(walk::walk(&stores, &options, None, progress)?))?;
     tree.problems.append(&mut found.problems);
     let is_file = |name: &[u8]| name != action::quarantine::MANIFEST.to_bytes();
     let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));

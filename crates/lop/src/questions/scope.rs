@@ -55,11 +55,7 @@ impl Scope {
 
     /// Returns the exit code of a run that ended with `exit` for the known paths.
     pub(crate) fn exit(&self, exit: Exit, settings: &Settings) -> Exit {
-        if !self.is_partial || exit != Exit::Done {
-            return exit;
-        }
-        settings.print_exit_record(Exit::Partial, "some of the paths are not in the catalog");
-        Exit::Partial
+        settings.partial_if(self.is_partial, exit, "some of the paths are not in the catalog")
     }
 }
 

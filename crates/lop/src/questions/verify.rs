@@ -4,20 +4,17 @@
 //! unreadable files are marked in the catalog as soon as they are found, and reported on standard error.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use catalog::{Catalog, Mark, Rows};
 use content::ContentId;
-use dupes::{Claim, State, Verdict, Work};
+use dupes::{Claim, State, Verdict};
 use fsops::FileKey;
-use runtime::Progress;
 use serde::Serialize;
 use walk::FileId;
 
-use crate::acting::sources::files;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::monitor::Monitor;
 use crate::output::problems;
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
@@ -25,7 +22,8 @@ use crate::questions::damage_marks::{state_after, with_marker};
 use crate::questions::knowledge::Knowledge;
 use crate::questions::live::Live;
 use crate::questions::location::Location;
-use crate::settings::{Resources, Settings};
+use crate::questions::work::{files, work_on};
+use crate::settings::Settings;
 
 /// Which files count as copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,22 +67,18 @@ impl Verified {
         // The last copy of these has changed since the first check.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| !claim.copies.is_empty());
-        let progress = Arc::new(Progress::default());
-        let monitor = Monitor::begin(&progress, settings)?;
-        let options = Resources::automatic().compare();
         let (tree, fingerprints) = (&live.loaded.tree, &live.loaded.fingerprints);
         let bad = Mutex::new(HashSet::new());
-        let (confirmed, marked) = with_marker(settings, |marks| {
-            let work = Work::new(tree, fingerprints, &options, &progress);
-            dupes::confirm(&work, &claims, &|file, finding| {
-                bad.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
-                let mark = state_after(live.loaded.state(file), finding);
-                // Sending fails only if the other thread has panicked.
-                let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
+        let (confirmed, marked) = work_on(tree, fingerprints, settings, |work| {
+            with_marker(settings, |marks| {
+                dupes::confirm(work, &claims, &|file, finding| {
+                    bad.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
+                    let mark = state_after(live.loaded.state(file), finding);
+                    // Sending fails only if the other thread has panicked.
+                    let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
+                })
             })
         })?;
-        let confirmed = confirmed?;
-        monitor.finish()?;
         problems::print(&confirmed.problems, settings);
         let bad = bad.into_inner().unwrap_or_else(PoisonError::into_inner);
         let is_bad = |(_, verdict): &&(FileId, Verdict)| {
@@ -119,7 +113,7 @@ impl Verified {
 
     /// Returns the exit code of a question whose answer is otherwise `answer`.
     pub(crate) fn exit(&self, answer: Exit) -> Exit {
-        if answer == Exit::Done && !self.marked { Exit::Partial } else { answer }
+        answer.partial_if(!self.marked)
     }
 
     /// Sums up the comparison, given the sizes of the files that have a copy.

@@ -28,7 +28,7 @@ const MAX_ACTED_FILES: usize = 512;
 
 /// How long a walk waits, after all other roots are done, for a root that does not answer. The disks of a large array
 /// start one by one, each in 5 to 20 seconds.
-const PATIENCE: Duration = Duration::from_secs(120);
+const ROOT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The threads, disks and descriptors that a command may use.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Resources {
             threads: self.threads,
             disks: Arc::clone(&self.disks),
             open_dirs: self.open_dirs,
-            patience: PATIENCE,
+            patience: ROOT_TIMEOUT,
             own,
         }
     }

@@ -12,33 +12,17 @@ use crate::settings::Settings;
 use crate::settings::patterns::Patterns;
 use crate::settings::resources::Resources;
 
-/// Where the files to scan come from.
-#[derive(Debug)]
-pub(crate) enum Source {
-    /// The files below these paths.
-    Paths(Vec<PathBuf>),
-    /// A list of paths, each ended by `end`; `-` is standard input.
-    List { file: PathBuf, end: u8 },
-}
-
 /// How often a long scan saves its results so far. A scan of a few seconds never does.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 /// How to scan.
 #[derive(Debug)]
 pub(crate) struct ScanSettings {
-    pub(crate) source: Source,
+    pub(crate) args: ScanArgs,
     /// The catalog to commit to; `None` with `--no-catalog`.
     pub(crate) catalog: Option<PathBuf>,
     /// The format to print the groups in; `None` if they are not printed.
     pub(crate) format: Option<Format>,
-    pub(crate) stats: bool,
-    /// The memory limit that the user gave, in bytes.
-    pub(crate) memory: Option<u64>,
-    /// Whether to read every file, including those that the catalog knows.
-    pub(crate) reread: bool,
-    /// Whether to give every file a digest.
-    pub(crate) hash_all: bool,
     /// How often a long scan saves its results so far.
     pub(crate) save_every: Duration,
     /// The typed options that decide which files are scanned, for the record in the catalog.
@@ -60,21 +44,16 @@ impl ScanSettings {
         let filter = filter(&args, &patterns)?;
         let resources = Resources::new(args.threads, args.io.into());
         let own = if args.no_catalog { OwnFiles::default() } else { settings.own() };
-        let unnamed = if settings.json { Format::Json } else { Format::Text };
-        let format = args.format.or(args.no_catalog.then_some(unnamed));
+        let format = args.format.or(args.no_catalog.then_some(settings.default_format()));
         let digests = catalog.is_some() || format.is_some_and(Format::shows_digests);
         Ok(ScanSettings {
             format,
-            stats: args.stats,
-            memory: args.memory,
-            reread: args.reread,
-            hash_all: args.hash_all,
             save_every: args.save_every.map_or(SAVE_EVERY, Duration::from_millis),
             options: selection(&args),
             patterns,
             walk: resources.walk(filter, args.one_file_system, own),
             compare: dupes::Options { digests, hardlinks: args.hardlinks, ..resources.compare() },
-            source: source(args),
+            args,
             catalog,
         })
     }
@@ -108,14 +87,6 @@ impl From<args::Io> for Io {
             args::Io::Ssd => Io::Ssd,
             args::Io::Cached => Io::Cached,
         }
-    }
-}
-
-fn source(args: ScanArgs) -> Source {
-    match args.files_from {
-        Some(file) => Source::List { file, end: if args.null { 0 } else { b'\n' } },
-        None if args.paths.is_empty() => Source::Paths(vec![PathBuf::from(".")]),
-        None => Source::Paths(args.paths),
     }
 }
 

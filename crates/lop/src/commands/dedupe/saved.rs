@@ -6,16 +6,15 @@ use std::path::Path;
 
 use action::plan::{Inspector, Kind, Plan, Saved, SavedError};
 
-use super::{OPEN_DIRS, confirm_deletion, show, work};
+use super::{OPEN_DIRS, confirm_deletion, work};
 use crate::acting::catalog_update;
-use crate::acting::run::{PlanTotals, by_disk, carry_out};
+use crate::acting::run::{PlanTotals, by_disk, carry_out, show_plans};
 use crate::args::DedupeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::problems;
-use crate::output::stdout;
+use crate::output::{problems, stdout};
 use crate::paths::resolve_all;
-use crate::settings::{Resources, Settings, Verbosity};
+use crate::settings::{Resources, Settings};
 
 /// Saves plans to a file.
 ///
@@ -73,14 +72,10 @@ pub(super) fn save_to(
         action::plan::save(&mut out, &plan, kind).map_err(failed)?;
     }
     out.flush().map_err(failed)?;
-    if settings.json {
-        stdout::print_summary(&summary)?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        let text = summary.text(kind);
-        let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
-        let shown = String::from_utf8_lossy(&shown).into_owned();
-        settings.note(&format!("{text}; apply it with: lop dedupe --plan {shown} --apply"));
-    }
+    let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
+    let (text, shown) = (summary.text(kind), String::from_utf8_lossy(&shown));
+    let text = format!("{text}; apply it with: lop dedupe --plan {shown} --apply");
+    stdout::summarize(&summary, &text, settings)?;
     Ok(Exit::Done)
 }
 
@@ -98,18 +93,20 @@ pub(super) fn run_saved(
     let opened = File::open(file)
         .map_err(|e| CommandError::failed(format!("cannot read {name}")).because(e))?;
     let saved = action::plan::load(BufReader::new(opened)).map_err(|error| {
-        let exit = match error {
-            SavedError::Contradiction { .. } => Exit::Refused,
-            _ => Exit::Failed,
-        };
+        let text = format!("{name}: {error}");
         match error {
             SavedError::NoPlan(why) => {
                 CommandError::failed(format!("{name} is not a plan of lop")).hint(why)
             }
-            error => CommandError::new(exit, format!("{name}: {error}")),
+            SavedError::Contradiction { .. } => CommandError::new(Exit::Refused, text),
+            _ => CommandError::failed(text),
         }
     })?;
-    let Some(saved) = saved else { return nothing_left(settings) };
+    let Some(saved) = saved else {
+        let text = "Nothing to do: the plan has no actions left";
+        stdout::summarize(&PlanTotals::default(), text, settings)?;
+        return Ok(Exit::Done);
+    };
     if !args.apply {
         return show_saved(saved, args, settings);
     }
@@ -124,17 +121,6 @@ pub(super) fn run_saved(
     })
 }
 
-/// Reports that the plan has no actions left.
-fn nothing_left(settings: &Settings) -> Result<Exit, CommandError> {
-    if settings.json {
-        let none = PlanTotals::default();
-        stdout::print_summary(&none)?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note("Nothing to do: the plan has no actions left");
-    }
-    Ok(Exit::Done)
-}
-
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let kind = saved.kind;
     let mut inspector = Inspector::new(OPEN_DIRS, resolve_all(&args.distinct)?, settings.own());
@@ -145,6 +131,7 @@ fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Ex
     };
     let plans: Vec<Plan> = saved.groups.into_iter().filter_map(now).collect();
     problems::print(&refused, settings);
-    let exit = show(plans.into_iter(), PlanTotals::default(), kind, "--apply", settings)?;
+    let totals = PlanTotals::default();
+    let exit = show_plans(plans.into_iter(), totals, kind, "--apply", settings)?;
     Ok(if refused.is_empty() { exit } else { Exit::Partial })
 }

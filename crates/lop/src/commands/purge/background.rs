@@ -25,11 +25,9 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::output::formats::document;
-use crate::output::problems;
-use crate::output::stdout;
-use crate::quantity::{count, counted};
-use crate::settings::Patterns;
-use crate::settings::{Settings, Verbosity};
+use crate::output::{problems, stdout};
+use crate::quantity::{append_counts, counted};
+use crate::settings::{Patterns, Settings, Verbosity};
 
 /// The line that the background process prints once it no longer depends on its parent.
 const READY: &str = "ready";
@@ -76,11 +74,7 @@ pub(super) fn begin(
         settings.complain(text.as_bytes());
     }
     let summary = Moved { run: (moved > 0).then_some(run), paths: moved, failed, process };
-    if settings.json {
-        stdout::print_summary(&summary)?;
-    } else if settings.verbosity != Verbosity::Quiet {
-        settings.note(&summary.text());
-    }
+    stdout::summarize(&summary, &summary.text(), settings)?;
     let all_done = failed == 0 && ended.is_ok() && (is_over || process.is_some());
     let exit = match moved {
         _ if all_done => Exit::Done,
@@ -118,9 +112,7 @@ impl Moved {
             }
             (None, _) => "nothing was moved".into(),
         };
-        if self.failed > 0 {
-            text.push_str(&format!(", {} could not be moved", count(self.failed)));
-        }
+        append_counts(&mut text, [(self.failed, "could not be moved")]);
         text
     }
 }

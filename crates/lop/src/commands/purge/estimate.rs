@@ -11,8 +11,7 @@ use crate::error::CommandError;
 use crate::monitor::Monitor;
 use crate::prompt::confirm::{CONFIRM_ABOVE, Question};
 use crate::quantity::count;
-use crate::settings::Patterns;
-use crate::settings::Settings;
+use crate::settings::{Patterns, Settings};
 
 /// How long the count may take. A removal of hours can wait this long, and one of seconds needs no estimate.
 const TIME_LIMIT: Duration = Duration::from_secs(2);

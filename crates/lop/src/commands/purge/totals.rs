@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::devices::Device;
 use crate::output::stats::peak_memory_bytes;
 use crate::output::{problems, stdout};
-use crate::quantity::{count, counted, duration, size};
+use crate::quantity::{append_counts, count, counted, duration, size};
 use crate::settings::Settings;
 
 /// The totals of a run or a dry run.
@@ -79,11 +79,7 @@ impl Totals {
             }
         };
         let failed = if self.dry_run { "could not be examined" } else { "could not be removed" };
-        for (number, what) in [(self.unselected, "not selected"), (self.failed, failed)] {
-            if number > 0 {
-                text.push_str(&format!(", {} {what}", count(number)));
-            }
-        }
+        append_counts(&mut text, [(self.unselected, "not selected"), (self.failed, failed)]);
         text.push_str(&links);
         text
     }

@@ -5,20 +5,20 @@ use std::cmp::Reverse;
 use catalog::{Catalog, Rows};
 use dupes::{Folders, Related, Relation, RememberedTree, State, count_untracked};
 use serde::Serialize;
-use walk::{Problem, Tree};
+use walk::Tree;
 
 use super::{note_more, shown};
 use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::{GroupHead, to_json, write_related, writer};
-use crate::output::problems;
-use crate::output::stdout;
+use crate::output::{problems, stdout};
 use crate::quantity::{count, counted, size};
 use crate::questions::aliases::Distinct;
 use crate::questions::knowledge::{UnknownFiles, indented};
-use crate::questions::live::{Live, work_on};
+use crate::questions::live::Live;
 use crate::questions::scope::Scope;
+use crate::questions::work::work_on;
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -32,45 +32,45 @@ pub(super) fn run(
     let mut live = Live::check(catalog.load(Rows::All)?, settings)?;
     live.mark_aliases(&Distinct::new(&args.distinct.dirs)?);
     let loaded = &live.loaded;
-    let (mut related, summary, problems) = work_on(loaded, settings, |work| {
-        let new = count_untracked(work, &roots)?;
-        let remembered = RememberedTree {
-            tree: &loaded.tree,
-            fingerprints: &loaded.fingerprints,
-            states: live.states(),
-            untracked: &new.counts,
-            reclaimable: &|content| loaded.content(content).1,
-        };
-        let folders = Folders::new(&remembered, work.progress)?;
-        let mut related = folders.related(work.progress)?;
-        let is_wanted = |related: &Related| {
-            let mut folders = related.folders.iter();
-            folders.any(|folder| scope.has(&loaded.tree.absolute_dir_path(folder.dir)))
-        };
-        related.retain(|r| r.bytes >= args.min_size.unwrap_or(0) && is_wanted(r));
-        let together = folders.reclaimable(related.iter());
-        let states = live.states().iter().copied();
-        let states = states.filter(|state| *state != State::Gone);
-        let mut unknown = UnknownFiles::of_catalog(states, loaded.unreliable_counts());
-        unknown.all += new.found;
-        let summary = Summary::new(&related, together, unknown, new.problems.len());
-        Ok((related, summary, new.problems))
-    })?;
+    let (mut related, summary, problems) =
+        work_on(&loaded.tree, &loaded.fingerprints, settings, |work| {
+            let new = count_untracked(work, &roots)?;
+            let remembered = RememberedTree {
+                tree: &loaded.tree,
+                fingerprints: &loaded.fingerprints,
+                states: live.states(),
+                untracked: &new.counts,
+                reclaimable: &|content| loaded.content(content).1,
+            };
+            let folders = Folders::new(&remembered, work.progress)?;
+            let mut related = folders.related(work.progress)?;
+            let is_wanted = |related: &Related| {
+                let mut folders = related.folders.iter();
+                folders.any(|folder| scope.has(&loaded.tree.absolute_dir_path(folder.dir)))
+            };
+            related.retain(|r| r.bytes >= args.min_size.unwrap_or(0) && is_wanted(r));
+            let together = folders.reclaimable(related.iter());
+            let states = live.states().iter().copied();
+            let states = states.filter(|state| *state != State::Gone);
+            let mut unknown = UnknownFiles::of_catalog(states, loaded.unreliable_counts());
+            unknown.all += new.found;
+            let summary = Summary::new(&related, together, unknown, new.problems.len());
+            Ok((related, summary, new.problems))
+        })?;
     sort(&loaded.tree, &mut related, args.sort);
     let (format, limit) = shown(args, settings);
     let more = related.len().saturating_sub(limit);
     related.truncate(limit);
     let printed = print(format, settings, &loaded.tree, &related, &summary)?;
-    let all: Vec<&Problem> = problems.iter().collect();
-    problems::print(all.iter().copied(), settings);
+    problems::print(&problems, settings);
     if printed {
         stdout::print_summary_aside(format, settings, &summary, &summary.text());
         note_more(more, ["set or pair", "sets and pairs"], args, settings);
     }
     let unknown = &summary.unknown;
-    let unexamined = (!all.is_empty()).then(|| problems::unexamined(all.len() as u64));
+    let unexamined = (!problems.is_empty()).then(|| problems::unexamined(problems.len() as u64));
     let why: Vec<String> = summary.unknown().into_iter().chain(unexamined).collect();
-    let exit = unknown.exit(u64::MAX, if all.is_empty() { Exit::Done } else { Exit::Partial });
+    let exit = unknown.exit(u64::MAX, if problems.is_empty() { Exit::Done } else { Exit::Partial });
     settings.print_exit_record(exit, &why.join("; "));
     Ok(exit)
 }

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long an interrupted search may take to end before its results are saved. A disk may no longer answer.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time between two saves is at least this many times the duration of a save. Saving then costs a twentieth of the
 /// time of one thread, beside the threads that search.
@@ -36,37 +36,15 @@ pub(super) struct Checkpointer<'a> {
     /// How often the results of a long search are saved.
     pub(super) every: Duration,
     pub(super) progress: &'a Progress,
-    candidates: Option<Candidates>,
+    /// The files to compare, once they were needed.
+    pub(super) candidates: Option<Candidates>,
     /// Whether the scan reads known files again. The next such scan starts from the beginning.
     pub(super) rereads: bool,
     /// Whether the interrupt and what was saved were reported.
-    has_reported: bool,
+    pub(super) has_reported: bool,
 }
 
-impl<'a> Checkpointer<'a> {
-    pub(super) fn new(
-        writer: &'a mut Writer,
-        rows: &'a mut RowMap,
-        tree: &'a Tree,
-        fingerprints: &'a Fingerprints,
-        record: ScanRecord,
-        every: Duration,
-        progress: &'a Progress,
-    ) -> Checkpointer<'a> {
-        Checkpointer {
-            writer,
-            rows,
-            tree,
-            fingerprints,
-            record,
-            every,
-            progress,
-            candidates: None,
-            rereads: false,
-            has_reported: false,
-        }
-    }
-
+impl Checkpointer<'_> {
     /// Searches on another thread, and saves the results from time to time.
     ///
     /// The calling thread uses the catalog: `SQLite`'s locks belong to a descriptor table, and searching threads have
@@ -87,7 +65,7 @@ impl<'a> Checkpointer<'a> {
             let interval = CHECK_INTERVAL.min(self.every);
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 if self.progress.poll_stop() {
-                    if stopping.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    if stopping.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                         settings.report(&self.save_interrupted());
                         self.has_reported = true;
                         // The monitor ends the program if the search does not end.

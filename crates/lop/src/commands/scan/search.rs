@@ -35,9 +35,9 @@ pub(super) fn search(
     let mut result = SearchResult { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();
-    if scan.hash_all || !had_one.is_empty() {
+    if scan.args.hash_all || !had_one.is_empty() {
         let work = Work::new(tree, fingerprints, &scan.compare, progress);
-        let is_wanted = |file| scan.hash_all || had_one.contains(&file);
+        let is_wanted = |file| scan.args.hash_all || had_one.contains(&file);
         let digested = dupes::digest(&work, is_wanted)?;
         result.hollow = digested.hollow;
         result.found.problems.extend(digested.problems);

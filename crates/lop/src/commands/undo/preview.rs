@@ -1,5 +1,6 @@
 //! `lop undo --dry-run`: shows how the files of a run would be restored.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 
 use action::Refusal;
@@ -9,14 +10,14 @@ use catalog::Catalog;
 use serde::Serialize;
 
 use super::complain;
+use crate::acting::conclusion::skip_unreadable;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::{JsonList, JsonPath, to_json};
 use crate::output::names::Names;
-use crate::output::problems;
-use crate::output::stdout;
-use crate::quantity::{count, counted};
-use crate::settings::{Settings, Verbosity};
+use crate::output::{problems, stdout};
+use crate::quantity::{append_counts, counted};
+use crate::settings::Settings;
 
 /// Shows how the files of a run would be restored; with `paths`, only files at or below them.
 ///
@@ -29,14 +30,11 @@ pub(super) fn show(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let folder = Catalog::runs_dir(&settings.catalog()?);
-    let mut unreadable = 0;
+    let unreadable = Cell::new(0);
     let mut found = None;
     stdout::print(|out| {
         let mut list = List::new(out, settings);
-        let skip = |error: action::Error| {
-            settings.report(&CommandError::from(error));
-            unreadable += 1;
-        };
+        let skip = skip_unreadable(&unreadable, settings);
         let preview = Runs::preview(&folder, run, paths, skip, |preview| list.take(preview));
         let written = list.finish(preview.as_ref().ok());
         found = Some((preview, list.files, list.refused));
@@ -45,25 +43,19 @@ pub(super) fn show(
     let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
     let UndoPreview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
     problems::print(&refused, settings);
-    let ignored = complain(run, damaged, &unmatched, settings) + unreadable;
+    let ignored = complain(run, damaged, &unmatched, settings) + unreadable.get();
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
-    if !refused.is_empty() {
-        text.push_str(&format!(", {} could not be", count(refused.len() as u64)));
+    append_counts(&mut text, [(refused.len() as u64, "could not be")]);
+    if is_cut_off {
+        settings.summarize(b"The run was interrupted: what it had begun would be reverted first");
     }
-    if !settings.json && settings.verbosity != Verbosity::Quiet {
-        if is_cut_off {
-            settings.note("The run was interrupted: what it had begun would be reverted first");
-        }
-        settings.note(&match nothing_left.filter(|_| paths.is_empty()) {
-            Some(left) => super::nothing_left(run, left),
-            None => format!("{text}; nothing was changed"),
-        });
-    }
-    if refused.is_empty() && ignored == 0 {
-        return Ok(Exit::Done);
-    }
-    settings.print_exit_record(Exit::Partial, &text);
-    Ok(Exit::Partial)
+    let preview = match nothing_left.filter(|_| paths.is_empty()) {
+        Some(left) => super::nothing_left(run, left),
+        None => format!("{text}; nothing was changed"),
+    };
+    settings.summarize(preview.as_bytes());
+    let is_partial = !refused.is_empty() || ignored > 0;
+    Ok(settings.partial_if(is_partial, Exit::Done, &text))
 }
 
 /// Prints the preview of each file as it arrives.

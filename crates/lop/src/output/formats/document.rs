@@ -3,6 +3,7 @@
 //! Every document, and every line of JSON that stands alone, begins with the key `format_version`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use base64::Engine;
@@ -27,13 +28,20 @@ pub(crate) fn document(content: &impl Serialize) -> String {
     to_json(&Document { format_version: FORMAT_VERSION, content })
 }
 
+/// Returns whether a number is left out of a document with `skip_serializing_if`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Returns a document that consists of a summary.
 pub(crate) fn summary_document(summary: &impl Serialize) -> String {
-    #[derive(Serialize)]
-    struct Content<'s, S> {
-        summary: &'s S,
-    }
-    document(&Content { summary })
+    document_with("summary", summary)
+}
+
+/// Returns a document that consists of one key and its value.
+pub(crate) fn document_with(key: &str, value: &impl Serialize) -> String {
+    document(&BTreeMap::from([(key, value)]))
 }
 
 /// Writes a document item by item, each on its own line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
@@ -107,6 +115,11 @@ impl<'a> JsonPath<'a> {
         let JsonPath { path, path_base64 } = JsonPath::new(path);
         JsonPath { path: Cow::Owned(path.into_owned()), path_base64 }
     }
+}
+
+/// Serialises a path as the keys of a [`JsonPath`]; for `serialize_with`.
+pub(super) fn serialize_path<S: serde::Serializer>(path: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    JsonPath::new(path).serialize(to)
 }
 
 /// Returns a value as JSON on one line, with everything escaped that could disturb a terminal.

@@ -49,19 +49,14 @@ fn write_text(
     tree: &Tree,
     related: &Related,
 ) -> io::Result<()> {
-    let (start, end) = stream.bold();
-    out.write_all(start)?;
-    out.write_all(heading(related).as_bytes())?;
-    out.write_all(end)?;
-    out.write_all(b"\n")?;
+    stream.write_heading(out, &heading(related))?;
     for folder in &related.folders {
         if related.relation == Relation::Equal {
             out.write_all(b"  ")?;
         } else {
             write!(out, "  {:>3} %  ", folder.percent())?;
         }
-        out.write_all(&stream.names.show_line(&tree.dir_path(folder.dir)))?;
-        writeln!(out, "{}", mark(folder))?;
+        stream.names.write_line(out, &tree.dir_path(folder.dir), &uncompared(folder))?;
     }
     Ok(())
 }
@@ -79,14 +74,14 @@ fn heading(related: &Related) -> String {
     }
 }
 
-/// Returns what was not compared, in parentheses, or nothing if everything was.
-fn mark(folder: &Folder) -> String {
+/// Returns how many files were not compared, and why; nothing if all were.
+fn uncompared(folder: &Folder) -> String {
     let said: Vec<String> = [(folder.changed, "changed"), (folder.unknown, "not in the catalog")]
         .iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, what)| format!("{} {what}", count(*number)))
         .collect();
-    if said.is_empty() { String::new() } else { format!("  ({})", said.join(", ")) }
+    said.join(", ")
 }
 
 #[derive(Serialize)]

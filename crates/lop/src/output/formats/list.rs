@@ -3,49 +3,35 @@
 use std::io::{self, Write};
 
 use content::Digest;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::{JsonList, JsonPath};
+use super::JsonList;
+use super::document::serialize_path;
 use crate::args::Format;
 use crate::output::stream::Stream;
 
 /// A file of a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Listed {
     /// The path.
+    #[serde(flatten, serialize_with = "serialize_path")]
     pub(crate) path: Vec<u8>,
     /// The size in bytes.
     pub(crate) size: u64,
     /// The number of other inodes with the same content, if known.
     pub(crate) duplicates: Option<u64>,
     /// The BLAKE3 digest of the content, if known.
+    #[serde(serialize_with = "digest_as_text")]
     pub(crate) digest: Option<Digest>,
     /// A short remark about the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<&'static str>,
 }
 
-/// A file of a list in JSON.
-#[derive(Serialize)]
-pub(crate) struct JsonListed<'a> {
-    #[serde(flatten)]
-    path: JsonPath<'a>,
-    size: u64,
-    duplicates: Option<u64>,
-    digest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<&'static str>,
-}
-
-impl<'a> From<&'a Listed> for JsonListed<'a> {
-    fn from(file: &'a Listed) -> Self {
-        JsonListed {
-            path: JsonPath::new(&file.path),
-            size: file.size,
-            duplicates: file.duplicates,
-            digest: file.digest.map(|digest| digest.to_string()),
-            state: file.state,
-        }
-    }
+/// The signature is that of `serialize_with`.
+#[expect(clippy::ref_option, reason = "serde passes a reference")]
+fn digest_as_text<S: Serializer>(digest: &Option<Digest>, to: S) -> Result<S::Ok, S::Error> {
+    digest.map(|digest| digest.to_string()).serialize(to)
 }
 
 /// Writes a list of files; `summary` is JSON. `text` and `fdupes` have one path per line; `text` adds the remark about
@@ -60,11 +46,8 @@ pub(crate) fn write_list(
     match format {
         Format::Text | Format::Fdupes => {
             for file in files {
-                out.write_all(&stream.names.show_line(&file.path))?;
-                if let Some(state) = file.state.filter(|_| format == Format::Text) {
-                    write!(out, "  ({state})")?;
-                }
-                out.write_all(b"\n")?;
+                let note = file.state.filter(|_| format == Format::Text).unwrap_or_default();
+                stream.names.write_line(&mut out, &file.path, note)?;
             }
             Ok(())
         }
@@ -82,7 +65,7 @@ pub(crate) fn write_list(
 
 fn write_json(out: impl Write, files: &[Listed], summary: &str) -> io::Result<()> {
     let mut list = JsonList::new(out, "files");
-    files.iter().try_for_each(|file| list.item(&JsonListed::from(file)))?;
+    files.iter().try_for_each(|file| list.item(file))?;
     list.finish(summary)
 }
 

@@ -53,14 +53,11 @@ struct Text<'o, W> {
 
 impl<W: Write> Text<'_, W> {
     fn plan(&mut self, plan: &Plan) -> io::Result<()> {
-        let (bold, end) = self.stream.bold();
-        self.out.write_all(bold)?;
         let files = counted(plan.others.len() as u64, "file", "files");
         let of = size(plan.keep.stat.size);
         let space_change = space_change(plan.frees(self.kind), plan.takes(self.kind));
-        write!(self.out, "{files} of {of} to {}{space_change}", self.kind.word())?;
-        self.out.write_all(end)?;
-        self.out.write_all(b"\n")?;
+        let heading = format!("{files} of {of} to {}{space_change}", self.kind.word());
+        self.stream.write_heading(self.out, &heading)?;
         if plan.why == KeepReason::Elsewhere {
             // The file that the copies are made from is listed among them.
             let names = u64::from(plan.keep.stat.links).saturating_sub(plan.others.len() as u64);
@@ -80,8 +77,7 @@ impl<W: Write> Text<'_, W> {
 
     fn line(&mut self, word: &str, member: &Member, note: &str) -> io::Result<()> {
         write!(self.out, "  {word:<10}  ")?;
-        self.out.write_all(&self.stream.names.show_line(&member.target.path))?;
-        if note.is_empty() { writeln!(self.out) } else { writeln!(self.out, "  ({note})") }
+        self.stream.names.write_line(self.out, &member.target.path, note)
     }
 }
 

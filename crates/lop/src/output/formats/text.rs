@@ -27,20 +27,12 @@ impl<W: Write> GroupWriter for Text<W> {
         if std::mem::replace(&mut self.started, true) {
             self.out.write_all(b"\n")?;
         }
-        let (start, end) = self.stream.bold();
-        self.out.write_all(start)?;
-        self.out.write_all(heading(group).as_bytes())?;
-        self.out.write_all(end)?;
-        self.out.write_all(b"\n")
+        self.stream.write_heading(&mut self.out, &heading(group))
     }
 
     fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()> {
         self.out.write_all(b"  ")?;
-        self.out.write_all(&self.stream.names.show_line(path))?;
-        if let Some(mark) = mark {
-            write!(self.out, "  ({mark})")?;
-        }
-        self.out.write_all(b"\n")
+        self.stream.names.write_line(&mut self.out, path, mark.unwrap_or_default())
     }
 
     fn end(&mut self) -> io::Result<()> {

@@ -13,8 +13,7 @@ use crate::questions::aliases::Distinct;
 use crate::questions::copies::PendingSizes;
 use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
-use crate::questions::location::Bounds;
-use crate::questions::location::Location;
+use crate::questions::location::{Bounds, Location};
 
 /// The files with one content.
 #[derive(Default)]
