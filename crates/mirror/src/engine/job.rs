@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use device::{Disk, Queue};
 use fsops::{Dir, Volume};
 use runtime::Progress;
-use wire::Summary;
+use wire::{Change, Counts};
 
 use crate::engine::extraneous::Extraneous;
 use crate::engine::task::Task;
 use crate::hardlinks::groups::LinkGroups;
 use crate::hardlinks::inode_set::InodeSet;
-use crate::model::change::Change;
 use crate::model::metadata_support::SupportByDevice;
 use crate::model::ownership::Privileges;
 use crate::model::temp_name::TempNames;
@@ -46,7 +45,7 @@ pub(crate) struct Job<'a> {
     /// The number of directories that got their final names. A failed open is retried if it changed meanwhile.
     pub(crate) published_dirs: AtomicU64,
     /// Where to add up what the workers have done so far, if a report needs them.
-    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
+    pub(crate) running_totals: Option<&'a Mutex<Counts>>,
     /// The session with the sender, if the source is on another host.
     pub(crate) remote: Option<Arc<Session>>,
     /// What the file systems of the destination keep of metadata.

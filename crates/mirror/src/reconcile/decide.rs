@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op, Stat};
-use wire::{ConnectionError, LeftOut};
+use wire::{ConnectionError, Differences, LeftOut};
 
 use crate::engine::batch::BatchItem;
 use crate::engine::dir_cache::Side;
@@ -19,7 +19,7 @@ use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::{GroupState, Leader, birth_tag};
 use crate::hardlinks::table::SourceInode;
-use crate::model::change::{CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
 use crate::model::reason::Reason;
 use crate::model::selection::{is_quarantine, selects};
@@ -61,7 +61,7 @@ impl Worker<'_> {
         if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
             self.give_up_dir(&session, inode, &DirLoss::LeftOut);
         }
-        self.outcome.names += 1;
+        self.outcome.counts.names += 1;
         let path = || entry.dir.node.child_path(entry.name.to_bytes());
         self.outcome.leave_out(LeftOut::Catalog, path);
     }
@@ -93,7 +93,7 @@ impl Worker<'_> {
         } else {
             entry.dir.add_child(entry.name, inode, entry.dest);
         }
-        self.outcome.names += 1;
+        self.outcome.counts.names += 1;
     }
 
     /// Processes names that waited for others.
@@ -200,7 +200,7 @@ impl Worker<'_> {
 
     /// Counts a name that was processed, and records its failure.
     pub(crate) fn record_done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
-        self.outcome.names += 1;
+        self.outcome.counts.names += 1;
         if let Some(reason) = failure.and_then(Failure::into_reason) {
             self.fail(&entry.dir.node, entry.name.to_bytes(), reason);
         }
@@ -378,7 +378,11 @@ mod tests {
             &TreeBuilder::new().hard_links("content", &["from/a", "from/b", "from/c"]).dir("to"),
         );
         let outcome = fixture.process_top(&plain());
-        assert_eq!((outcome.names, outcome.files, outcome.linked), (3, 1, 2), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.names, outcome.counts.files, outcome.counts.linked),
+            (3, 1, 2),
+            "{outcome:?}"
+        );
         let metadata = std::fs::metadata(fixture.tree.join("to/b")).expect("exists");
         assert_eq!(metadata.nlink(), 3);
     }
@@ -392,7 +396,11 @@ mod tests {
         let inode = |name| std::fs::metadata(fixture.tree.join(name)).expect("exists").ino();
         let (a, b) = (inode("to/a"), inode("to/b"));
         let outcome = fixture.process_top(&plain());
-        assert_eq!((outcome.names, outcome.files, outcome.failed), (2, 1, 0), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.names, outcome.counts.files, outcome.counts.failed),
+            (2, 1, 0),
+            "{outcome:?}"
+        );
         assert!(inode("to/a") == a && inode("to/b") != b);
     }
 }

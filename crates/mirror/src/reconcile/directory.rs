@@ -37,7 +37,7 @@ impl Worker<'_> {
         let source = |op| move |source| Reason::Source { op, source };
         let from = match self.open(Side::Source, node) {
             Err(e) if e.kind() == ErrorKind::NotFound && node.parent().is_some() => {
-                self.outcome.vanished += 1;
+                self.outcome.counts.vanished += 1;
                 return Ok(None);
             }
             Err(e) if e.kind() == ErrorKind::PermissionDenied && node.parent().is_some() => {
@@ -91,7 +91,7 @@ impl Worker<'_> {
             return Err(source(Op::Open)(refused));
         }
         let acls = above.child_acls(node.name()).map_err(source(Op::Read))?;
-        self.outcome.unread_dirs += 1;
+        self.outcome.counts.unread_dirs += 1;
         self.fail(node, b"", source(Op::Open)(refused));
         let attributes = Attributes::new(acls, true);
         let entered =

@@ -78,7 +78,7 @@ impl Worker<'_> {
     /// Returns the failure of a call on the source, and counts an entry that disappeared.
     pub(crate) fn source_failure(&mut self, op: Op, source: Error) -> Failure {
         if source.kind() == ErrorKind::NotFound {
-            self.outcome.vanished += 1;
+            self.outcome.counts.vanished += 1;
             return Failure::Vanished;
         }
         Failure::Failed(Reason::Source { op, source })

@@ -17,7 +17,7 @@ use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::task::{Arrival, SameContent};
 use crate::engine::worker::Worker;
-use crate::model::change::{CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::content::{ContentCandidate, ContentHolder, MIN_REUSED_BYTES};
 use crate::model::selection::{is_selected_path, split_path};
 use crate::model::settled::{DestInode, Failure, Settled, destination};
@@ -26,7 +26,7 @@ use crate::reconcile::copy_bytes::Proof;
 use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::Basis;
 use crate::reuse::contents::Lookup;
-use wire::Action;
+use wire::{Action, Differences};
 
 /// The most files that are looked at for one content.
 const MAX_CANDIDATES: usize = 4;

@@ -177,7 +177,7 @@ impl Worker<'_> {
                 }
                 FromSender::Lost { request, loss } => {
                     let failure = reason_of(loss).map_or(Failure::Vanished, Failure::Failed);
-                    self.outcome.vanished += u64::from(matches!(failure, Failure::Vanished));
+                    self.outcome.counts.vanished += u64::from(matches!(failure, Failure::Vanished));
                     let lost = match incoming_files.remove(&request) {
                         Some(lost) => lost,
                         None => IncomingFile::nothing(session.take_request(request)?),
