@@ -130,18 +130,6 @@ impl Job<'_> {
         }
     }
 
-    /// Returns whether the run mirrors the content of directories on this device of the source.
-    pub(crate) fn enters(&self, device: u64) -> bool {
-        let top = self.roots.source.as_ref().map(|source| source.top.stat.device);
-        !self.options.one_file_system || top == Some(device)
-    }
-
-    /// Returns whether the source itself is on a file system whose content the kernel generates.
-    pub(crate) fn source_is_synthetic(&self) -> bool {
-        let source = self.roots.source.as_ref();
-        source.is_some_and(|source| source.is_synthetic)
-    }
-
     /// Returns the file system of a directory on a device. Asks the kernel once per device.
     pub(crate) fn volume(&self, dir: &Dir, device: u64) -> std::io::Result<Volume> {
         let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -39,8 +39,8 @@ impl Worker<'_> {
                 "a name that the patterns leave out",
             ));
         }
-        if self.is_own(&entry.dir.node, entry.name) {
-            return self.skip_own(entry, inode, is_dir);
+        if self.is_own_file(&entry.dir.node, entry.name) {
+            return self.skip_own_file(entry, inode, is_dir);
         }
         if is_dir {
             return self.add_dir(entry, inode);
@@ -50,14 +50,14 @@ impl Worker<'_> {
         self.reconcile(entry, inode);
     }
 
-    /// Returns whether this name in the destination belongs to lop itself, even if no such file exists.
-    pub(crate) fn is_own(&self, node: &DirNode, name: &CStr) -> bool {
+    /// Returns whether this name in the destination is that of one of lop's own files, even if no such file exists.
+    pub(crate) fn is_own_file(&self, node: &DirNode, name: &CStr) -> bool {
         let dest = node.metadata().and_then(|metadata| metadata.dest_stat);
         dest.is_some_and(|dest| self.job.options.own.has(dest.key(), name.to_bytes()))
     }
 
-    /// Skips a name that belongs to lop itself.
-    fn skip_own(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
+    /// Skips the name of one of lop's own files.
+    fn skip_own_file(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
         if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
             self.give_up_dir(&session, inode, &DirLoss::LeftOut);
         }

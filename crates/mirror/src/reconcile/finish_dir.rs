@@ -244,7 +244,7 @@ impl Worker<'_> {
             } else if self.job.options.delete
                 && selects(self.job.options, bytes, || node.child_path(bytes), kind == Kind::Dir)
             {
-                if self.is_own(node, name) {
+                if self.is_own_file(node, name) {
                     self.outcome.leave_out(LeftOut::Catalog, || node.child_path(bytes));
                 } else {
                     extraneous.push(name);
