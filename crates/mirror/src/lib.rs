@@ -47,7 +47,7 @@ mod roots;
 mod run;
 
 pub use engine::estimate::estimate;
-pub use model::content::{ContentHint, ContentHints, MIN_REUSED_BYTES};
+pub use model::content::{ContentHints, MIN_REUSED_BYTES};
 pub use model::reason::{Problem, Reason};
 pub use options::{Consent, OnChange, Options, User};
 pub use outcome::Outcome;
@@ -56,4 +56,6 @@ pub use remote::sender::send;
 pub use roots::refusal::Refusal;
 pub use roots::{Roots, Source};
 pub use run::{mirror, receive};
-pub use wire::{Action, Cause, Change, Counts, Differences, KeptReason, LeftOut, Removal};
+pub use wire::{
+    Action, Cause, Change, ContentHint, Counts, Differences, KeptReason, LeftOut, Removal,
+};

@@ -30,7 +30,7 @@ mod report;
 pub use frame::{ConnectionError, Incoming, MAX_MESSAGE_BYTES, Outgoing, decode, encode};
 pub use greeting::{Greeting, read_greeting};
 pub use message::{
-    Answer, Content, EnteredDir, Error, FileList, FileListEntry, FromReceiver, FromSender,
+    Answer, ContentHint, EnteredDir, Error, FileList, FileListEntry, FromReceiver, FromSender,
     HostDirId, InodeMetadata, Item, KnownPrefix, Loss, Meta, Op, Open, Pattern, Role, Time, Xattr,
     is_name,
 };

@@ -333,19 +333,18 @@ pub struct FileListEntry<'a> {
     #[serde(borrow)]
     pub names: Vec<&'a [u8]>,
     /// What the sender's catalog remembers of the content, if the receiver can use it.
-    #[serde(borrow)]
-    pub content: Option<Content<'a>>,
+    pub content: Option<Cow<'a, ContentHint>>,
 }
 
 /// What a catalog remembers of a file's content. It is only a hint, as the file may have changed
 /// since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content<'a> {
+pub struct ContentHint {
     /// BLAKE3 of the content.
     pub digest: [u8; 32],
     /// Path of another file with the same content, relative to the top directory; empty if there is
     /// none.
-    pub also: &'a [u8],
+    pub also: Vec<u8>,
 }
 
 /// A listed entry.

@@ -10,11 +10,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use fsops::{Dir, DirBuffer, DirItem, Kind, Stat};
-use wire::LeftOut;
+use wire::{ContentHint, LeftOut};
 
 use crate::Options;
 use crate::model::attributes::Attributes;
-use crate::model::content::ContentHint;
 use crate::model::dir_node::DirNode;
 use crate::model::selection::{left_out_name, selects};
 use crate::remote::receiver::connection::ListingCredit;

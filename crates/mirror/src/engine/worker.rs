@@ -15,7 +15,6 @@ use runtime::Progress;
 use wire::Counts;
 
 use crate::engine::batch::Batch;
-use crate::engine::dest_listing::DestListing;
 use crate::engine::dir_cache::{DirCache, Side};
 use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::estimate::{SubtreeCount, count_subtree};
@@ -300,11 +299,6 @@ impl<'a> Worker<'a> {
                 }
             }
         }
-    }
-
-    /// Lists a directory of the destination.
-    pub(crate) fn list_dest(&mut self, dir: &Dir) -> io::Result<DestListing> {
-        DestListing::list(dir, &mut self.list_buffer)
     }
 
     /// Returns the buffer for listings.

@@ -181,11 +181,9 @@ impl Worker<'_> {
             self.set_metadata_from(entry, &to, entry.name, stat, now, &wanted)?;
         }
         self.outcome.counts.adjusted += 1;
-        let (action, path) =
-            (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
         self.job.report(|| Change {
-            action,
-            path: path(),
+            action: Action::Adjusted,
+            path: entry.dir.node.child_path(entry.name.to_bytes()),
             file_type: stat.kind.mode_bits(),
             size: None,
             to: None,

@@ -175,8 +175,8 @@ impl Deleter<'_, '_> {
         for (node, name) in extraneous.all() {
             let Ok(dir) = self.open(node) else { continue };
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
-            entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
-                Some(target) => {
+            entries += match self.check_target(&Arc::new(dir), node, name) {
+                Ok(target) if is_dir => {
                     let counted = self.purge(
                         &target,
                         Operation::Count,
@@ -186,7 +186,7 @@ impl Deleter<'_, '_> {
                     );
                     counted.files + counted.dirs
                 }
-                None => 1,
+                _ => 1,
             };
         }
         entries
@@ -326,10 +326,6 @@ impl Deleter<'_, '_> {
         let removed = outcome.files + outcome.dirs;
         self.outcome.add_failed_removals(outcome);
         removed
-    }
-
-    fn target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Option<Target> {
-        self.check_target(dir, node, name).ok()
     }
 
     fn check_target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Result<Target, Refusal> {

@@ -134,7 +134,7 @@ impl Worker<'_> {
                 volume.is_some_and(|volume| volume.shares_extents_with(&dest_volume));
             traits.inherits_acl = !self.job.options.dry_run && to.hands_down_acl();
             if !traits.is_unpublished {
-                let listed = self.list_dest(&to);
+                let listed = DestListing::list(&to, self.list_buffer());
                 dest_listing = listed.map_err(destination(Op::List)).map_err(failed)?;
                 dest_xattrs = self.add_owner_access(&to, node, &now).map_err(failed)?;
             }

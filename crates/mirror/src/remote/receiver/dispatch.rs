@@ -217,9 +217,7 @@ impl Worker<'_> {
         basis: Basis,
     ) -> Result<Settled, Failure> {
         let Some(session) = &self.job.remote else { return Err(Failure::Failed(Reason::Changed)) };
-        let waiter = entry.waiter();
-        let place = waiter.listing_position();
-        session.request(PendingRequest { waiter, replaces, have, basis }, place);
+        session.request(PendingRequest { waiter: entry.waiter(), replaces, have, basis });
         Ok(Settled::Pending)
     }
 

@@ -6,12 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fsops::{Dir, DirBuffer, Kind, Stat};
-use wire::{ConnectionError, EnteredDir, FileList, FromSender, LeftOut, Loss, Meta, Op};
+use wire::{
+    ConnectionError, ContentHint, EnteredDir, FileList, FromSender, LeftOut, Loss, Meta, Op,
+};
 
 use crate::engine::batch::Batch;
 use crate::engine::dir_cache::{DirCache, Side};
 use crate::model::attributes::Attributes;
-use crate::model::content::{ContentHint, MIN_REUSED_BYTES};
+use crate::model::content::MIN_REUSED_BYTES;
 use crate::model::dir_node::DirNode;
 use crate::remote::sender::listed_inode::{InodeInfo, ListedInode, OtherInode, facts_of, inspect};
 use crate::remote::sender::{SendJob, SentListing, loss_of, meta_of};
