@@ -142,7 +142,6 @@ pub struct Problem<'a> {
 
 /// The counts of a run: what it did, or in a dry run would do, and what it could not do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Counts {
     /// Names in the source, including directories, without the top directory.
     pub names: u64,
