@@ -47,14 +47,15 @@ mod roots;
 mod run;
 
 pub use engine::estimate::estimate;
-pub use model::change::{Change, Differences};
-pub use model::content::{ContentHint, ContentHints, MIN_REUSED_BYTES};
+pub use model::content::{ContentHints, MIN_REUSED_BYTES};
 pub use model::reason::{Problem, Reason};
 pub use options::{Consent, OnChange, Options, User};
-pub use outcome::{Outcome, Removal};
+pub use outcome::Outcome;
 pub use remote::report::{Reports, push, receive_and_report};
 pub use remote::sender::send;
 pub use roots::refusal::Refusal;
 pub use roots::{Roots, Source};
 pub use run::{mirror, receive};
-pub use wire::{Action, Cause, KeptReason, LeftOut};
+pub use wire::{
+    Action, Cause, Change, ContentHint, Counts, Differences, KeptReason, LeftOut, Removal,
+};

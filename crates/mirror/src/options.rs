@@ -5,10 +5,9 @@ use std::sync::Arc;
 use device::{Disks, Threads};
 use runtime::Throttle;
 use walk::{Globs, OwnFiles};
+use wire::{Change, Removal};
 
-use crate::model::change::Change;
 use crate::model::content::ContentHints;
-use crate::outcome::Removal;
 
 /// The choices of a mirror run.
 #[derive(Clone, Debug)]

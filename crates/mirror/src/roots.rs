@@ -13,9 +13,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, DirLocation, DirMark, FileKey, Kind, Mounts, OperandError, Stat};
-use walk::QUARANTINE_PREFIX;
+use fsops::{Dir, DirLocation, DirMark, FileKey, Kind, Mounts, OperandError, Stat, Volume};
+use wire::LeftOut;
 
+use crate::Options;
+use crate::model::selection::is_quarantine;
 use crate::roots::aliases::Marker;
 use crate::roots::refusal::Refusal;
 
@@ -70,6 +72,17 @@ impl Source {
         let mounts_below = Mounts::read().any_below(absolute);
         let is_synthetic = top.dir.volume().is_ok_and(|volume| volume.is_synthetic());
         Ok(Source { top, mounts_below, is_synthetic })
+    }
+
+    /// Returns why the content of a directory is left out although no pattern excludes it, if it is.
+    pub(crate) fn left_out_dir(&self, volume: &Volume) -> Option<LeftOut> {
+        (volume.is_synthetic() && !self.is_synthetic).then_some(LeftOut::Pseudo)
+    }
+
+    /// Returns whether a run mirrors the content of a directory.
+    pub(crate) fn enters(&self, options: &Options, stat: &Stat, volume: &Volume) -> bool {
+        let is_outside = options.one_file_system && stat.device != self.top.stat.device;
+        !is_outside && self.left_out_dir(volume).is_none()
     }
 
     /// Returns the absolute path.
@@ -321,9 +334,8 @@ fn unopened(error: OperandError, failed: impl FnOnce(io::Error) -> Refusal) -> R
 }
 
 fn check_not_quarantine(dest: &TopDir) -> Result<(), Refusal> {
-    let is_quarantine =
-        |name: &std::ffi::OsStr| name.as_bytes().starts_with(QUARANTINE_PREFIX.as_bytes());
-    if dest.absolute.iter().any(is_quarantine) { Err(Refusal::Quarantine) } else { Ok(()) }
+    let is_inside = dest.absolute.iter().any(|name| is_quarantine(name.as_bytes()));
+    if is_inside { Err(Refusal::Quarantine) } else { Ok(()) }
 }
 
 fn open_source(path: &Path) -> Result<TopDir, Refusal> {

@@ -10,14 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use device::{Threads, WorkerPool};
 use fsops::Stat;
 use runtime::{Interrupted, Progress, Stage};
-use wire::{ConnectionError, FromReceiver, FromSender, Incoming, Outgoing, Summary, decode};
+use wire::{
+    ConnectionError, Counts, FromReceiver, FromSender, Incoming, Outgoing, Removal, decode,
+};
 
 use crate::engine::job::Job;
 use crate::engine::task::{Arrival, Task};
 use crate::engine::worker::Worker;
 use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
 use crate::model::metadata_support::ClampedTimes;
-use crate::outcome::{Outcome, Removal};
+use crate::outcome::Outcome;
 use crate::remote::receiver::session::Session;
 use crate::roots::Roots;
 use crate::{Consent, Options, User};
@@ -73,7 +75,7 @@ pub(crate) struct Audience<'a> {
     /// Whether to ask the user on the sender's side before anything is deleted, instead of `user.consent`.
     pub(crate) asks_sender: bool,
     /// Where the workers add up what they have done so far.
-    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
+    pub(crate) running_totals: Option<&'a Mutex<Counts>>,
 }
 
 /// Receives a tree, and reports to `audience`.
@@ -145,9 +147,7 @@ fn ask_sender(
     incoming: &mut Incoming<File>,
     out: &Outgoing<File>,
 ) -> Result<bool, ConnectionError> {
-    let Removal { entries, names, ref some, source, unchanged } = *removal;
-    let some = some.iter().map(Vec::as_slice).collect();
-    out.send(&FromReceiver::Ask(wire::Removal { entries, names, some, source, unchanged }), &[])?;
+    out.send(&FromReceiver::Ask(removal.clone()), &[])?;
     out.flush()?;
     match decode::<FromSender<'_>>(incoming.next(&|| progress.poll_stop())?)?.0 {
         FromSender::Consent { given } => Ok(given),
@@ -172,9 +172,9 @@ impl Roots {
 /// Completes the outcome after all workers have ended: sums up what the destination cannot keep, and deletes extraneous
 /// entries.
 fn finish_run(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
-    (outcome.no_owners, outcome.no_modes) = job.support.lacking();
+    (outcome.counts.no_owners, outcome.counts.no_modes) = job.support.lacking();
     let ClampedTimes { first, last } = job.support.clamped();
-    (outcome.first_time, outcome.last_time) = (first, last);
+    (outcome.counts.first_time, outcome.counts.last_time) = (first, last);
     if !job.progress.poll_stop() {
         let extraneous = std::mem::take(&mut *job.extraneous());
         extraneous.delete(job, outcome, consent);

@@ -30,14 +30,16 @@ mod report;
 pub use frame::{ConnectionError, Incoming, MAX_MESSAGE_BYTES, Outgoing, decode, encode};
 pub use greeting::{Greeting, read_greeting};
 pub use message::{
-    Answer, Content, EnteredDir, Error, FileList, FileListEntry, FromReceiver, FromSender,
+    Answer, ContentHint, EnteredDir, Error, FileList, FileListEntry, FromReceiver, FromSender,
     HostDirId, InodeMetadata, Item, KnownPrefix, Loss, Meta, Op, Open, Pattern, Role, Time, Xattr,
     is_name,
 };
-pub use report::{Action, Cause, Change, KeptReason, LeftOut, Problem, Removal, Summary};
+pub use report::{
+    Action, Cause, Change, Counts, Differences, KeptReason, LeftOut, Problem, Removal,
+};
 
 /// Version of the protocol. Both sides must have the same one.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Maximum number of listing bytes that the sender sends before the receiver has processed them.
 ///

@@ -3,9 +3,11 @@
 //! A message's position in its enum is its number in the protocol. New messages go to the end and
 //! raise [`crate::VERSION`].
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Change, LeftOut, Problem, Removal, Summary};
+use crate::report::{Change, Counts, LeftOut, Problem, Removal};
 
 /// The request with which the side that the user started opens the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,8 +208,7 @@ pub enum FromReceiver<'a> {
     /// The receiver needs nothing more.
     Done,
     /// Reports a change of the destination.
-    #[serde(borrow)]
-    Changed(Change<'a>),
+    Changed(Cow<'a, Change>),
     /// Reports progress.
     Progress {
         /// Names processed.
@@ -217,15 +218,22 @@ pub enum FromReceiver<'a> {
         /// Entries deleted.
         removed: u64,
         /// The counts so far, each a lower bound.
-        so_far: Summary,
+        so_far: Counts,
     },
     /// Reports an entry that could not be mirrored; after [`FromReceiver::Done`].
-    Problem(Problem<'a>),
-    /// The final counts; the last message.
-    Finished(Summary),
-    /// Asks the user for consent to a deletion; after [`FromSender::Bye`].
     #[serde(borrow)]
-    Ask(Removal<'a>),
+    Problem(Problem<'a>),
+    /// The last message.
+    Finished {
+        /// The final counts.
+        counts: Counts,
+        /// The patterns that matched something, as in [`FromSender::Bye`].
+        matched: u64,
+        /// Whether the receiver was asked to stop.
+        stopped: bool,
+    },
+    /// Asks the user for consent to a deletion; after [`FromSender::Bye`].
+    Ask(Removal),
     /// Reports an entry that was skipped although no pattern excludes it; after
     /// [`FromReceiver::Done`].
     LeftOut {
@@ -325,19 +333,18 @@ pub struct FileListEntry<'a> {
     #[serde(borrow)]
     pub names: Vec<&'a [u8]>,
     /// What the sender's catalog remembers of the content, if the receiver can use it.
-    #[serde(borrow)]
-    pub content: Option<Content<'a>>,
+    pub content: Option<Cow<'a, ContentHint>>,
 }
 
 /// What a catalog remembers of a file's content. It is only a hint, as the file may have changed
 /// since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content<'a> {
+pub struct ContentHint {
     /// BLAKE3 of the content.
     pub digest: [u8; 32],
     /// Path of another file with the same content, relative to the top directory; empty if there is
     /// none.
-    pub also: &'a [u8],
+    pub also: Vec<u8>,
 }
 
 /// A listed entry.
@@ -403,8 +410,7 @@ pub fn is_name(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{FromReceiver, FromSender, Loss, Meta, is_name};
-    use crate::LeftOut;
-    use crate::{Removal, Summary, encode};
+    use crate::{Counts, LeftOut, Removal, encode};
 
     #[test]
     fn a_name_is_one_component() {
@@ -448,8 +454,8 @@ mod tests {
             FromReceiver::Fetch { request, window: 0, item: 0, have: None },
             FromReceiver::Release { window: 0 },
             FromReceiver::Done,
-            FromReceiver::Progress { names: 0, bytes: 0, removed: 0, so_far: Summary::default() },
-            FromReceiver::Finished(Summary::default()),
+            FromReceiver::Progress { names: 0, bytes: 0, removed: 0, so_far: Counts::default() },
+            FromReceiver::Finished { counts: Counts::default(), matched: 0, stopped: false },
             FromReceiver::Ask(Removal::default()),
             FromReceiver::LeftOut { why: LeftOut::Temporary, path: b"" },
         ];

@@ -4,21 +4,52 @@ use serde::{Deserialize, Serialize};
 
 /// A change of a name in the destination, or one that a dry run would make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change<'a> {
+pub struct Change {
     /// The kind of change.
     pub action: Action,
     /// The path relative to the top directory.
-    pub path: &'a [u8],
-    /// The file type, as in the `S_IFMT` bits of `st_mode`; 0 if unknown.
+    pub path: Vec<u8>,
+    /// The file type, as in the `S_IFMT` bits of `st_mode`. It is 0 for links, and for non-directories that were
+    /// deleted together with their directory.
     pub file_type: u32,
-    /// Size in bytes of a regular file that was copied or reused.
+    /// The size in bytes of a regular file that was copied or reused.
     pub size: Option<u64>,
-    /// The name that it was linked to, or the file whose content was reused.
-    #[serde(borrow)]
-    pub to: Option<&'a [u8]>,
-    /// The differences as bits, from the lowest: file type, content, time, mode, owner, attributes,
-    /// links.
-    pub differs: u8,
+    /// The path of the file that this one was linked to or made from, relative to the top directory.
+    pub to: Option<Vec<u8>>,
+    /// How the entry that was there before differed.
+    pub differences: Differences,
+}
+
+/// How two entries differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
+pub struct Differences {
+    /// The kinds differ, as of a file and a directory.
+    pub kind: bool,
+    /// The sizes differ, or the targets of symbolic links, or the device numbers.
+    pub content: bool,
+    /// The modification times differ.
+    pub time: bool,
+    /// The permissions differ.
+    pub mode: bool,
+    /// The owners or groups differ.
+    pub owner: bool,
+    /// The extended attributes differ, ACLs included.
+    pub xattrs: bool,
+    /// The name is linked to another inode than it should be.
+    pub links: bool,
+}
+
+impl Differences {
+    /// Returns whether the contents may differ, or the kinds do.
+    pub fn affect_content(self) -> bool {
+        self.kind || self.content || self.time
+    }
+
+    /// Returns whether anything differs.
+    pub fn any(self) -> bool {
+        self != Differences::default()
+    }
 }
 
 /// The kind of a change.
@@ -38,16 +69,15 @@ pub enum Action {
     Reused,
 }
 
-/// Extraneous entries: the destination has them, the source does not.
+/// The extraneous entries that a run is about to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Removal<'a> {
+pub struct Removal {
     /// Number of entries, including those inside directories.
     pub entries: u64,
     /// Number of topmost names; each is deleted with everything below it.
     pub names: u64,
     /// Some of these names, as paths relative to the top directory.
-    #[serde(borrow)]
-    pub some: Vec<&'a [u8]>,
+    pub some: Vec<Vec<u8>>,
     /// Number of entries in the source.
     pub source: u64,
     /// Number of those that the destination already had and that did not change.
@@ -110,11 +140,10 @@ pub struct Problem<'a> {
     pub cause: Option<Cause>,
 }
 
-/// The counts of a run, as `lop mirror --json` prints them.
+/// The counts of a run: what it did, or in a dry run would do, and what it could not do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
-pub struct Summary {
-    /// Names in the source.
+pub struct Counts {
+    /// Names in the source, including directories, without the top directory.
     pub names: u64,
     /// Regular files copied.
     pub files: u64,
@@ -132,9 +161,9 @@ pub struct Summary {
     pub reused: u64,
     /// Their total size in bytes.
     pub reused_bytes: u64,
-    /// Inodes whose metadata was changed.
+    /// Inodes of which only the metadata was changed.
     pub adjusted: u64,
-    /// Entries deleted.
+    /// Extraneous entries deleted, including those inside directories.
     pub removed: u64,
     /// Extraneous names that were kept.
     pub kept: u64,
@@ -146,7 +175,7 @@ pub struct Summary {
     pub vanished: u64,
     /// Entries skipped although no pattern excludes them.
     pub left_out: u64,
-    /// Failures.
+    /// Entries that do not match the source after the run.
     pub failed: u64,
     /// Of these, entries that could not be deleted.
     pub unremoved: u64,
@@ -155,7 +184,7 @@ pub struct Summary {
     /// Names below directories that could not be created.
     pub missing: u64,
     /// Directories of the source that could not be read. The number of names below them is unknown.
-    pub unread: u64,
+    pub unread_dirs: u64,
     /// Why extraneous names were kept.
     pub kept_reason: KeptReason,
     /// Whether any part of the source could not be read.
@@ -169,16 +198,12 @@ pub struct Summary {
     pub first_time: Option<i64>,
     /// The latest time that the destination can store, if a file had a later one.
     pub last_time: Option<i64>,
-    /// The patterns that matched something, as in [`crate::FromSender::Bye`].
-    pub matched: u64,
-    /// Whether the receiver was asked to stop.
-    pub stopped: bool,
 }
 
-impl Summary {
+impl Counts {
     /// Adds the counts of `other`. The counts come from the other side and may have any value, so
     /// the sums saturate.
-    pub fn add(&mut self, other: &Summary) {
+    pub fn add(&mut self, other: &Counts) {
         let mut other = *other;
         for (count, more) in self.counts().into_iter().zip(other.counts()) {
             *count = count.saturating_add(*more);
@@ -187,12 +212,27 @@ impl Summary {
 
     /// Returns the increase of each count since `before`.
     #[must_use]
-    pub fn since(&self, before: &Summary) -> Summary {
+    pub fn since(&self, before: &Counts) -> Counts {
         let (mut grown, mut before) = (*self, *before);
         for (count, less) in grown.counts().into_iter().zip(before.counts()) {
             *count = count.saturating_sub(*less);
         }
         grown
+    }
+
+    /// Returns the number of changes.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        let made = [self.files, self.reused, self.dirs, self.symlinks, self.specials];
+        let others = [self.linked, self.adjusted, self.removed];
+        made.into_iter().chain(others).fold(0, u64::saturating_add)
+    }
+
+    /// Returns how many names the destination had before the run and still has, unchanged except for metadata.
+    #[must_use]
+    pub fn unchanged(&self) -> u64 {
+        let made = [self.files, self.dirs, self.symlinks, self.specials, self.linked, self.reused];
+        self.names.saturating_sub(made.iter().sum())
     }
 
     fn counts(&mut self) -> [&mut u64; 23] {
@@ -220,24 +260,24 @@ impl Summary {
             quota,
             read_only,
             &mut self.missing,
-            &mut self.unread,
+            &mut self.unread_dirs,
         ]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Summary;
+    use super::Counts;
 
     #[test]
     fn each_count_is_added_and_subtracted() {
-        let mut one = Summary { files: 3, blocked: [1, 0, 2], ..Summary::default() };
+        let mut one = Counts { files: 3, blocked: [1, 0, 2], ..Counts::default() };
         let other =
-            Summary { files: u64::MAX, unread: 5, blocked: [0, 7, 1], ..Summary::default() };
+            Counts { files: u64::MAX, unread_dirs: 5, blocked: [0, 7, 1], ..Counts::default() };
         let before = one;
         one.add(&other);
-        assert_eq!((one.files, one.unread, one.blocked), (u64::MAX, 5, [1, 7, 3]));
+        assert_eq!((one.files, one.unread_dirs, one.blocked), (u64::MAX, 5, [1, 7, 3]));
         let grown = one.since(&before);
-        assert_eq!((grown.files, grown.unread, grown.blocked), (u64::MAX - 3, 5, [0, 7, 1]));
+        assert_eq!((grown.files, grown.unread_dirs, grown.blocked), (u64::MAX - 3, 5, [0, 7, 1]));
     }
 }

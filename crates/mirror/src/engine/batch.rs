@@ -10,14 +10,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use fsops::{Dir, DirBuffer, DirItem, Kind, Stat};
-use wire::LeftOut;
+use wire::{ContentHint, LeftOut};
 
 use crate::Options;
 use crate::model::attributes::Attributes;
-use crate::model::content::ContentHint;
 use crate::model::dir_node::DirNode;
-use crate::model::selection::{is_quarantine, selects};
-use crate::model::temp_name::is_temp_name;
+use crate::model::selection::{left_out_name, selects};
 use crate::remote::receiver::connection::ListingCredit;
 
 /// Bytes of names in a batch: about 2,000 names, or one or two calls that list a directory. With four times as much,
@@ -113,7 +111,7 @@ impl Batch {
                     kind => kind,
                 };
                 let name = item.name.to_bytes();
-                if let Some(why) = is_own(name, kind) {
+                if let Some(why) = left_out_name(name, kind) {
                     leave_out(why, name);
                 } else if selects(options, name, || node.child_path(name), kind == Kind::Dir) {
                     batch.push(&item, kind);
@@ -241,14 +239,6 @@ impl Batch {
         let name = name_at(&self.names, name_offset);
         BatchItem { name, inode, is_dir, remote: self.remote_entries.get(remote_index as usize) }
     }
-}
-
-/// Returns why a name of the source is left out as lop's own, if it is.
-fn is_own(name: &[u8], kind: Kind) -> Option<LeftOut> {
-    let is_store = kind == Kind::Dir && is_quarantine(name);
-    is_temp_name(name)
-        .then_some(LeftOut::Temporary)
-        .or_else(|| is_store.then_some(LeftOut::Quarantine))
 }
 
 fn name_at(names: &[u8], name_offset: u32) -> &CStr {

@@ -14,8 +14,8 @@ use crate::engine::disk_probe as probe;
 use crate::engine::entry::Entry;
 use crate::engine::task::{DeferredCopy, Task};
 use crate::engine::worker::Worker;
-use crate::model::change::Differences;
 use crate::model::settled::{Failure, Settled};
+use wire::Differences;
 
 /// The most deferred files, plus names that wait to be linked to one of them. With more, workers copy before they list
 /// further directories. Each takes at most about 400 bytes, and keeps its directory in memory.

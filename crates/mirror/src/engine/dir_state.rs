@@ -75,23 +75,6 @@ pub(crate) struct Waiter {
     pub(crate) index: usize,
 }
 
-/// Where the sender finds a name again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ListingPosition {
-    /// The number of the listing.
-    pub(crate) listing: u64,
-    /// The index of the name in the listing.
-    pub(crate) position: u32,
-}
-
-impl Waiter {
-    /// Returns where the sender finds the name again.
-    pub(crate) fn listing_position(&self) -> ListingPosition {
-        let SharedBatch { batch, .. } = &*self.shared;
-        ListingPosition { listing: batch.listing, position: batch.position(self.index) }
-    }
-}
-
 /// A batch of names that several workers share.
 #[derive(Debug)]
 pub(crate) struct SharedBatch {

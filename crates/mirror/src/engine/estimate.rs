@@ -11,8 +11,7 @@ use runtime::Progress;
 use wire::Loss;
 
 use crate::Options;
-use crate::model::selection::selects;
-use crate::model::temp_name::is_temp_name;
+use crate::model::selection::{left_out_name, selects};
 use crate::remote::receiver::pending::reason_of;
 use crate::remote::receiver::session::DirMessage;
 use crate::roots::Source;
@@ -126,8 +125,7 @@ fn visit_tree(
             *unread += 1;
             continue;
         };
-        let is_outside = options.one_file_system && stat.device != source.top.stat.device;
-        if is_outside || volume.is_synthetic() && !source.is_synthetic {
+        if !source.enters(options, &stat, &volume) {
             continue;
         }
         dir.list_quietly();
@@ -137,7 +135,8 @@ fn visit_tree(
             let path =
                 || if path.is_empty() { name.to_vec() } else { [&path[..], name].join(&b'/') };
             let is_dir = item.kind == Kind::Dir;
-            if stopped || is_temp_name(name) || !selects(options, name, path, is_dir) {
+            let is_left_out = left_out_name(name, item.kind).is_some();
+            if stopped || is_left_out || !selects(options, name, path, is_dir) {
                 return;
             }
             each(&dir, &item);

@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use device::{Disk, Queue};
 use fsops::{Dir, Volume};
 use runtime::Progress;
-use wire::Summary;
+use wire::{Change, Counts};
 
 use crate::engine::extraneous::Extraneous;
 use crate::engine::task::Task;
 use crate::hardlinks::groups::LinkGroups;
 use crate::hardlinks::inode_set::InodeSet;
-use crate::model::change::Change;
 use crate::model::metadata_support::SupportByDevice;
 use crate::model::ownership::Privileges;
 use crate::model::temp_name::TempNames;
@@ -46,7 +45,7 @@ pub(crate) struct Job<'a> {
     /// The number of directories that got their final names. A failed open is retried if it changed meanwhile.
     pub(crate) published_dirs: AtomicU64,
     /// Where to add up what the workers have done so far, if a report needs them.
-    pub(crate) running_totals: Option<&'a Mutex<Summary>>,
+    pub(crate) running_totals: Option<&'a Mutex<Counts>>,
     /// The session with the sender, if the source is on another host.
     pub(crate) remote: Option<Arc<Session>>,
     /// What the file systems of the destination keep of metadata.
@@ -129,18 +128,6 @@ impl Job<'_> {
         if let Some(remote) = &self.remote {
             remote.connection.finish();
         }
-    }
-
-    /// Returns whether the run mirrors the content of directories on this device of the source.
-    pub(crate) fn enters(&self, device: u64) -> bool {
-        let top = self.roots.source.as_ref().map(|source| source.top.stat.device);
-        !self.options.one_file_system || top == Some(device)
-    }
-
-    /// Returns whether the source itself is on a file system whose content the kernel generates.
-    pub(crate) fn source_is_synthetic(&self) -> bool {
-        let source = self.roots.source.as_ref();
-        source.is_some_and(|source| source.is_synthetic)
     }
 
     /// Returns the file system of a directory on a device. Asks the kernel once per device.

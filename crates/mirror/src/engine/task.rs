@@ -7,10 +7,10 @@ use fsops::Stat;
 
 use crate::engine::dir_state::{DirState, NameWork, SharedBatch, Waiter};
 use crate::engine::entry::Entry;
-use crate::model::change::Differences;
 use crate::model::dir_node::DirNode;
 use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::pending::PendingRequest;
+use wire::Differences;
 
 /// What a worker can do next.
 #[derive(Clone, Debug)]

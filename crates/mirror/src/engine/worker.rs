@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 use device::WaitMeter;
 use fsops::{Dir, DirBuffer, Op};
 use runtime::Progress;
-use wire::Summary;
+use wire::Counts;
 
 use crate::engine::batch::Batch;
-use crate::engine::dest_listing::DestListing;
 use crate::engine::dir_cache::{DirCache, Side};
 use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::estimate::{SubtreeCount, count_subtree};
@@ -57,7 +56,7 @@ pub(crate) struct Worker<'a> {
     /// The names that `job.progress` already counts.
     counted_names: u64,
     /// The counts that `job.running_totals` already contains.
-    reported: Summary,
+    reported: Counts,
     /// The bytes of the current file that `job.progress` already counts.
     pub(crate) counted_bytes: u64,
 }
@@ -79,7 +78,7 @@ impl<'a> Worker<'a> {
             copies_at_once: false,
             shared_batch: None,
             counted_names: 0,
-            reported: Summary::default(),
+            reported: Counts::default(),
             counted_bytes: 0,
         }
     }
@@ -139,10 +138,13 @@ impl<'a> Worker<'a> {
 
     /// Adds the names processed since the last call to the progress, and everything else to the running totals.
     pub(crate) fn report_progress(&mut self) {
-        self.job.progress.files_done.fetch_add(self.outcome.names - self.counted_names, Relaxed);
-        self.counted_names = self.outcome.names;
+        self.job
+            .progress
+            .files_done
+            .fetch_add(self.outcome.counts.names - self.counted_names, Relaxed);
+        self.counted_names = self.outcome.counts.names;
         if let Some(running_totals) = self.job.running_totals {
-            let now = self.outcome.summary();
+            let now = self.outcome.counts;
             running_totals
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -222,7 +224,7 @@ impl<'a> Worker<'a> {
     /// Counts a directory that could not be mirrored, and everything below it as missing.
     pub(crate) fn fail_subtree(&mut self, node: &Arc<DirNode>, reason: Reason) {
         if matches!(reason, Reason::Source { .. }) {
-            self.outcome.unread_dirs += 1;
+            self.outcome.counts.unread_dirs += 1;
         } else {
             self.count_missing(&node.path());
         }
@@ -238,11 +240,11 @@ impl<'a> Worker<'a> {
 
     /// Adds the counts of what is missing below a directory that failed.
     pub(crate) fn add_missing(&mut self, below: &SubtreeCount) {
-        self.outcome.names += below.names;
-        self.outcome.missing += below.names;
-        self.outcome.unread_dirs += below.unread;
+        self.outcome.counts.names += below.names;
+        self.outcome.counts.missing += below.names;
+        self.outcome.counts.unread_dirs += below.unread;
         self.outcome.has_files |= below.has_files;
-        self.outcome.source_failed |= below.source_failed;
+        self.outcome.counts.source_failed |= below.source_failed;
     }
 
     /// Mirrors a directory without its subdirectories.
@@ -297,11 +299,6 @@ impl<'a> Worker<'a> {
                 }
             }
         }
-    }
-
-    /// Lists a directory of the destination.
-    pub(crate) fn list_dest(&mut self, dir: &Dir) -> io::Result<DestListing> {
-        DestListing::list(dir, &mut self.list_buffer)
     }
 
     /// Returns the buffer for listings.

@@ -10,11 +10,11 @@ use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::{GroupState, Leader};
 use crate::hardlinks::table::SourceInode;
-use crate::model::change::{CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::settled::{Failure, Settled, destination};
 use crate::outcome::Outcome;
 use crate::reconcile::put_in_place::name_exists;
-use wire::Action;
+use wire::{Action, Differences};
 
 impl Worker<'_> {
     /// Links a name to the leader, or to another copy if the leader can have no more names. `stat` is the metadata of
@@ -161,7 +161,9 @@ impl Worker<'_> {
             Some(stat) => *stat,
             None => self.source_stat(entry)?,
         };
-        let copies = |outcome: &Outcome| outcome.files + outcome.symlinks + outcome.specials;
+        let copies = |outcome: &Outcome| {
+            outcome.counts.files + outcome.counts.symlinks + outcome.counts.specials
+        };
         let before_this = copies(&self.outcome);
         if entry.is_remote() {
             // The entry that is there may be such a copy already.
@@ -185,7 +187,7 @@ impl Worker<'_> {
         let next =
             Leader::new(&entry.dir.node, &entry.provisional_name(&job.temp_names), inode, &stat);
         job.link_groups.set_leader(key, &next, before.key());
-        self.outcome.link_limit_copies += copies(&self.outcome) - before_this;
+        self.outcome.counts.link_limit_copies += copies(&self.outcome) - before_this;
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fsops::Stat;
+use wire::ContentHint;
 
 use crate::model::dir_node::DirNode;
 
@@ -22,15 +23,6 @@ pub trait ContentHints: Send + Sync + fmt::Debug {
     /// Returns paths below the top of the destination that may have the content: files with this digest, or with this
     /// size and modification time, files of this name first where the implementation knows them.
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>>;
-}
-
-/// The known content of a source file, provided the file is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContentHint {
-    /// BLAKE3 of the content.
-    pub digest: [u8; 32],
-    /// The path below the top of another file with the same content; empty if none is known.
-    pub also: Vec<u8>,
 }
 
 /// Where a content may be in the destination.

@@ -1,6 +1,9 @@
-//! Selects the names that are mirrored, by patterns. Quarantine directories of lop are never mirrored or deleted.
+//! Selects the names that are mirrored, by patterns. Quarantine directories of lop are never mirrored or deleted, and
+//! temporary names of lop are never mirrored.
 
+use fsops::Kind;
 use walk::QUARANTINE_PREFIX;
+use wire::LeftOut;
 
 use crate::Options;
 use crate::model::temp_name::is_temp_name;
@@ -8,6 +11,17 @@ use crate::model::temp_name::is_temp_name;
 /// Returns whether this is the name of a quarantine directory.
 pub(crate) fn is_quarantine(name: &[u8]) -> bool {
     name.starts_with(QUARANTINE_PREFIX.as_bytes())
+}
+
+/// Returns why a name of the source is left out although no pattern excludes it, if it is.
+pub(crate) fn left_out_name(name: &[u8], kind: Kind) -> Option<LeftOut> {
+    if is_temp_name(name) {
+        Some(LeftOut::Temporary)
+    } else if kind == Kind::Dir && is_quarantine(name) {
+        Some(LeftOut::Quarantine)
+    } else {
+        None
+    }
 }
 
 /// Returns whether the options select a name. `path` returns its path below the top, which is only built if a pattern

@@ -9,9 +9,9 @@ use fsops::{Dir, Kind, Op, Stat};
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::model::change::Differences;
 use crate::model::metadata_support::MetadataSupport;
 use crate::model::settled::{Failure, destination};
+use wire::Differences;
 
 impl Worker<'_> {
     /// Compares the entries of one name on both sides.

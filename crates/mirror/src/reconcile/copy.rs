@@ -64,7 +64,7 @@ impl Worker<'_> {
         let filled = self.fill_from(entry.dir, &new_copy.file, source, stat);
         let gone = || source.stat().is_ok_and(|now| has_lost_last_name(stat, &now));
         let filled = if !matches!(filled, Ok((_, true))) && gone() {
-            self.outcome.vanished += 1;
+            self.outcome.counts.vanished += 1;
             Err(Failure::Vanished)
         } else {
             filled

@@ -11,14 +11,14 @@ use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
-use crate::model::change::{Change, CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::dir_node::CHANGED;
 use crate::model::ownership::{Owner, mode_after_chown};
 use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::reconcile::put_in_place::name_exists;
 use crate::remote::receiver::pending::Basis;
-use wire::Action;
+use wire::{Action, Change, Differences};
 
 /// From this size on, copying a file takes longer than checking beforehand whether its name is free.
 const MIN_CHECKED_BYTES: u64 = 64 << 10;
@@ -180,14 +180,11 @@ impl Worker<'_> {
             let wanted = self.source_attributes(entry)?;
             self.set_metadata_from(entry, &to, entry.name, stat, now, &wanted)?;
         }
-        self.outcome.adjusted += 1;
-        let (action, path) =
-            (Action::Adjusted, || entry.dir.node.child_path(entry.name.to_bytes()));
-        let kind = stat.kind;
+        self.outcome.counts.adjusted += 1;
         self.job.report(|| Change {
-            action,
-            path: path(),
-            kind,
+            action: Action::Adjusted,
+            path: entry.dir.node.child_path(entry.name.to_bytes()),
+            file_type: stat.kind.mode_bits(),
             size: None,
             to: None,
             differences,

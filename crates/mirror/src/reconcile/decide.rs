@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op, Stat};
-use wire::{ConnectionError, LeftOut};
+use wire::{ConnectionError, Differences, LeftOut};
 
 use crate::engine::batch::BatchItem;
 use crate::engine::dir_cache::Side;
@@ -19,7 +19,7 @@ use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::{GroupState, Leader, birth_tag};
 use crate::hardlinks::table::SourceInode;
-use crate::model::change::{CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
 use crate::model::reason::Reason;
 use crate::model::selection::{is_quarantine, selects};
@@ -39,8 +39,8 @@ impl Worker<'_> {
                 "a name that the patterns leave out",
             ));
         }
-        if self.is_own(&entry.dir.node, entry.name) {
-            return self.skip_own(entry, inode, is_dir);
+        if self.is_own_file(&entry.dir.node, entry.name) {
+            return self.skip_own_file(entry, inode, is_dir);
         }
         if is_dir {
             return self.add_dir(entry, inode);
@@ -50,18 +50,18 @@ impl Worker<'_> {
         self.reconcile(entry, inode);
     }
 
-    /// Returns whether this name in the destination belongs to lop itself, even if no such file exists.
-    pub(crate) fn is_own(&self, node: &DirNode, name: &CStr) -> bool {
+    /// Returns whether this name in the destination is that of one of lop's own files, even if no such file exists.
+    pub(crate) fn is_own_file(&self, node: &DirNode, name: &CStr) -> bool {
         let dest = node.metadata().and_then(|metadata| metadata.dest_stat);
         dest.is_some_and(|dest| self.job.options.own.has(dest.key(), name.to_bytes()))
     }
 
-    /// Skips a name that belongs to lop itself.
-    fn skip_own(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
+    /// Skips the name of one of lop's own files.
+    fn skip_own_file(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
         if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
             self.give_up_dir(&session, inode, &DirLoss::LeftOut);
         }
-        self.outcome.names += 1;
+        self.outcome.counts.names += 1;
         let path = || entry.dir.node.child_path(entry.name.to_bytes());
         self.outcome.leave_out(LeftOut::Catalog, path);
     }
@@ -93,7 +93,7 @@ impl Worker<'_> {
         } else {
             entry.dir.add_child(entry.name, inode, entry.dest);
         }
-        self.outcome.names += 1;
+        self.outcome.counts.names += 1;
     }
 
     /// Processes names that waited for others.
@@ -200,7 +200,7 @@ impl Worker<'_> {
 
     /// Counts a name that was processed, and records its failure.
     pub(crate) fn record_done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
-        self.outcome.names += 1;
+        self.outcome.counts.names += 1;
         if let Some(reason) = failure.and_then(Failure::into_reason) {
             self.fail(&entry.dir.node, entry.name.to_bytes(), reason);
         }
@@ -377,8 +377,8 @@ mod tests {
         let fixture = Fixture::new(
             &TreeBuilder::new().hard_links("content", &["from/a", "from/b", "from/c"]).dir("to"),
         );
-        let outcome = fixture.process_top(&plain());
-        assert_eq!((outcome.names, outcome.files, outcome.linked), (3, 1, 2), "{outcome:?}");
+        let counts = fixture.process_top(&plain()).counts;
+        assert_eq!((counts.names, counts.files, counts.linked), (3, 1, 2), "{counts:?}");
         let metadata = std::fs::metadata(fixture.tree.join("to/b")).expect("exists");
         assert_eq!(metadata.nlink(), 3);
     }
@@ -391,8 +391,8 @@ mod tests {
         let fixture = Fixture::new(&tree);
         let inode = |name| std::fs::metadata(fixture.tree.join(name)).expect("exists").ino();
         let (a, b) = (inode("to/a"), inode("to/b"));
-        let outcome = fixture.process_top(&plain());
-        assert_eq!((outcome.names, outcome.files, outcome.failed), (2, 1, 0), "{outcome:?}");
+        let counts = fixture.process_top(&plain()).counts;
+        assert_eq!((counts.names, counts.files, counts.failed), (2, 1, 0), "{counts:?}");
         assert!(inode("to/a") == a && inode("to/b") != b);
     }
 }

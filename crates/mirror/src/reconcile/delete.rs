@@ -16,18 +16,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsops::{Dir, Kind, Op};
 use purge::{Guard, Operation, Refusal, Selection, Target, Why};
 use runtime::{Progress, Stage};
-use wire::KeptReason;
+use wire::{Action, Change, Differences, KeptReason, Removal};
 
 use crate::engine::extraneous::{Extraneous, split_names};
 use crate::engine::job::Job;
-use crate::model::change::{Change, CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::dir_node::DirNode;
 use crate::model::reason::Reason;
 use crate::model::settled::Failure;
 use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
 use crate::{Consent, Options};
-use wire::Action;
 
 /// The number of names that the user is shown before they are deleted.
 const MAX_EXAMPLES: usize = 5;
@@ -135,13 +134,13 @@ impl Deleter<'_, '_> {
     ) -> Option<KeptReason> {
         extraneous.all().next()?;
         let Options { max_delete, allow_empty, dry_run, .. } = *self.job.options;
-        if self.outcome.source_failed {
+        if self.outcome.counts.source_failed {
             return Some(KeptReason::SourceFailed);
         }
         if !self.outcome.has_files && !allow_empty {
             return Some(KeptReason::SourceEmpty);
         }
-        let is_incomplete = self.outcome.failed > self.outcome.unremoved;
+        let is_incomplete = self.outcome.counts.failed > self.outcome.counts.unremoved;
         if self.job.roots.may_show_source(is_incomplete) {
             return Some(KeptReason::NotCopied);
         }
@@ -153,16 +152,16 @@ impl Deleter<'_, '_> {
         let entries = self.count(extraneous);
         self.job.progress.enter(self.stage());
         if max_delete.is_some_and(|most| entries > most) {
-            self.outcome.kept_entries = entries;
+            self.outcome.counts.kept_entries = entries;
             return Some(KeptReason::TooMany);
         }
         let some = extraneous.all().take(MAX_EXAMPLES);
-        let removal = crate::Removal {
+        let removal = Removal {
             entries,
             names: extraneous.all().count() as u64,
             some: some.map(|(node, name)| node.child_path(name.to_bytes())).collect(),
-            source: self.outcome.names,
-            unchanged: self.outcome.unchanged(),
+            source: self.outcome.counts.names,
+            unchanged: self.outcome.counts.unchanged(),
         };
         ask.filter(|_| !self.job.progress.poll_stop())
             .and_then(|ask| (!ask(&removal)).then_some(KeptReason::Declined))
@@ -176,8 +175,8 @@ impl Deleter<'_, '_> {
         for (node, name) in extraneous.all() {
             let Ok(dir) = self.open(node) else { continue };
             let is_dir = dir.stat_child(name).is_ok_and(|stat| stat.kind == Kind::Dir);
-            entries += match self.target(&Arc::new(dir), node, name).filter(|_| is_dir) {
-                Some(target) => {
+            entries += match self.check_target(&Arc::new(dir), node, name) {
+                Ok(target) if is_dir => {
                     let counted = self.purge(
                         &target,
                         Operation::Count,
@@ -187,15 +186,15 @@ impl Deleter<'_, '_> {
                     );
                     counted.files + counted.dirs
                 }
-                None => 1,
+                _ => 1,
             };
         }
         entries
     }
 
     fn keep_all(&mut self, extraneous: &Extraneous, why: KeptReason) {
-        self.outcome.kept += extraneous.all().count() as u64;
-        self.outcome.kept_reason = why;
+        self.outcome.counts.kept += extraneous.all().count() as u64;
+        self.outcome.counts.kept_reason = why;
         for (node, name, _) in &extraneous.obstacles {
             self.outcome.fail(|| node.child_path(name.to_bytes()), Reason::Kept);
             if !self.job.options.dry_run {
@@ -274,7 +273,7 @@ impl Deleter<'_, '_> {
             // that name.
             Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
             Ok(kind) => {
-                self.outcome.removed += 1;
+                self.outcome.counts.removed += 1;
                 self.job.progress.removed_done.fetch_add(1, Relaxed);
                 self.job.report(|| removal(&path(), kind));
             }
@@ -305,7 +304,7 @@ impl Deleter<'_, '_> {
             Ok(outcome) if outcome.failed == 0 => None,
             Ok(_) | Err(_) => Some(Reason::Remains),
         };
-        self.outcome.removed += self.note_removal(node, name, removed);
+        self.outcome.counts.removed += self.note_removal(node, name, removed);
         stays
     }
 
@@ -327,10 +326,6 @@ impl Deleter<'_, '_> {
         let removed = outcome.files + outcome.dirs;
         self.outcome.add_failed_removals(outcome);
         removed
-    }
-
-    fn target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Option<Target> {
-        self.check_target(dir, node, name).ok()
     }
 
     fn check_target(&self, dir: &Arc<Dir>, node: &DirNode, name: &CStr) -> Result<Target, Refusal> {
@@ -390,7 +385,7 @@ impl Deleter<'_, '_> {
 
 fn removal(path: &[u8], kind: Kind) -> Change {
     let (action, path, differences) = (Action::Removed, path.into(), Differences::default());
-    Change { action, path, kind, size: None, to: None, differences }
+    Change { action, path, file_type: kind.mode_bits(), size: None, to: None, differences }
 }
 
 #[cfg(test)]

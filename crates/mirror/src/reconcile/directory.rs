@@ -34,10 +34,11 @@ impl Worker<'_> {
         &mut self,
         node: &Arc<DirNode>,
     ) -> Result<Option<Arc<DirState>>, Reason> {
+        let Some(top) = &self.job.roots.source else { return Ok(None) };
         let source = |op| move |source| Reason::Source { op, source };
         let from = match self.open(Side::Source, node) {
             Err(e) if e.kind() == ErrorKind::NotFound && node.parent().is_some() => {
-                self.outcome.vanished += 1;
+                self.outcome.counts.vanished += 1;
                 return Ok(None);
             }
             Err(e) if e.kind() == ErrorKind::PermissionDenied && node.parent().is_some() => {
@@ -46,25 +47,21 @@ impl Worker<'_> {
             from => from.map_err(source(Op::Open))?,
         };
         let stat = from.stat().map_err(source(Op::Stat))?;
-        let roots = self.job.roots;
         let volume = self.job.volume(&from, stat.device).map_err(source(Op::Stat))?;
-        if roots.is_destination(&from, &stat, &volume) {
+        if self.job.roots.is_destination(&from, &stat, &volume) {
             self.outcome.leave_out(LeftOut::Destination, || node.path());
             return Ok(None);
         }
         let attributes = Attributes::read(from.xattrs(), || from.acls());
         let attributes = attributes.map_err(source(Op::Read))?;
-        let is_synthetic = volume.is_synthetic();
-        let is_passed_over = is_synthetic && !self.job.source_is_synthetic();
-        if is_passed_over {
-            self.outcome.leave_out(LeftOut::Pseudo, || node.path());
+        if let Some(why) = top.left_out_dir(&volume) {
+            self.outcome.leave_out(why, || node.path());
         }
-        let is_entered = self.job.enters(stat.device) && !is_passed_over;
-        let mounts_below = roots.source.as_ref().is_some_and(|source| source.mounts_below);
+        let is_entered = top.enters(self.job.options, &stat, &volume);
         let traits = DirTraits {
             source_device: self.job.link_groups.device(stat.device),
-            lists_inodes: volume.lists_inodes() && !mounts_below,
-            is_synthetic,
+            lists_inodes: volume.lists_inodes() && !top.mounts_below,
+            is_synthetic: volume.is_synthetic(),
             ..DirTraits::default()
         };
         self.start_at(
@@ -91,7 +88,7 @@ impl Worker<'_> {
             return Err(source(Op::Open)(refused));
         }
         let acls = above.child_acls(node.name()).map_err(source(Op::Read))?;
-        self.outcome.unread_dirs += 1;
+        self.outcome.counts.unread_dirs += 1;
         self.fail(node, b"", source(Op::Open)(refused));
         let attributes = Attributes::new(acls, true);
         let entered =
@@ -137,7 +134,7 @@ impl Worker<'_> {
                 volume.is_some_and(|volume| volume.shares_extents_with(&dest_volume));
             traits.inherits_acl = !self.job.options.dry_run && to.hands_down_acl();
             if !traits.is_unpublished {
-                let listed = self.list_dest(&to);
+                let listed = DestListing::list(&to, self.list_buffer());
                 dest_listing = listed.map_err(destination(Op::List)).map_err(failed)?;
                 dest_xattrs = self.add_owner_access(&to, node, &now).map_err(failed)?;
             }

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
 use fsops::{Dir, Kind, Op};
-use wire::LeftOut;
+use wire::{Action, Change, Differences, LeftOut};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::DirState;
 use crate::engine::estimate::count_subtree;
 use crate::engine::job::Job;
 use crate::engine::worker::Worker;
-use crate::model::change::{Change, Differences};
 use crate::model::dir_node::{
     CHANGED, DRY_RUN_ONLY, DirMetadata, DirNode, EXISTS, HAS_TEMP_NAME, REPLACES_OTHER,
 };
@@ -27,7 +26,6 @@ use crate::model::settled::{Failure, destination};
 use crate::model::temp_name::is_temp_name;
 use crate::reconcile::directory::{OWNER_ACCESS, child_state};
 use crate::reconcile::put_in_place::{check_still_ours, name_exists};
-use wire::Action;
 
 impl Worker<'_> {
     /// Completes a directory: gives a new one its final name, and starts its subdirectories.
@@ -69,7 +67,7 @@ impl Worker<'_> {
     fn count_missing_dir(&mut self, node: &Arc<DirNode>) {
         if let Some(source) = self.job.roots.source() {
             let below = count_subtree(source, &node.path(), self.job.options, &|| self.stopped());
-            self.outcome.missing += 1;
+            self.outcome.counts.missing += 1;
             self.add_missing(&below);
         }
         self.release(node);
@@ -94,7 +92,7 @@ impl Worker<'_> {
         if node.is(EXISTS) {
             self.report_adjusted(node, differences);
         } else if node.parent().is_some() {
-            self.outcome.dirs += 1;
+            self.outcome.counts.dirs += 1;
             let (action, kind) = if node.is(REPLACES_OTHER) {
                 (Action::Replaced, true)
             } else {
@@ -113,7 +111,7 @@ impl Worker<'_> {
         // A change inside of the directory changes its time too, which is no difference.
         differences.time &= !node.is(CHANGED);
         if differences.any() {
-            self.outcome.adjusted += 1;
+            self.outcome.counts.adjusted += 1;
             node.set(CHANGED);
             self.report_dir(node, Action::Adjusted, differences);
         }
@@ -121,8 +119,8 @@ impl Worker<'_> {
 
     fn report_dir(&self, node: &DirNode, action: Action, differences: Differences) {
         let change = || {
-            let (path, kind) = (node.path(), Kind::Dir);
-            Change { action, path, kind, size: None, to: None, differences }
+            let (path, file_type) = (node.path(), Kind::Dir.mode_bits());
+            Change { action, path, file_type, size: None, to: None, differences }
         };
         self.job.report(change);
     }
@@ -246,7 +244,7 @@ impl Worker<'_> {
             } else if self.job.options.delete
                 && selects(self.job.options, bytes, || node.child_path(bytes), kind == Kind::Dir)
             {
-                if self.is_own(node, name) {
+                if self.is_own_file(node, name) {
                     self.outcome.leave_out(LeftOut::Catalog, || node.child_path(bytes));
                 } else {
                     extraneous.push(name);

@@ -4,11 +4,13 @@
 use std::io::{Error, ErrorKind};
 
 use fsops::{File, Op, Stat};
+use wire::ContentHint;
 
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::attributes::Attributes;
+use crate::model::content::ContentHints;
 use crate::model::reason::Reason;
 use crate::model::settled::Failure;
 
@@ -78,9 +80,21 @@ impl Worker<'_> {
     /// Returns the failure of a call on the source, and counts an entry that disappeared.
     pub(crate) fn source_failure(&mut self, op: Op, source: Error) -> Failure {
         if source.kind() == ErrorKind::NotFound {
-            self.outcome.vanished += 1;
+            self.outcome.counts.vanished += 1;
             return Failure::Vanished;
         }
         Failure::Failed(Reason::Source { op, source })
+    }
+}
+
+/// Returns what an earlier scan knows of the content of a file in the source.
+pub(crate) fn source_hint(
+    hints: &dyn ContentHints,
+    entry: Entry<'_>,
+    stat: &Stat,
+) -> Option<ContentHint> {
+    match entry.remote {
+        Some(remote) => remote.hint.as_deref().cloned(),
+        None => hints.of_source(&entry.dir.node.path(), entry.name.to_bytes(), stat),
     }
 }

@@ -1,17 +1,17 @@
 //! Reports of a receiver that the sender's lop started: the receiver's side sends them, the pushing side shows them to
 //! its user.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fsops::{FileKey, Kind};
+use fsops::FileKey;
 use runtime::{Progress, Stage};
-use wire::{ConnectionError, FromReceiver, Incoming, Outgoing, Summary};
+use wire::{Change, ConnectionError, FromReceiver, Incoming, Outgoing};
 
-use crate::model::change::{Change, Differences};
 use crate::model::reason::{Problem, Reason};
 use crate::outcome::Outcome;
 use crate::remote::sender::{ReportingUser, send_to};
@@ -42,16 +42,16 @@ pub fn push(
         match message {
             FromReceiver::Changed(change) => {
                 if let Some(on_change) = user.on_change {
-                    on_change(&Change::from_wire(change));
+                    on_change(change);
                 }
             }
-            FromReceiver::Progress { names, bytes, removed, so_far: running_totals } => {
+            FromReceiver::Progress { names, bytes, removed, so_far } => {
                 progress.files_done.fetch_max(*names, Relaxed);
                 progress.bytes_done.fetch_max(*bytes, Relaxed);
                 if progress.removed_done.fetch_max(*removed, Relaxed) < *removed {
                     progress.enter(Stage::Purge);
                 }
-                outcome.set_counts(running_totals);
+                outcome.counts = *so_far;
             }
             FromReceiver::Problem(problem) => {
                 let wire::Problem { path, text, of_source, cause } = *problem;
@@ -61,10 +61,10 @@ pub fn push(
             FromReceiver::LeftOut { why, path } => {
                 outcome.add_left_out_path(*why, || path.to_vec());
             }
-            FromReceiver::Finished(summary) => {
-                outcome.set_counts(summary);
-                options.note_matched(summary.matched);
-                *stopped = summary.stopped;
+            FromReceiver::Finished { counts, matched, stopped: was_stopped } => {
+                outcome.counts = *counts;
+                options.note_matched(*matched);
+                *stopped = *was_stopped;
             }
             _ => {}
         }
@@ -116,7 +116,7 @@ pub fn receive_and_report(
     let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
     let on_change = |change: &Change| {
         // A lost connection is noticed where messages are read.
-        let _unheard = out.send(&FromReceiver::Changed(change.to_wire()), &[]);
+        let _unheard = out.send(&FromReceiver::Changed(Cow::Borrowed(change)), &[]);
     };
     let (outcome, ended) = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
@@ -125,9 +125,8 @@ pub fn receive_and_report(
                 let names = progress.files_done.load(Relaxed);
                 let bytes = progress.bytes_done.load(Relaxed);
                 let removed = progress.removed_done.load(Relaxed);
-                let running_totals = *running_totals.lock().unwrap_or_else(PoisonError::into_inner);
-                let progress =
-                    FromReceiver::Progress { names, bytes, removed, so_far: running_totals };
+                let so_far = *running_totals.lock().unwrap_or_else(PoisonError::into_inner);
+                let progress = FromReceiver::Progress { names, bytes, removed, so_far };
                 let _unheard = out.send(&progress, &[]);
                 let _unheard = out.flush();
             }
@@ -156,85 +155,8 @@ pub fn receive_and_report(
         }
     }
     let stopped = matches!(ended, Err(ConnectionError::Stopped));
-    let summary = Summary { stopped, matched: options.matched(), ..outcome.summary() };
-    out.send(&FromReceiver::Finished(summary), &[])?;
+    let (counts, matched) = (outcome.counts, options.matched());
+    out.send(&FromReceiver::Finished { counts, matched, stopped }, &[])?;
     out.flush()?;
     ended
-}
-
-impl Change {
-    fn to_wire(&self) -> wire::Change<'_> {
-        let bits = self.differences.all().into_iter().enumerate();
-        let differences =
-            bits.fold(0, |bits, (bit, differences)| bits | u8::from(differences) << bit);
-        let (path, size, to) = (&self.path[..], self.size, self.to.as_deref());
-        wire::Change {
-            action: self.action,
-            path,
-            file_type: self.kind.mode_bits(),
-            size,
-            to,
-            differs: differences,
-        }
-    }
-
-    fn from_wire(message: &wire::Change<'_>) -> Change {
-        let differences = |bit: u8| message.differs & 1 << bit != 0;
-        Change {
-            action: message.action,
-            path: message.path.to_vec(),
-            kind: Kind::of_mode(message.file_type),
-            size: message.size,
-            to: message.to.map(<[u8]>::to_vec),
-            differences: Differences {
-                kind: differences(0),
-                content: differences(1),
-                time: differences(2),
-                mode: differences(3),
-                owner: differences(4),
-                xattrs: differences(5),
-                links: differences(6),
-            },
-        }
-    }
-}
-
-impl Differences {
-    /// Returns whether each kind of difference applies, in the order of the protocol.
-    fn all(self) -> [bool; 7] {
-        let Differences { kind, content, time, mode, owner, xattrs, links } = self;
-        [kind, content, time, mode, owner, xattrs, links]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use fsops::Kind;
-
-    use crate::model::change::{Change, Differences};
-    use wire::Action;
-
-    #[test]
-    fn a_change_survives_the_protocol() {
-        let differences =
-            Differences { kind: true, mode: true, links: true, ..Differences::default() };
-        for (action, kind, size) in [
-            (Action::New, Kind::File, Some(5)),
-            (Action::Replaced, Kind::Symlink, None),
-            (Action::Linked, Kind::Unknown, None),
-            (Action::Adjusted, Kind::Fifo, None),
-            (Action::Removed, Kind::Dir, None),
-            (Action::New, Kind::Socket, None),
-            (Action::New, Kind::Device, None),
-        ] {
-            let (path, to) = (b"a\xff".to_vec(), Some(b"b".to_vec()));
-            let change = Change { action, path, kind, size, to, differences };
-            let received = Change::from_wire(&change.to_wire());
-            assert_eq!((received.action, received.kind, received.size), (action, kind, size));
-            assert_eq!(
-                (received.path, received.to, received.differences),
-                (change.path, change.to, differences)
-            );
-        }
-    }
 }

@@ -21,7 +21,6 @@ use wire::{
 };
 
 use crate::model::dir_node::DirNode;
-use crate::outcome::Removal;
 use crate::remote::sender::lister::FileLister;
 use crate::remote::sender::reader::FileReader;
 use crate::roots::Source;
@@ -164,20 +163,12 @@ pub(crate) fn send_to(
         on_message(&message);
         match message {
             FromReceiver::Ask(removal) => {
-                out.send(&FromSender::Consent { given: consent(&removal.into()) }, &[])?;
+                out.send(&FromSender::Consent { given: consent(&removal) }, &[])?;
                 out.flush()?;
             }
-            FromReceiver::Finished(_) => return Ok(()),
+            FromReceiver::Finished { .. } => return Ok(()),
             _ => {}
         }
-    }
-}
-
-impl From<wire::Removal<'_>> for Removal {
-    fn from(removal: wire::Removal<'_>) -> Removal {
-        let wire::Removal { entries, names, some, source, unchanged } = removal;
-        let some = some.into_iter().map(<[u8]>::to_vec).collect();
-        Removal { entries, names, some, source, unchanged }
     }
 }
 

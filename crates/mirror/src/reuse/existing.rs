@@ -15,18 +15,19 @@ use wire::KnownPrefix;
 
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
-use crate::engine::task::{Arrival, SameContent};
+use crate::engine::task::SameContent;
 use crate::engine::worker::Worker;
-use crate::model::change::{CreatedEntry, Differences};
+use crate::model::change::CreatedEntry;
 use crate::model::content::{ContentCandidate, ContentHolder, MIN_REUSED_BYTES};
 use crate::model::selection::{is_selected_path, split_path};
 use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::reconcile::copy::{CopiedContent, NewCopy};
 use crate::reconcile::copy_bytes::Proof;
+use crate::reconcile::source_metadata::source_hint;
 use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::Basis;
 use crate::reuse::contents::Lookup;
-use wire::Action;
+use wire::{Action, Differences};
 
 /// The most files that are looked at for one content.
 const MAX_CANDIDATES: usize = 4;
@@ -58,10 +59,7 @@ impl Worker<'_> {
             return Ok(None);
         }
         let Some(content_hints) = self.job.options.content_hints.clone() else { return Ok(None) };
-        let hint = match entry.remote {
-            Some(remote) => remote.hint.as_deref().cloned(),
-            None => content_hints.of_source(&entry.dir.node.path(), entry.name.to_bytes(), stat),
-        };
+        let hint = source_hint(&*content_hints, entry, stat);
         let digest = hint.as_ref().map(|hint| hint.digest);
         let mut holders = Vec::new();
         if let Some(digest) = digest.filter(|_| entry.is_remote()) {
@@ -355,13 +353,6 @@ impl Worker<'_> {
         }
         self.record_reused(entry, stat, &candidate.holder);
         Ok(inode)
-    }
-
-    /// Leaves [`Worker::reuse_requested`] to any worker.
-    pub(crate) fn enqueue_reuse(&mut self, same: SameContent) {
-        if let Some(session) = self.job.remote.clone() {
-            self.enqueue(&session, Arrival::SameContent(Box::new(same)));
-        }
     }
 
     fn record_reused(&mut self, entry: Entry<'_>, stat: &Stat, holder: &ContentHolder) {

@@ -14,13 +14,13 @@ use crate::engine::dest_listing::DestEntry;
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
-use crate::model::change::Differences;
 use crate::model::reason::Reason;
 use crate::model::settled::{Failure, Settled, destination};
 use crate::model::temp_name::is_temp_name;
 use crate::reconcile::copy::NewCopy;
 use crate::reconcile::copy_bytes::{CopyMethod, next_data_range};
 use crate::remote::receiver::pending::Basis;
+use wire::Differences;
 
 /// From this size on, reading a prefix on both sides and waiting for the answer pays off.
 pub(crate) const MIN_RESUMED_BYTES: u64 = 1 << 20;

@@ -172,7 +172,7 @@ fn a_copy_of_the_source_is_not_refused_and_nothing_is_left() {
         for to in [shown.to_path_buf(), shown.join("a")] {
             run(&from, &to, &deleting());
             let again = run(&from, &to, &Options { allow_empty: false, ..deleting() });
-            assert_eq!((again.changes(), again.failed), (0, 0), "{again:?}");
+            assert_eq!((again.counts.changes(), again.counts.failed), (0, 0), "{again:?}");
         }
         // Its times are whole seconds.
         if view != View::Sshfs {
@@ -204,8 +204,12 @@ fn nearly_full(files: u64) -> Option<Mount> {
 fn assert_kept(from: &Path, to: &Path) {
     let before = Snapshot::of(to.join("in"));
     let outcome = try_mirror(from, to, &deleting());
-    assert!(outcome.failed > 0 && outcome.removed == 0, "{outcome:?}");
-    assert_eq!((outcome.kept, outcome.kept_reason), (1, KeptReason::NotCopied), "{outcome:?}");
+    assert!(outcome.counts.failed > 0 && outcome.counts.removed == 0, "{outcome:?}");
+    assert_eq!(
+        (outcome.counts.kept, outcome.counts.kept_reason),
+        (1, KeptReason::NotCopied),
+        "{outcome:?}"
+    );
     assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
 }
 
@@ -238,7 +242,11 @@ fn extraneous_entries_are_removed_from_a_full_disk_without_aliases() {
     };
     TreeBuilder::new().seeded("large", 9, 1_500_000).make(from.path());
     let outcome = try_mirror(from.path(), to.path(), &deleting());
-    assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 3, 0), "{outcome:?}");
+    assert_eq!(
+        (outcome.counts.failed, outcome.counts.removed, outcome.counts.kept),
+        (1, 3, 0),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -258,7 +266,11 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
             Err(reason) => return skipped(&reason),
         };
         let outcome = try_mirror(place.join("from"), place.join("to"), &deleting());
-        assert_eq!((outcome.failed, outcome.unremoved, outcome.removed), (1, 1, 1), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.unremoved, outcome.counts.removed),
+            (1, 1, 1),
+            "{outcome:?}"
+        );
         assert!(outcome.problems[0].reason.to_string().contains("what is mirrored"));
         for name in ["deep/in/keep", "m/keep"] {
             assert!(place.join("to").join(name).exists(), "{name}: {outcome:?}");
@@ -299,7 +311,11 @@ fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
             }
             for dry_run in [true, false] {
                 let outcome = try_mirror(&from, to, &Options { dry_run, ..deleting() });
-                assert_eq!((outcome.failed, outcome.unremoved), (1, 1), "{way:?} {outcome:?}");
+                assert_eq!(
+                    (outcome.counts.failed, outcome.counts.unremoved),
+                    (1, 1),
+                    "{way:?} {outcome:?}"
+                );
                 let problem = &outcome.problems[0];
                 assert!(matches!(problem.reason, Reason::MayBeSource), "{way:?} {outcome:?}");
                 let expected = [at, below].join("/");

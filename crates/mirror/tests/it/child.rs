@@ -73,6 +73,6 @@ fn runs_the_mirror_of_the_parent() {
         }
         let outcome = try_mirror(folder.join("from"), folder.join("to"), &options);
         println!("{:?}", outcome.problems);
-        println!("\nchanges={} {}", changes(), outcome.failed);
+        println!("\nchanges={} {}", changes(), outcome.counts.failed);
     });
 }

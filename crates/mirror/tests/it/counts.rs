@@ -32,12 +32,16 @@ pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
     for _ in 0..3 {
         let outcome = try_mirror(place.path(), &to, &usual());
         let all = 1 + 8 * (1 + 1 + 20);
-        assert_eq!(outcome.names, all, "{outcome:?}");
-        let made = outcome.changes() - outcome.adjusted;
+        assert_eq!(outcome.counts.names, all, "{outcome:?}");
+        let made = outcome.counts.changes() - outcome.counts.adjusted;
         let is_there = u64::from(to.join("a").exists() || fs::read_dir(&to).unwrap().count() > 0);
         assert!(made <= 1, "{outcome:?}");
-        assert_eq!(outcome.failed + outcome.missing, all - is_there, "{outcome:?}");
-        assert_eq!(outcome.blocked[Cause::Full as usize], outcome.failed, "{outcome:?}");
+        assert_eq!(outcome.counts.failed + outcome.counts.missing, all - is_there, "{outcome:?}");
+        assert_eq!(
+            outcome.counts.blocked[Cause::Full as usize],
+            outcome.counts.failed,
+            "{outcome:?}"
+        );
         assert!(outcome.problems.iter().all(|problem| {
             problem.reason.cause() == Some(Cause::Full) && !problem.reason.is_of_source()
         }));
@@ -58,8 +62,8 @@ pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
     let options = Options { include: globs(&["*.txt"]), ..usual() };
     for _ in 0..5 {
         let outcome = try_mirror(place.join("from"), place.join("to"), &options);
-        assert_eq!((outcome.names, outcome.missing), (1 + 900, 900), "{outcome:?}");
-        assert_eq!(outcome.failed, 1);
+        assert_eq!((outcome.counts.names, outcome.counts.missing), (1 + 900, 900), "{outcome:?}");
+        assert_eq!(outcome.counts.failed, 1);
     }
 }
 
@@ -78,9 +82,12 @@ pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
     // A file may fit later, because freed blocks become available to others with a delay. The test can only try again.
     for _ in 0..6 {
         let outcome = try_mirror(place.path(), &to, &usual());
-        let copied = outcome.files + outcome.dirs;
-        assert_eq!(outcome.changes(), copied, "{outcome:?}");
-        assert!(outcome.failed > 10 && outcome.blocked[0] == outcome.failed, "{outcome:?}");
+        let copied = outcome.counts.files + outcome.counts.dirs;
+        assert_eq!(outcome.counts.changes(), copied, "{outcome:?}");
+        assert!(
+            outcome.counts.failed > 10 && outcome.counts.blocked[0] == outcome.counts.failed,
+            "{outcome:?}"
+        );
     }
 }
 
@@ -102,7 +109,7 @@ pub(crate) fn left_out_entries_are_named() {
         let mut left = outcome.left_out_paths.clone();
         left.sort();
         assert_eq!(left, expected, "{outcome:?}");
-        assert_eq!((outcome.left_out, outcome.names), (2, 2), "{outcome:?}");
+        assert_eq!((outcome.counts.left_out, outcome.counts.names), (2, 2), "{outcome:?}");
         // Entries that belong to the destination alone are neither removed nor mixed with others.
         let kept = place.join("to/.lop-quarantine-0/1/0");
         assert_eq!(fs::read_to_string(kept).expect("there"), "of the destination");
@@ -127,7 +134,7 @@ pub(crate) fn generated_files_of_the_kernel_are_not_copied() {
     TreeBuilder::new().file("proc/kept", "k").make(to.path());
     let outcome = run(place.path(), to.path(), &deleting());
     assert_eq!(outcome.left_out_paths, [(LeftOut::Pseudo, b"proc".to_vec())], "{outcome:?}");
-    assert_eq!(outcome.names, 2);
+    assert_eq!(outcome.counts.names, 2);
     assert!(to.join("proc/kept").exists());
     drop(mounted);
     // If such a file is the source itself, its content cannot be copied, because it has no size.
@@ -141,7 +148,7 @@ pub(crate) fn generated_files_of_the_kernel_are_not_copied() {
         Reason::Remote { text, .. } => text.contains("generates"),
         _ => false,
     };
-    assert!(outcome.failed > 0 && outcome.files == 0, "{outcome:?}");
+    assert!(outcome.counts.failed > 0 && outcome.counts.files == 0, "{outcome:?}");
     assert!(outcome.problems.iter().any(is_made_up), "{}: {outcome:?}", is_between_hosts());
     assert!(!to.join("random/boot_id").exists());
 }

@@ -28,13 +28,13 @@ fn two() -> TempTree {
 pub(crate) fn nothing_is_removed_unless_asked_for() {
     let place = two();
     let outcome = run(place.join("from"), place.join("to"), &usual());
-    assert_eq!((outcome.removed, outcome.kept), (0, 0));
+    assert_eq!((outcome.counts.removed, outcome.counts.kept), (0, 0));
     for path in ["extraneous", "d/extraneous", "tree/x/y", "tree/z", "d/fifo"] {
         assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
     }
     let outcome = run(place.join("from"), place.join("to"), &deleting());
     // Three names, and a directory that contains a directory with one name, and another name.
-    assert_eq!(outcome.removed, 3 + 4);
+    assert_eq!(outcome.counts.removed, 3 + 4);
     assert_alike(place.join("from"), place.join("to"));
 }
 
@@ -44,11 +44,11 @@ pub(crate) fn nothing_is_removed_if_it_would_be_more_than_allowed() {
     let at_most = |most| Options { max_delete: Some(most), ..deleting() };
     for most in [0, 3, 6] {
         let outcome = run(place.join("from"), place.join("to"), &at_most(most));
-        assert_eq!((outcome.removed, outcome.kept), (0, 4));
+        assert_eq!((outcome.counts.removed, outcome.counts.kept), (0, 4));
         assert!(place.join("to/tree/x/y").exists() && place.join("to/extraneous").exists());
     }
     let outcome = run(place.join("from"), place.join("to"), &at_most(7));
-    assert_eq!((outcome.removed, outcome.kept), (7, 0));
+    assert_eq!((outcome.counts.removed, outcome.counts.kept), (7, 0));
     assert_alike(place.join("from"), place.join("to"));
 }
 
@@ -62,7 +62,11 @@ fn progress_counts_removed_entries_once() {
     let roots = Roots::check(&place.join("from"), &place.join("to"), None, false).expect("checked");
     let (outcome, ended) = mirror::mirror(&roots, &options, &progress, mirror::User::default());
     ended.expect("not interrupted");
-    assert_eq!((outcome.removed, outcome.kept, outcome.failed), (7, 0, 0), "{outcome:?}");
+    assert_eq!(
+        (outcome.counts.removed, outcome.counts.kept, outcome.counts.failed),
+        (7, 0, 0),
+        "{outcome:?}"
+    );
     assert!(!place.join("to").join(leftover).exists());
     // `purge` counts the entries in a tree, without its top directory.
     assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 6));
@@ -77,7 +81,7 @@ fn progress_counts_nothing_that_stays() {
     let (options, progress) = (Options { max_delete: Some(6), ..deleting() }, Progress::default());
     let roots = Roots::check(&place.join("from"), &place.join("to"), None, false).expect("checked");
     let (outcome, _) = mirror::mirror(&roots, &options, &progress, mirror::User::default());
-    assert_eq!((outcome.removed, outcome.kept), (0, 4));
+    assert_eq!((outcome.counts.removed, outcome.counts.kept), (0, 4));
     assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 0));
 }
 
@@ -87,8 +91,8 @@ pub(crate) fn a_source_with_nothing_to_mirror_empties_nothing() {
     let exclude = globs(&["a", "d/"]);
     let options = Options { exclude, allow_empty: false, ..deleting() };
     let outcome = run(place.join("from"), place.join("to"), &options);
-    assert_eq!((outcome.removed, outcome.kept), (0, 2));
-    assert_eq!(outcome.kept_reason, mirror::KeptReason::SourceEmpty);
+    assert_eq!((outcome.counts.removed, outcome.counts.kept), (0, 2));
+    assert_eq!(outcome.counts.kept_reason, mirror::KeptReason::SourceEmpty);
     assert!(place.join("to/tree/x/y").exists() && place.join("to/extraneous").exists());
     run(place.join("from"), place.join("to"), &Options { allow_empty: true, ..options });
     assert!(!place.join("to/tree").exists() && place.join("to/a").exists());
@@ -104,7 +108,11 @@ pub(crate) fn nothing_is_removed_if_not_all_of_the_source_was_read() {
         inject(vec![fault.clone()]);
         let outcome = try_mirror(place.join("from"), place.join("to"), &deleting());
         inject(Vec::new());
-        assert_eq!((outcome.failed, outcome.removed, outcome.kept), (1, 0, 4), "{fault:?}");
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.removed, outcome.counts.kept),
+            (1, 0, 4),
+            "{fault:?}"
+        );
         assert!(matches!(outcome.problems[0].reason, Reason::Source { .. }));
         assert!(place.join("to/tree/x/y").exists() && place.join("to/extraneous").exists());
         let _gone = fs::remove_file(place.join("to/only-in-this-test"));
@@ -150,12 +158,12 @@ pub(crate) fn a_file_replaces_a_directory_only_with_delete() {
         .file("to/name/precious", "p")
         .make_temp();
     let outcome = try_mirror(place.join("from"), place.join("to"), &usual());
-    assert_eq!(outcome.failed, 1);
+    assert_eq!(outcome.counts.failed, 1);
     assert!(matches!(outcome.problems[0].reason, Reason::Obstructed));
     assert!(place.join("to/name/precious").exists());
     let none = Options { max_delete: Some(1), ..deleting() };
     let outcome = try_mirror(place.join("from"), place.join("to"), &none);
-    assert_eq!((outcome.failed, outcome.removed), (1, 0));
+    assert_eq!((outcome.counts.failed, outcome.counts.removed), (1, 0));
     assert!(place.join("to/name/precious").exists());
     run(place.join("from"), place.join("to"), &deleting());
     assert_alike(place.join("from"), place.join("to"));
@@ -168,7 +176,7 @@ fn why_it_failed(place: &TempTree, options: &Options) -> Reason {
         try_mirror(place.join("from"), place.join("to"), &options)
     };
     let [dry, mut outcome] = [true, false].map(run);
-    assert_eq!((dry.failed, outcome.failed), (1, 1), "{dry:?} {outcome:?}");
+    assert_eq!((dry.counts.failed, outcome.counts.failed), (1, 1), "{dry:?} {outcome:?}");
     let reason = outcome.problems.remove(0).reason;
     assert_eq!(dry.problems[0].reason.to_string(), reason.to_string());
     reason
@@ -206,7 +214,7 @@ pub(crate) fn a_left_out_entry_is_not_replaced_by_a_directory() {
     assert!(matches!(reason, Reason::Excluded), "{reason}");
     assert_eq!(fs::read_to_string(place.join("to/name")).expect("there"), "precious");
     let outcome = try_mirror(place.join("from"), place.join("to"), &options);
-    assert_eq!((outcome.names, outcome.missing), (4, 3));
+    assert_eq!((outcome.counts.names, outcome.counts.missing), (4, 3));
     run(place.join("from"), place.join("to"), &usual());
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -237,7 +245,7 @@ pub(crate) fn a_mount_in_the_destination_is_not_emptied() {
     };
     let before = Snapshot::of(place.join("elsewhere"));
     let outcome = try_mirror(place.join("from"), place.join("to"), &deleting());
-    assert_eq!(outcome.failed, 1, "{:?}", outcome.problems);
+    assert_eq!(outcome.counts.failed, 1, "{:?}", outcome.problems);
     assert_same(&before, &Snapshot::of(place.join("elsewhere")), Compare::ALL);
     drop(mounted);
     run(place.join("from"), place.join("to"), &deleting());
@@ -257,7 +265,7 @@ pub(crate) fn leftovers_of_a_killed_run_are_removed_and_lookalikes_stay() {
         fs::write(place.join(name), "kept").expect("written");
     }
     let outcome = run(place.join("from"), place.join("to"), &usual());
-    assert_eq!(outcome.removed, 0);
+    assert_eq!(outcome.counts.removed, 0);
     let there = |name: &str| Path::exists(&place.join(name));
     assert!(left.iter().all(|name| !there(name)) && looks.iter().all(|name| there(name)));
 }

@@ -44,7 +44,7 @@ pub(crate) fn an_inode_number_on_another_device_is_another_file() {
         run(place.join("from"), place.join("to"), &Options { checksum, ..usual() });
         assert_eq!(fs::read_to_string(place.join("to/y/b")).expect("read"), "same");
     }
-    assert_eq!(run(place.join("from"), place.join("to"), &usual()).changes(), 0);
+    assert_eq!(run(place.join("from"), place.join("to"), &usual()).counts.changes(), 0);
     drop(bound);
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn times_of_any_year_are_kept() {
     set("from/b", year_2300 + Duration::from_secs(86_400));
     run(place.join("from"), place.join("to"), &usual());
     assert_eq!(fs::read_to_string(place.join("to/b")).expect("read"), "bbbb");
-    assert_eq!(run(place.join("from"), place.join("to"), &usual()).changes(), 0);
+    assert_eq!(run(place.join("from"), place.join("to"), &usual()).counts.changes(), 0);
 }
 
 /// On file systems that only keep seconds, times would differ in each run.
@@ -89,17 +89,17 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
         .make_temp();
     let to = small.path().join("to");
     run(place.path(), &to, &usual());
-    assert_eq!(run(place.path(), &to, &Options { dry_run: true, ..usual() }).changes(), 0);
+    assert_eq!(run(place.path(), &to, &Options { dry_run: true, ..usual() }).counts.changes(), 0);
     let top = to.metadata().expect("there").modified().expect("known");
     let again = run(place.path(), &to, &usual());
-    assert_eq!(again.changes(), 0, "{again:?}");
+    assert_eq!(again.counts.changes(), 0, "{again:?}");
     assert_eq!(to.metadata().expect("there").modified().expect("known"), top);
     // Where times are exact, a time that looks rounded is another time.
     let to = exact.path().join("to");
     run(place.path(), &to, &usual());
     set_time(&to.join("a"), 1_000);
     for dry_run in [true, false] {
-        assert_eq!(run(place.path(), &to, &Options { dry_run, ..usual() }).files, 1);
+        assert_eq!(run(place.path(), &to, &Options { dry_run, ..usual() }).counts.files, 1);
     }
     assert_alike(place.path(), &to);
 }
@@ -132,10 +132,10 @@ pub(crate) fn metadata_that_is_not_kept_is_not_set_in_each_run() {
         files.fold(tree, |tree, name| tree.file(&name, "x").mtime(name, 1_000, 123_456_789));
     let (place, to) = (place.make_temp(), there.path().join("to"));
     let first = run(place.path(), &to, &usual());
-    assert!(first.no_owners && first.no_modes, "{first:?}");
+    assert!(first.counts.no_owners && first.counts.no_modes, "{first:?}");
     let again = run(place.path(), &to, &usual());
-    assert_eq!(again.changes(), 0, "{again:?}");
-    assert!(again.no_owners && again.no_modes, "{again:?}");
+    assert_eq!(again.counts.changes(), 0, "{again:?}");
+    assert!(again.counts.no_owners && again.counts.no_modes, "{again:?}");
     let kept = Compare::VISIBLE | Compare::LINKS;
     // FUSE may not have removed these names yet.
     let there = Snapshot::without_names(&to, &[".fuse_hidden"]);
@@ -155,7 +155,11 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without_them() {
     let to = ext4.path().join("to");
     for _ in 0..2 {
         let outcome = try_mirror(&from, &to, &usual());
-        assert_eq!((outcome.failed, outcome.source_failed), (2, false), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.source_failed),
+            (2, false),
+            "{outcome:?}"
+        );
         for problem in &outcome.problems {
             let op = fsops::Op::SetAttributes;
             assert!(
@@ -181,7 +185,11 @@ pub(crate) fn metadata_that_cannot_be_held_causes_no_copy_in_each_run() {
     let tree = TreeBuilder::new().seeded("a", 1, 100_000).hard_link("a", "d/b");
     tree.xattr("a", "user.large", &vec![b'v'; 20_000]).xattr("a", "user.small", b"s").make(&from);
     let lacks = |outcome: &mirror::Outcome| {
-        assert_eq!((outcome.failed, outcome.source_failed), (1, false), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.source_failed),
+            (1, false),
+            "{outcome:?}"
+        );
         let attributes = fsops::Op::SetAttributes;
         let reason = &outcome.problems[0].reason;
         let is_it = matches!(reason, Reason::Destination { op, .. } if *op == attributes);
@@ -189,22 +197,26 @@ pub(crate) fn metadata_that_cannot_be_held_causes_no_copy_in_each_run() {
     };
     let first = try_mirror(&from, &to, &usual());
     lacks(&first);
-    assert_eq!(first.files, 1);
+    assert_eq!(first.counts.files, 1);
     for _ in 0..2 {
         let again = try_mirror(&from, &to, &usual());
         lacks(&again);
-        assert_eq!((again.files, again.bytes, again.changes()), (0, 0, 0), "{again:?}");
+        assert_eq!(
+            (again.counts.files, again.counts.bytes, again.counts.changes()),
+            (0, 0, 0),
+            "{again:?}"
+        );
     }
     // Neither is it in each backup that links to the previous one.
     let next = ext4.path().join("next");
     let (outcome, _) = mirror_reporting(&from, &next, Some(&to), &usual());
     lacks(&outcome);
-    assert_eq!((outcome.files, outcome.linked), (0, 2), "{outcome:?}");
+    assert_eq!((outcome.counts.files, outcome.counts.linked), (0, 2), "{outcome:?}");
     // Metadata that can be held is set.
     fs::set_permissions(from.join("a"), Permissions::from_mode(0o600)).expect("set");
     let changed = try_mirror(&from, &to, &usual());
     lacks(&changed);
-    assert_eq!(changed.files, 1, "{changed:?}");
+    assert_eq!(changed.counts.files, 1, "{changed:?}");
     assert_eq!(to.join("d/b").metadata().expect("there").permissions().mode() & 0o777, 0o600);
 }
 
@@ -233,18 +245,18 @@ pub(crate) fn times_that_are_not_kept_are_reported_and_cause_no_copies() {
         for round in 0..3 {
             let outcome = run(&from, &to, &usual());
             let year = |time: Option<i64>| time.map(|time| 1970 + time.div_euclid(YEAR));
-            let kept = (year(outcome.first_time), year(outcome.last_time));
+            let kept = (year(outcome.counts.first_time), year(outcome.counts.last_time));
             assert_eq!(kept, (Some(1901), Some(*last)), "{round}: {outcome:?}");
             let none = round > 0;
-            assert_eq!(outcome.changes() == 0, none, "{round}: {outcome:?}");
+            assert_eq!(outcome.counts.changes() == 0, none, "{round}: {outcome:?}");
         }
         // Another time is still a difference.
         set_time(&to.join("late"), 1_000);
-        assert_eq!(run(&from, &to, &usual()).files, 1);
+        assert_eq!(run(&from, &to, &usual()).counts.files, 1);
     }
     let to = btrfs.path().join("to");
     let outcome = run(&from, &to, &usual());
-    assert_eq!((outcome.first_time, outcome.last_time), (None, None));
+    assert_eq!((outcome.counts.first_time, outcome.counts.last_time), (None, None));
     assert_alike(&from, &to);
 }
 
@@ -266,10 +278,14 @@ pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without_them() 
     tree.make(&from);
     for round in 0..3 {
         let outcome = try_mirror(&from, &to, &deleting());
-        assert_eq!((outcome.failed, outcome.source_failed), (2, false), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.source_failed),
+            (2, false),
+            "{outcome:?}"
+        );
         let told = |problem: &mirror::Problem| matches!(problem.reason, Reason::Attributes);
         assert!(outcome.problems.iter().all(told), "{outcome:?}");
-        assert_eq!(outcome.changes() == 0, round > 0, "{round}: {outcome:?}");
+        assert_eq!(outcome.counts.changes() == 0, round > 0, "{round}: {outcome:?}");
     }
     assert_eq!(fs::read_to_string(to.join("d/b")).expect("there"), "b");
     assert_eq!(to.join("a").metadata().expect("there").permissions().mode() & 0o777, 0o640);
@@ -306,7 +322,7 @@ pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
     for from in ["with", "without", "with"] {
         run(place.join(from), place.join("to"), &usual());
         assert_alike(place.join(from), place.join("to"));
-        assert_eq!(run(place.join(from), place.join("to"), &usual()).changes(), 0);
+        assert_eq!(run(place.join(from), place.join("to"), &usual()).counts.changes(), 0);
     }
 }
 
@@ -328,12 +344,12 @@ pub(crate) fn security_labels_of_the_destination_stay_and_are_no_difference() {
     let (from, to, new) = (place.join("from"), place.join("to"), place.join("new"));
     for dry_run in [true, false] {
         let options = Options { dry_run, ..usual() };
-        assert_eq!(run(&from, &to, &options).changes(), 0);
+        assert_eq!(run(&from, &to, &options).counts.changes(), 0);
     }
     fs::set_permissions(to.join("d/a"), Permissions::from_mode(0o600)).expect("other rights");
-    assert_eq!(run(&from, &to, &usual()).adjusted, 1);
+    assert_eq!(run(&from, &to, &usual()).counts.adjusted, 1);
     let (outcome, _) = mirror_reporting(&from, &new, Some(&place.join("base")), &usual());
-    assert_eq!((outcome.linked, outcome.files), (1, 0), "{outcome:?}");
+    assert_eq!((outcome.counts.linked, outcome.counts.files), (1, 0), "{outcome:?}");
     for name in [to.join("d"), to.join("d/a"), new.join("d/a")] {
         let labels = rustix::fs::getxattr(&name, label, &mut [0; 8]);
         assert_eq!(labels, Ok(1), "{name:?}");
@@ -350,7 +366,7 @@ pub(crate) fn further_names_of_an_existing_file_are_linked_to_it() {
         fs::hard_link(place.join("from/m"), name).expect("linked");
     }
     let outcome = run(place.join("from"), place.join("to"), &usual());
-    assert_eq!((outcome.files, outcome.linked), (0, 30), "{outcome:?}");
+    assert_eq!((outcome.counts.files, outcome.counts.linked), (0, 30), "{outcome:?}");
     assert_alike(place.join("from"), place.join("to"));
 }
 
@@ -378,7 +394,7 @@ fn the_previous_backup_is_found_before_the_next_one_is_created() {
     assert!(matches!(nowhere, Err(Refusal::Base { .. })), "{nowhere:?}");
     assert!(!at("tuesday").exists());
     let (outcome, _) = mirror_reporting(at("from"), at("tuesday"), Some(before), &usual());
-    assert_eq!((outcome.linked, outcome.failed), (1, 0));
+    assert_eq!((outcome.counts.linked, outcome.counts.failed), (1, 0));
 }
 
 #[test]
@@ -388,7 +404,7 @@ pub(crate) fn a_dry_run_counts_deletions_and_does_not_adjust_new_entries() {
     let place = tree.make_temp();
     let count = |dry_run| {
         let options = Options { dry_run, ..deleting() };
-        run(place.join("from"), place.join("to"), &options).removed
+        run(place.join("from"), place.join("to"), &options).counts.removed
     };
     assert_eq!((count(true), count(false)), (4, 4));
     let new = place.join("new");

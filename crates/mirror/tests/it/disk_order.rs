@@ -42,7 +42,7 @@ fn contents_are_read_in_the_order_of_the_disk() {
         }
         Variant::DiskOrder.of(|| {
             let (outcome, told) = mirror_reporting(&from, place.join("to"), None, &with(1));
-            assert_eq!((outcome.files, outcome.failed), (200, 0));
+            assert_eq!((outcome.counts.files, outcome.counts.failed), (200, 0));
             let top = fsops::Dir::open(from.as_path()).expect("opened");
             let place_of = |path: &[u8]| {
                 let cut = path.iter().position(|&b| b == b'/').expect("in a directory");
@@ -80,7 +80,7 @@ fn not_everything_is_deferred() {
     }
     Variant::DiskOrder.of(|| {
         let outcome = run(&from, place.join("to"), &with(3));
-        assert_eq!((outcome.files, outcome.linked), (17_001, 17_000));
+        assert_eq!((outcome.counts.files, outcome.counts.linked), (17_001, 17_000));
     });
     assert_alike(from.join("many"), place.join("to/many"));
     let names = fs::metadata(place.join("to/one/file")).expect("there").nlink();

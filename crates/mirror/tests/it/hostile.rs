@@ -16,7 +16,7 @@ use runtime::Progress;
 use testkit::{Compare, Dice, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_same};
 use wire::{
     ConnectionError, EnteredDir, FileList, FileListEntry, FromReceiver, FromSender, Incoming,
-    InodeMetadata, Item, KnownPrefix, Loss, Meta, Outgoing, Summary, decode,
+    InodeMetadata, Item, KnownPrefix, Loss, Meta, Outgoing, decode,
 };
 
 use crate::hints::FakeHints;
@@ -419,7 +419,7 @@ fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
                 names: number(&mut dice),
                 bytes: 0,
                 removed: 0,
-                so_far: Summary::default(),
+                so_far: wire::Counts::default(),
             },
             _ => FromReceiver::Fetch {
                 request: if dice.below(9) == 0 { number(&mut dice) } else { request },

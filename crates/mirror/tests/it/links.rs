@@ -31,7 +31,7 @@ pub(crate) fn several_workers_find_names_of_one_file_at_once() {
         }
         let outcome = run(&from, place.join("to"), &with(threads));
         assert_alike(&from, place.join("to"));
-        assert_eq!((outcome.files, outcome.linked), (200, 199 + 199));
+        assert_eq!((outcome.counts.files, outcome.counts.linked), (200, 199 + 199));
     }
 }
 
@@ -58,14 +58,14 @@ pub(crate) fn more_names_than_a_file_can_have() {
     for threads in [1, 4] {
         let to = ext4.path().join(format!("to {threads}"));
         let outcome = run(tmpfs.path(), &to, &with(threads));
-        assert_eq!((outcome.files, outcome.link_limit_copies), (2, 1));
+        assert_eq!((outcome.counts.files, outcome.counts.link_limit_copies), (2, 1));
         let inodes = inodes(&to);
         assert_eq!(inodes.len(), 2);
         assert_eq!(inodes.values().map(BTreeSet::len).sum::<usize>(), names);
         // Several threads may see the first two names of the other copy at the same time.
         for threads in [1, 4, 4, 4, 4, 4, 4, 4, 4] {
             let again = run(tmpfs.path(), &to, &with(threads));
-            assert_eq!((again.changes(), again.link_limit_copies), (0, 0));
+            assert_eq!((again.counts.changes(), again.counts.link_limit_copies), (0, 0));
         }
         // A copy that has lost its content, which only reading it reveals.
         let fewer = inodes.values().min_by_key(|names| names.len()).and_then(BTreeSet::first);
@@ -76,9 +76,9 @@ pub(crate) fn more_names_than_a_file_can_have() {
         file.set_modified(time).expect("set");
         drop(file);
         let checks = Options { checksum: true, ..with(threads) };
-        assert!(run(tmpfs.path(), &to, &checks).changes() > 0);
+        assert!(run(tmpfs.path(), &to, &checks).counts.changes() > 0);
         assert_eq!(fs::read(damaged).expect("read"), b"content");
-        assert_eq!(run(tmpfs.path(), &to, &checks).changes(), 0);
+        assert_eq!(run(tmpfs.path(), &to, &checks).counts.changes(), 0);
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn links_that_lead_out_of_the_tree_are_cut() {
     run(place.join("from"), place.join("to"), &usual());
     assert_alike(place.join("from"), place.join("to"));
     assert_eq!(place.join("to/a").metadata().expect("there").nlink(), 1);
-    assert_eq!(run(place.join("from"), place.join("to"), &deleting()).changes(), 0);
+    assert_eq!(run(place.join("from"), place.join("to"), &deleting()).counts.changes(), 0);
 }
 
 /// A name has become another file by the time its content is read. The names of the first file are not linked to it.

@@ -142,7 +142,7 @@ pub(crate) fn an_entry_put_in_place_of_a_temporary_file_does_not_get_its_name() 
         let _ends = Ends(&done);
         try_mirror(place.join("from"), place.join("to"), &Options { bandwidth: rate, ..usual() })
     });
-    assert_eq!(outcome.failed, 1, "{:?}", outcome.problems);
+    assert_eq!(outcome.counts.failed, 1, "{:?}", outcome.problems);
     assert!(matches!(outcome.problems[0].reason, Reason::Displaced), "{:?}", outcome.problems);
     assert_eq!(fs::read_to_string(place.join("to/a")).expect("there"), "old");
     run(place.join("from"), place.join("to"), &usual());
@@ -187,7 +187,7 @@ pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
     let mut before = Vec::new();
     for round in 0..3 {
         let outcome = try_mirror(place.path(), &to, &deleting_but_hidden());
-        assert_eq!(outcome.failed, 4, "{round}: {:?}", outcome.problems);
+        assert_eq!(outcome.counts.failed, 4, "{round}: {:?}", outcome.problems);
         let clashes = |problem: &&mirror::Problem| match &problem.reason {
             Reason::Spelling { .. } => true,
             Reason::Remote { text, .. } => text.contains("takes this name for"),
@@ -195,11 +195,14 @@ pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
         };
         let told = outcome.problems.iter().filter(clashes).count();
         assert_eq!(told, 4, "{round}: {:?}", outcome.problems);
-        assert!(outcome.removed == 0 && !outcome.source_failed, "{round}: {outcome:?}");
+        assert!(
+            outcome.counts.removed == 0 && !outcome.counts.source_failed,
+            "{round}: {outcome:?}"
+        );
         let now = contents(&to);
         assert_eq!(now.len(), 4, "{round}");
         if round > 0 {
-            assert_eq!((outcome.bytes, now == before), (0, true), "{round}: {outcome:?}");
+            assert_eq!((outcome.counts.bytes, now == before), (0, true), "{round}: {outcome:?}");
         }
         before = now;
     }
@@ -217,7 +220,12 @@ pub(crate) fn a_name_in_another_spelling_is_not_removed() {
     TreeBuilder::new().file("README", "old").file("DIR/a", "old").make(&to);
     for _ in 0..2 {
         let outcome = try_mirror(place.path(), &to, &deleting_but_hidden());
-        assert_eq!((outcome.failed, outcome.removed), (2, 0), "{:?}", outcome.problems);
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.removed),
+            (2, 0),
+            "{:?}",
+            outcome.problems
+        );
         assert_eq!(contents(&to), [b"old", b"old"]);
     }
 }

@@ -17,7 +17,7 @@ use crate::world::{assert_alike, deleting, everything, mirror_reporting, run, us
 /// Mirrors, and returns the reported changes in the order of their paths.
 fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
     let (outcome, changes) = crate::world::mirror_reporting(from, to, None, options);
-    assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+    assert_eq!(outcome.counts.failed, 0, "{:?}", outcome.problems);
     let line = |change: &mirror::Change| {
         let to = change.to.as_deref().map(|to| to.escape_ascii().to_string());
         format!("{} {:?} {to:?}", change.path.escape_ascii(), change.action)
@@ -56,12 +56,12 @@ pub(crate) fn equal_size_and_time_suffice_without_checksum() {
     for side in ["from/a", "to/a"] {
         set_time(&place.join(side), 1000);
     }
-    assert_eq!(run(place.join("from"), place.join("to"), &usual()).files, 0);
+    assert_eq!(run(place.join("from"), place.join("to"), &usual()).counts.files, 0);
     assert_eq!(fs::read_to_string(place.join("to/a")).expect("there"), "two");
     let checks = Options { checksum: true, ..usual() };
-    assert_eq!(run(place.join("from"), place.join("to"), &checks).files, 1);
+    assert_eq!(run(place.join("from"), place.join("to"), &checks).counts.files, 1);
     assert_alike(place.join("from"), place.join("to"));
-    assert_eq!(run(place.join("from"), place.join("to"), &checks).changes(), 0);
+    assert_eq!(run(place.join("from"), place.join("to"), &checks).counts.changes(), 0);
 }
 
 #[test]
@@ -104,7 +104,7 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
     fs::write(from.join("d0/s0/f0"), "changed").expect("written");
     let before = Snapshot::of(&monday);
     let (outcome, _) = mirror_reporting(&from, &tuesday, Some(&place.join("monday")), &usual());
-    assert_eq!((outcome.files, outcome.failed), (1, 0), "{:?}", outcome.problems);
+    assert_eq!((outcome.counts.files, outcome.counts.failed), (1, 0), "{:?}", outcome.problems);
     assert_alike(&from, &tuesday);
     assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
     let inode = |root: &std::path::Path, name| root.join(name).metadata().expect("there").ino();
@@ -124,7 +124,7 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
         let (to, options) = (wednesday.join(checksum.to_string()), Options { checksum, ..usual() });
         fs::create_dir_all(&wednesday).expect("made");
         let (outcome, _) = mirror_reporting(&from, &to, Some(&before_that), &options);
-        assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+        assert_eq!(outcome.counts.failed, 0, "{:?}", outcome.problems);
         assert_alike(&from, &to);
     }
     run(&from, &tuesday, &usual());
@@ -132,10 +132,10 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
     let again = |from: &std::path::Path| {
         mirror_reporting(from, &tuesday, Some(std::path::Path::new("../monday")), &usual()).0
     };
-    assert_eq!(again(&from).changes(), 0);
+    assert_eq!(again(&from).counts.changes(), 0);
     fs::set_permissions(from.join("large"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
         .expect("set");
-    assert_eq!(again(&from).failed, 0);
+    assert_eq!(again(&from).counts.failed, 0);
     assert_alike(&from, &tuesday);
     assert_same(&before, &Snapshot::of(&monday), Compare::ALL);
 }
@@ -152,7 +152,7 @@ pub(crate) fn a_base_on_another_file_system_is_not_used() {
     for options in [Options { dry_run: true, ..checks.clone() }, checks] {
         let (from, to) = (place.join("from"), place.join("to"));
         let (outcome, _) = mirror_reporting(&from, &to, Some(mount.path()), &options);
-        assert_eq!((outcome.files, outcome.linked, outcome.failed), (2, 0, 0));
+        assert_eq!((outcome.counts.files, outcome.counts.linked, outcome.counts.failed), (2, 0, 0));
     }
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -243,7 +243,7 @@ pub(crate) fn a_destination_inside_the_source_is_not_mirrored_into_itself() {
     let place = TreeBuilder::new().file("a", "a").file("d/b", "b").dir("d/backup").make_temp();
     for _ in 0..2 {
         let outcome = run(place.path(), place.join("d/backup"), &deleting());
-        assert_eq!(outcome.left_out, 1);
+        assert_eq!(outcome.counts.left_out, 1);
         let all = Snapshot::of(place.join("d/backup"));
         assert_eq!(all.entries.len(), 4, "{:?}", all.entries.keys());
     }

@@ -38,7 +38,7 @@ pub(crate) fn a_file_replaced_by_a_directory_is_reported_as_replaced() {
             let (outcome, told) = mirrored(&place, &Options { dry_run, ..options.clone() });
             let dir = of(&told, "dir").expect("it is told");
             assert!(dir.action == Action::Replaced && dir.differences.kind, "{dir:?}");
-            assert_eq!(outcome.dirs, 1);
+            assert_eq!(outcome.counts.dirs, 1);
         }
         assert_eq!(fs::read_to_string(place.join("to/dir/in")).expect("there"), "i");
     }
@@ -51,8 +51,12 @@ pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
         let options = Options { dry_run, max_delete: Some(max_delete), ..deleting() };
         let (outcome, told) = mirrored(&place, &options);
         assert!(of(&told, "file").is_none() && of(&told, "link").is_none(), "{told:?}");
-        assert_eq!((outcome.failed, outcome.removed, outcome.kept), (2, 0, 2), "{outcome:?}");
-        assert_eq!((outcome.linked, outcome.symlinks), (0, 0), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.failed, outcome.counts.removed, outcome.counts.kept),
+            (2, 0, 2),
+            "{outcome:?}"
+        );
+        assert_eq!((outcome.counts.linked, outcome.counts.symlinks), (0, 0), "{outcome:?}");
         assert!(temp_names_in(place.join("to")).is_empty());
         assert!(place.join("to/file/precious").exists());
     }
@@ -61,8 +65,8 @@ pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
         let (outcome, told) = mirrored(&place, &options);
         let what = |path| of(&told, path).map(|change| change.action);
         assert_eq!((what("file"), what("link")), (Some(Action::Linked), Some(Action::Replaced)));
-        assert_eq!((outcome.failed, outcome.removed), (0, 4), "{outcome:?}");
-        assert_eq!(outcome.symlinks, 1, "{outcome:?}");
+        assert_eq!((outcome.counts.failed, outcome.counts.removed), (0, 4), "{outcome:?}");
+        assert_eq!(outcome.counts.symlinks, 1, "{outcome:?}");
     }
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -84,9 +88,13 @@ pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     let (Ok(one), Ok(other)) = mounts else { return skipped("nothing can be mounted") };
     for _ in 0..2 {
         let (outcome, told) = mirrored(&place, &deleting());
-        assert_eq!((outcome.files, outcome.symlinks, outcome.bytes), (0, 0, 0), "{outcome:?}");
+        assert_eq!(
+            (outcome.counts.files, outcome.counts.symlinks, outcome.counts.bytes),
+            (0, 0, 0),
+            "{outcome:?}"
+        );
         assert!(of(&told, "a").is_none() && of(&told, "b").is_none(), "{told:?}");
-        assert!(outcome.failed >= 2, "{outcome:?}");
+        assert!(outcome.counts.failed >= 2, "{outcome:?}");
         assert!(temp_names_in(place.join("to")).is_empty());
     }
     drop((one, other));

@@ -43,7 +43,7 @@ fn mirrored(place: &Path, options: &Options) -> (Vec<u64>, Vec<u64>, (u64, u64))
     };
     let before = inodes("old");
     let outcome = run(&from, &to, options);
-    (before, inodes("new"), (outcome.reused, outcome.files))
+    (before, inodes("new"), (outcome.counts.reused, outcome.counts.files))
 }
 
 #[test]
@@ -177,7 +177,7 @@ pub(crate) fn wrong_hints_do_no_harm() {
         let bytes = fs::read(place.join("to/other")).expect("read");
         let told = FakeHints::of(&[place_said]).with_digest(b"new/2", &bytes, place_said);
         let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
-        assert_eq!(outcome.reused, 0, "{place_said:?}");
+        assert_eq!(outcome.counts.reused, 0, "{place_said:?}");
         for i in 1..4 {
             let [one, other] =
                 ["from", "to"].map(|tree| fs::read(place.join(tree).join(format!("new/{i}"))));
@@ -203,7 +203,7 @@ pub(crate) fn a_file_that_only_differs_in_time_gets_the_time() {
     let outcome = run(place.join("from"), place.join("to"), &FakeHints::default().to(deleting()));
     assert_alike(place.join("from"), place.join("to"));
     assert_eq!(fs::metadata(place.join("to/new/1")).expect("there").ino(), inode);
-    assert_eq!((outcome.reused, outcome.files), (0, 3));
+    assert_eq!((outcome.counts.reused, outcome.counts.files), (0, 3));
     assert!(!is_between_hosts() || sent() == 2 * SIZE + 2 + 3 + 1, "{}", sent());
 }
 
@@ -219,7 +219,10 @@ fn content_that_the_source_has_twice_is_sent_once() {
         let told = FakeHints::default().with_digests(&place.join("from"), "");
         let (outcome, changes) =
             mirror_reporting(place.join("from"), place.join("to"), None, &told.to(usual()));
-        assert_eq!((outcome.files, outcome.reused, outcome.reused_bytes), (3, 27, 27 * SIZE));
+        assert_eq!(
+            (outcome.counts.files, outcome.counts.reused, outcome.counts.reused_bytes),
+            (3, 27, 27 * SIZE)
+        );
         assert_eq!(sent(), 3 * SIZE);
         let reused =
             changes.iter().filter(|change| change.action == Action::Reused && change.to.is_some());
@@ -245,7 +248,7 @@ fn a_name_that_waits_for_content_in_vain_gets_it_otherwise() {
     }
     between_hosts(|| {
         let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
-        assert_eq!(outcome.files, 10);
+        assert_eq!(outcome.counts.files, 10);
     });
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -264,7 +267,7 @@ fn a_hint_of_the_source_finds_a_copy_in_the_destination() {
     between_hosts(|| {
         let told = FakeHints::default().with_digest(b"copy", &bytes, "a");
         let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
-        assert_eq!((outcome.reused, outcome.files, sent()), (1, 0, 0));
+        assert_eq!((outcome.counts.reused, outcome.counts.files, sent()), (1, 0, 0));
     });
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -278,7 +281,7 @@ fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
         let told = FakeHints::of(&["old"]).growing(place.join("from/new"));
         between_hosts(|| {
             let outcome = run(place.join("from"), place.join("to"), &told.to(deleting()));
-            assert_eq!((outcome.reused, outcome.files, sent()), (0, 1, 1));
+            assert_eq!((outcome.counts.reused, outcome.counts.files, sent()), (0, 1, 1));
         });
         assert_alike(place.join("from"), place.join("to"));
     }

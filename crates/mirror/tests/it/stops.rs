@@ -136,7 +136,7 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
         let progress = Progress::default();
         mirror::receive(&roots, &deleting(), &progress, mirror::User::default(), &mut said, &out).0
     });
-    assert!(outcome.source_failed && outcome.failed > 0, "{outcome:?}");
+    assert!(outcome.counts.source_failed && outcome.counts.failed > 0, "{outcome:?}");
     assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
 }
 

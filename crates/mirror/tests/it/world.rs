@@ -132,7 +132,7 @@ pub(crate) fn try_mirror(
 /// Mirrors, and asserts that nothing failed.
 pub(crate) fn run(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Options) -> Outcome {
     let outcome = try_mirror(from, to, options);
-    assert!(outcome.problems.is_empty() && outcome.failed == 0, "{:?}", outcome.problems);
+    assert!(outcome.problems.is_empty() && outcome.counts.failed == 0, "{:?}", outcome.problems);
     outcome
 }
 

@@ -138,7 +138,7 @@ fn fill_in(
             let mut path = mount.dir_path(dir);
             let name = cstr_at(&store.names, name).to_bytes();
             if source.kind() != io::ErrorKind::NotFound {
-                store.left_out.add(dir, name);
+                store.skipped_names.add(dir, name);
             }
             push_component(&mut path, name);
             store.problems.push(Problem { path, reason: Reason::Failed { op: Op::Stat, source } });
@@ -149,7 +149,7 @@ fn fill_in(
     let volume = || Some(mount.volume);
     if !mount.filter.takes_size(stat.size, volume, &mut store.skipped) {
         let name = cstr_at(&store.names, name).to_bytes();
-        return store.left_out.add_file(dir, name, &stat);
+        return store.skipped_names.add_file(dir, name, &stat);
     }
     let record = record(&stat, dir, name);
     if stat.device == mount.device {

@@ -113,7 +113,7 @@ impl Listing<'_> {
             if elsewhere { self.dir.child_volume(name).ok() } else { Some(self.volume) }
         };
         if !self.filter.takes_size(stat.size, volume, &mut store.skipped) {
-            return store.left_out.add_file(self.id, name.to_bytes(), &stat);
+            return store.skipped_names.add_file(self.id, name.to_bytes(), &stat);
         }
         let Some(at) = store.keep_name(name) else {
             return self.problem(name, Op::List, io::ErrorKind::OutOfMemory.into(), store);
@@ -153,12 +153,12 @@ impl Listing<'_> {
         }
         if !self.filter.system_dirs && is_system_dir(name_bytes, || (self.path)()) {
             store.skipped.system_dirs += 1;
-            store.left_out.add(self.id, name_bytes);
+            store.skipped_names.add(self.id, name_bytes);
             return false;
         }
         if self.automounts.iter().any(|a| a.name == name_bytes && a.dir == self.stat.key()) {
             store.skipped.pseudo_file_systems += 1;
-            store.left_out.add(self.id, name_bytes);
+            store.skipped_names.add(self.id, name_bytes);
             return false;
         }
         self.takes(name, true, store)
@@ -173,7 +173,7 @@ impl Listing<'_> {
         });
         let takes = self.filter.takes_name(name, path.as_deref(), is_dir, &mut store.skipped);
         if !takes {
-            store.left_out.add(self.id, name);
+            store.skipped_names.add(self.id, name);
             if name.starts_with(QUARANTINE_PREFIX.as_bytes()) {
                 store.stores.push(self.path_of(name));
             }
@@ -187,7 +187,7 @@ impl Listing<'_> {
 
     fn problem(&self, name: &CStr, op: Op, source: io::Error, store: &mut Store) {
         if source.kind() != io::ErrorKind::NotFound {
-            store.left_out.add(self.id, name.to_bytes());
+            store.skipped_names.add(self.id, name.to_bytes());
         }
         let path = self.path_of(name.to_bytes());
         store.problems.push(Problem { path, reason: Reason::Failed { op, source } });

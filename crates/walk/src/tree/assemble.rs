@@ -24,7 +24,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
         tree.names.push(std::mem::take(&mut store.names));
         tree.problems.append(&mut store.problems);
         tree.stores.append(&mut store.stores);
-        tree.left_out.append(&mut store.left_out);
+        tree.skipped_names.append(&mut store.skipped_names);
         tree.skipped.add(&store.skipped);
     }
     for dir in &mut dirs.records {
@@ -34,6 +34,6 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     tree.dir_names = dirs.names;
     tree.devices = dirs.devices;
     tree.problems.sort_by(|a, b| a.path.cmp(&b.path));
-    tree.left_out.sort();
+    tree.skipped_names.sort();
     tree
 }

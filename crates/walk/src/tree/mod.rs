@@ -1,9 +1,9 @@
 //! The result of a walk: directories, files and roots as flat tables.
 
 pub(crate) mod assemble;
-pub(crate) mod left_out;
 pub(crate) mod records;
 mod remembered;
+pub(crate) mod skipped_names;
 pub(crate) mod store;
 pub(crate) mod table;
 
@@ -11,10 +11,10 @@ use std::ffi::CStr;
 
 use fsops::{FileKey, Stat};
 
-use crate::tree::left_out::LeftOut;
 use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Remembered, Root, Skipped, cstr_at,
 };
+use crate::tree::skipped_names::SkippedNames;
 
 /// All files that were found.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ pub struct Tree {
     pub skipped: Skipped,
     /// Printed paths of the quarantine directories that were skipped.
     pub stores: Vec<Vec<u8>>,
-    pub(crate) left_out: LeftOut,
+    pub(crate) skipped_names: SkippedNames,
 }
 
 impl Tree {
@@ -205,12 +205,12 @@ impl Tree {
     /// Returns whether the walk met this file in a directory and skipped it, unchanged as far as
     /// the walk knows. If a pattern skipped it, its metadata is unknown.
     pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
-        self.left_out_unseen(dir, name) || self.left_out.has(dir, name, Some(file))
+        self.left_out_unseen(dir, name) || self.skipped_names.has(dir, name, Some(file))
     }
 
     /// Returns whether the walk met a name in a directory and skipped it without querying its
     /// metadata. The name may be that of a directory.
     pub fn left_out_unseen(&self, dir: DirId, name: &[u8]) -> bool {
-        self.left_out.has(dir, name, None)
+        self.skipped_names.has(dir, name, None)
     }
 }

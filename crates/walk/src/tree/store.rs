@@ -4,8 +4,8 @@ use std::ffi::CStr;
 
 use fsops::{Kind, Stat};
 
-use crate::tree::left_out::LeftOut;
 use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
+use crate::tree::skipped_names::SkippedNames;
 
 /// The files of one directory, as one worker stored them.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Store {
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
-    pub(crate) left_out: LeftOut,
+    pub(crate) skipped_names: SkippedNames,
     /// Paths of the quarantine directories that were skipped.
     pub(crate) stores: Vec<Vec<u8>>,
     /// Subdirectories of the directory being listed, as NUL-terminated names.
@@ -49,7 +49,7 @@ impl Store {
             notes: Vec::new(),
             skipped: Skipped::default(),
             problems: Vec::new(),
-            left_out: LeftOut::default(),
+            skipped_names: SkippedNames::default(),
             stores: Vec::new(),
             children: Vec::new(),
             child_inodes: Vec::new(),

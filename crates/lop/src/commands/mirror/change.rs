@@ -28,7 +28,7 @@ impl<'a> Line<'a> {
         Line {
             action: word(change.action),
             path: JsonPath::new(&change.path),
-            kind: kind(change.kind),
+            kind: kind(change),
             size: change.size,
             from: change.to.as_deref().map(JsonPath::new),
             differs: words(change.differences),
@@ -44,7 +44,7 @@ pub(super) fn line(change: &Change, names: Names) -> Vec<u8> {
     };
     let mut line = format!("{:8} ", word(change.action)).into_bytes();
     line.extend_from_slice(&shown(&change.path));
-    if change.kind == Kind::Dir {
+    if Kind::of_mode(change.file_type) == Kind::Dir {
         line.push(b'/');
     }
     if let Some(to) = &change.to {
@@ -70,8 +70,8 @@ fn word(what: Action) -> &'static str {
     }
 }
 
-fn kind(kind: Kind) -> Option<&'static str> {
-    Some(match kind {
+fn kind(change: &Change) -> Option<&'static str> {
+    Some(match Kind::of_mode(change.file_type) {
         Kind::File => "file",
         Kind::Dir => "directory",
         Kind::Symlink => "symlink",

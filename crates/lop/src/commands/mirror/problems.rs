@@ -50,13 +50,18 @@ pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
         let top = if problem.reason.is_of_source() { &args.source } else { &args.destination };
         MirrorProblem { path: path(top, &problem.path), reason: reason_text(&problem.reason) }
     };
-    let blocked: u64 = if all { 0 } else { outcome.blocked.iter().sum() };
+    let blocked: u64 = if all { 0 } else { outcome.counts.blocked.iter().sum() };
     let single: Vec<_> = outcome.problems.iter().filter(is_single).map(placed).collect();
-    problems::print_some(&single, outcome.failed.saturating_sub(blocked), settings);
+    problems::print_some(&single, outcome.counts.failed.saturating_sub(blocked), settings);
     for cause in [Cause::Full, Cause::Quota, Cause::ReadOnly] {
-        let names = outcome.blocked[cause as usize];
+        let names = outcome.counts.blocked[cause as usize];
         if names > 0 {
-            settings.complain(&blocked_text(cause, &args.destination, names, outcome.missing));
+            settings.complain(&blocked_text(
+                cause,
+                &args.destination,
+                names,
+                outcome.counts.missing,
+            ));
         }
     }
 }

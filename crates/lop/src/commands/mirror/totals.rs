@@ -89,33 +89,33 @@ impl Totals {
         Totals {
             dry_run: args.dry_run,
             complete,
-            entries: outcome.names,
-            files_copied: outcome.files,
-            bytes_copied: outcome.bytes,
-            dirs_made: outcome.dirs,
-            symlinks_made: outcome.symlinks,
-            special_files_made: outcome.specials,
-            linked: outcome.linked,
-            files_reused: outcome.reused,
-            bytes_reused: outcome.reused_bytes,
-            adjusted: outcome.adjusted,
-            removed: outcome.removed,
-            kept: outcome.kept,
-            link_limit_copies: outcome.link_limit_copies,
-            vanished: outcome.vanished,
-            failed: outcome.failed,
-            missing: outcome.missing,
-            unread_dirs: outcome.unread_dirs,
+            entries: outcome.counts.names,
+            files_copied: outcome.counts.files,
+            bytes_copied: outcome.counts.bytes,
+            dirs_made: outcome.counts.dirs,
+            symlinks_made: outcome.counts.symlinks,
+            special_files_made: outcome.counts.specials,
+            linked: outcome.counts.linked,
+            files_reused: outcome.counts.reused,
+            bytes_reused: outcome.counts.reused_bytes,
+            adjusted: outcome.counts.adjusted,
+            removed: outcome.counts.removed,
+            kept: outcome.counts.kept,
+            link_limit_copies: outcome.counts.link_limit_copies,
+            vanished: outcome.counts.vanished,
+            failed: outcome.counts.failed,
+            missing: outcome.counts.missing,
+            unread_dirs: outcome.counts.unread_dirs,
             left_out: outcome.left_out_paths.iter().map(SkippedEntry::of).collect(),
             not_kept: not_kept(outcome),
             unmatched_patterns: patterns.unmatched(),
             seconds: (took.as_secs_f64() * 1e3).round() / 1e3,
             max_delete: args.max_delete,
-            changes: outcome.changes(),
-            kept_reason: outcome.kept_reason,
-            kept_entries: outcome.kept_entries,
-            unremoved: outcome.unremoved,
-            left_out_count: outcome.left_out,
+            changes: outcome.counts.changes(),
+            kept_reason: outcome.counts.kept_reason,
+            kept_entries: outcome.counts.kept_entries,
+            unremoved: outcome.counts.unremoved,
+            left_out_count: outcome.counts.left_out,
             is_least: outcome.is_lower_bound,
         }
     }
@@ -172,10 +172,10 @@ impl<'a> Figures<'a> {
 
 /// Returns the metadata that the destination does not support.
 fn not_kept(outcome: &Outcome) -> Vec<String> {
-    let owners = outcome.no_owners.then(|| "owners".to_string());
-    let modes = outcome.no_modes.then(|| "permissions".to_string());
-    let before = outcome.first_time.map(|time| format!("times before {}", year(time)));
-    let after = outcome.last_time.map(|time| format!("times after {}", year(time)));
+    let owners = outcome.counts.no_owners.then(|| "owners".to_string());
+    let modes = outcome.counts.no_modes.then(|| "permissions".to_string());
+    let before = outcome.counts.first_time.map(|time| format!("times before {}", year(time)));
+    let after = outcome.counts.last_time.map(|time| format!("times after {}", year(time)));
     [owners, modes, before, after].into_iter().flatten().collect()
 }
 

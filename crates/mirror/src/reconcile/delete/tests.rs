@@ -1,13 +1,13 @@
 //! Tests of what keeps extraneous entries from being deleted.
 
 use testkit::TreeBuilder;
-use wire::KeptReason;
+use wire::{KeptReason, Removal};
 
 use super::Deleter;
 use crate::engine::extraneous::Extraneous;
 use crate::engine::fixture::{Fixture, plain};
 use crate::model::dir_node::DirNode;
-use crate::outcome::{Outcome, Removal};
+use crate::outcome::Outcome;
 use crate::{Consent, Options};
 
 /// An extraneous file, and an extraneous directory with two entries.
@@ -39,7 +39,7 @@ fn nothing_is_deleted_unless_all_of_the_source_was_read() {
     let options = Options { delete: true, ..plain() };
     assert_eq!(reason(&options, all_read(), None), None);
     let mut failed = all_read();
-    failed.source_failed = true;
+    failed.counts.source_failed = true;
     assert_eq!(reason(&options, failed, None), Some(KeptReason::SourceFailed));
 }
 
@@ -79,6 +79,9 @@ fn everything_that_is_kept_is_counted_by_name() {
     let options = Options { delete: true, max_delete: Some(3), ..plain() };
     let (job, mut outcome) = (fixture.job(&options), all_read());
     extraneous.delete(&job, &mut outcome, None);
-    assert_eq!((outcome.kept, outcome.kept_entries, outcome.removed), (2, 4, 0));
+    assert_eq!(
+        (outcome.counts.kept, outcome.counts.kept_entries, outcome.counts.removed),
+        (2, 4, 0)
+    );
     assert!(fixture.tree.join("to/y/2").exists() && fixture.tree.join("to/x").exists());
 }

@@ -17,7 +17,6 @@ use crate::engine::estimate::SubtreeCount;
 use crate::engine::task::{Arrival, SmallFile, Task};
 use crate::engine::worker::Worker;
 use crate::hardlinks::groups::Leader;
-use crate::model::change::Differences;
 use crate::model::dir_node::DirNode;
 use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, Settled, destination};
@@ -26,6 +25,7 @@ use crate::reconcile::copy_bytes::Proof;
 use crate::reconcile::directory::child_state;
 use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of};
 use crate::remote::receiver::session::{DirLoss, DirMessage, NextStep, Session};
+use wire::Differences;
 
 /// The most waiting names that a worker keeps for itself.
 const MAX_WAITERS: usize = 128;
@@ -116,7 +116,7 @@ impl Worker<'_> {
             NextStep::Apply(dir_state, message) => self.apply_message(session, dir_state, message),
             NextStep::Discard(message, why) => self.add_missing_remote(session, message, &why),
             NextStep::Close(node, loss) => {
-                self.outcome.unread_dirs += u64::from(reason_of(loss).is_some());
+                self.outcome.counts.unread_dirs += u64::from(reason_of(loss).is_some());
                 self.record_loss(&node, b"", loss);
                 self.abandon(&node);
             }
@@ -135,8 +135,8 @@ impl Worker<'_> {
             }
             DirMessage::Failed(name, loss, _space) => {
                 let is_left_out = matches!(loss, Loss::LeftOut(_));
-                self.outcome.names += u64::from(!name.is_empty() && !is_left_out);
-                self.outcome.unread_dirs += u64::from(name.is_empty() && !is_left_out);
+                self.outcome.counts.names += u64::from(!name.is_empty() && !is_left_out);
+                self.outcome.counts.unread_dirs += u64::from(name.is_empty() && !is_left_out);
                 self.record_loss(&dir_state.node, &name, loss);
             }
             DirMessage::End { whole } => {
@@ -153,7 +153,7 @@ impl Worker<'_> {
         match (reason_of(loss), loss) {
             (Some(reason), _) => self.fail(node, name, reason),
             (None, Loss::LeftOut(why)) => self.outcome.leave_out(why, || node.child_path(name)),
-            (None, _) => self.outcome.vanished += 1,
+            (None, _) => self.outcome.counts.vanished += 1,
         }
     }
 
@@ -217,9 +217,7 @@ impl Worker<'_> {
         basis: Basis,
     ) -> Result<Settled, Failure> {
         let Some(session) = &self.job.remote else { return Err(Failure::Failed(Reason::Changed)) };
-        let waiter = entry.waiter();
-        let place = waiter.listing_position();
-        session.request(PendingRequest { waiter, replaces, have, basis }, place);
+        session.request(PendingRequest { waiter: entry.waiter(), replaces, have, basis });
         Ok(Settled::Pending)
     }
 

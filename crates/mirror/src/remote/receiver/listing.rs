@@ -7,7 +7,6 @@ use wire::{ConnectionError, FileList, InodeMetadata, Item};
 
 use crate::engine::batch::{Batch, BatchSizes, RemoteEntry};
 use crate::model::attributes::Attributes;
-use crate::model::content::ContentHint;
 use crate::remote::receiver::connection::ListingCredit;
 use crate::remote::receiver::pending::stat_of;
 
@@ -44,8 +43,8 @@ pub(crate) fn batch_of(
                     return Err(ConnectionError::ProtocolViolation("an entry of an unknown kind"));
                 }
                 let (attributes, target) = (attributes_of(facts), target.to_vec());
-                let hint = record.content.as_ref().filter(|_| reuses);
-                let hint = hint.map(|content| Box::new(hint_of(content)));
+                let hint = record.content.as_deref().filter(|_| reuses);
+                let hint = hint.map(|hint| Box::new(hint.clone()));
                 let record = RemoteEntry { stat, attributes, target, hint };
                 batch.add_remote(record, all.iter().map(CString::as_c_str));
             }
@@ -62,8 +61,4 @@ pub(crate) fn attributes_of(facts: &InodeMetadata<'_>) -> Attributes {
     // Sorted like the attributes that they are compared with.
     owned.sort_unstable();
     Attributes::new(owned, facts.partial)
-}
-
-fn hint_of(content: &wire::Content<'_>) -> ContentHint {
-    ContentHint { digest: content.digest, also: content.also.to_vec() }
 }

@@ -7,9 +7,9 @@ use wire::{KnownPrefix, Loss, Meta};
 
 use crate::engine::dir_state::Waiter;
 use crate::engine::entry::Entry;
-use crate::model::change::Differences;
 use crate::model::content::ContentCandidate;
 use crate::model::reason::Reason;
+use wire::Differences;
 
 /// A pending request.
 #[derive(Debug)]

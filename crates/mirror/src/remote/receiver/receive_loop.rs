@@ -172,12 +172,12 @@ impl Worker<'_> {
                 }
                 FromSender::End { request, stable, digest } => {
                     let ended = incoming_files.remove(&request).ok_or(UNREQUESTED)?;
-                    self.finish_incoming(ended, stable, digest);
+                    self.finish_incoming(session, ended, stable, digest);
                     self.hand_over_waiters(session);
                 }
                 FromSender::Lost { request, loss } => {
                     let failure = reason_of(loss).map_or(Failure::Vanished, Failure::Failed);
-                    self.outcome.vanished += u64::from(matches!(failure, Failure::Vanished));
+                    self.outcome.counts.vanished += u64::from(matches!(failure, Failure::Vanished));
                     let lost = match incoming_files.remove(&request) {
                         Some(lost) => lost,
                         None => IncomingFile::nothing(session.take_request(request)?),
@@ -272,6 +272,7 @@ impl Worker<'_> {
 
     fn finish_incoming(
         &mut self,
+        session: &Session,
         mut incoming_file: IncomingFile,
         is_stable: bool,
         digest: Option<[u8; 32]>,
@@ -280,7 +281,8 @@ impl Worker<'_> {
         if incoming_file.is_unchanged && matches!(incoming_file.pending.basis, Basis::Candidate(_))
         {
             let IncomingFile { pending, stat, .. } = incoming_file;
-            return self.enqueue_reuse(SameContent { pending, stat, is_stable });
+            let same = SameContent { pending, stat, is_stable };
+            return self.enqueue(session, Arrival::SameContent(Box::new(same)));
         }
         if incoming_file.is_unchanged {
             return self.conclude_unchanged(&incoming_file.pending);

@@ -14,7 +14,7 @@ use fsops::Stat;
 use wire::{ConnectionError, FromReceiver, Loss, Outgoing};
 
 use crate::engine::batch::Batch;
-use crate::engine::dir_state::{DirState, ListingPosition};
+use crate::engine::dir_state::{DirState, Waiter};
 use crate::model::attributes::Attributes;
 use crate::model::dir_node::DirNode;
 use crate::remote::receiver::connection::{BufferSpace, Connection};
@@ -255,16 +255,13 @@ impl Session {
     }
 
     /// Sends a request, and remembers it.
-    pub(crate) fn request(&self, pending: PendingRequest, at: ListingPosition) {
-        let have = pending.have;
+    pub(crate) fn request(&self, pending: PendingRequest) {
+        let PendingRequest { waiter: Waiter { shared, index }, have, .. } = &pending;
+        let (window, item) = (shared.batch.listing, shared.batch.position(*index));
         let request = self.requests.fetch_add(1, Relaxed);
+        let fetch = FromReceiver::Fetch { request, window, item, have: *have };
         self.pending().insert(request, pending);
-        self.connection.send(&FromReceiver::Fetch {
-            request,
-            window: at.listing,
-            item: at.position,
-            have,
-        });
+        self.connection.send(&fetch);
     }
 
     /// Takes the pending request with this number.

@@ -1,13 +1,13 @@
 //! One inode of a listing, with the names that it has in the directory.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 
 use fsops::{Dir, Kind, Stat};
-use wire::{Content, FileListEntry, InodeMetadata, Item, Loss, Meta, Op};
+use wire::{ContentHint, FileListEntry, InodeMetadata, Item, Loss, Meta, Op};
 
 use crate::engine::batch::Batch;
 use crate::model::attributes::Attributes;
-use crate::model::content::ContentHint;
 use crate::remote::sender::loss_of;
 
 /// An inode with its names in one batch.
@@ -38,9 +38,7 @@ impl ListedInode {
             InodeInfo::Dir(number) => Item::Dir(*number),
             InodeInfo::Other(inode, hint) => {
                 let OtherInode { meta, attributes, target } = &**inode;
-                let known =
-                    |hint: &'g ContentHint| Content { digest: hint.digest, also: &hint.also };
-                content = hint.as_ref().map(known);
+                content = hint.as_ref().map(Cow::Borrowed);
                 Item::Other(facts_of(*meta, attributes), target)
             }
         };

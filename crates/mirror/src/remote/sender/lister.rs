@@ -5,13 +5,15 @@ use std::io::{Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fsops::{Dir, DirBuffer, Kind, Stat, Volume};
-use wire::{ConnectionError, EnteredDir, FileList, FromSender, LeftOut, Loss, Meta, Op};
+use fsops::{Dir, DirBuffer, Kind, Stat};
+use wire::{
+    ConnectionError, ContentHint, EnteredDir, FileList, FromSender, LeftOut, Loss, Meta, Op,
+};
 
 use crate::engine::batch::Batch;
 use crate::engine::dir_cache::{DirCache, Side};
 use crate::model::attributes::Attributes;
-use crate::model::content::{ContentHint, MIN_REUSED_BYTES};
+use crate::model::content::MIN_REUSED_BYTES;
 use crate::model::dir_node::DirNode;
 use crate::remote::sender::listed_inode::{InodeInfo, ListedInode, OtherInode, facts_of, inspect};
 use crate::remote::sender::{SendJob, SentListing, loss_of, meta_of};
@@ -102,31 +104,26 @@ impl<'s, 'a> FileLister<'s, 'a> {
         let attributes = Attributes::read(dir.xattrs(), || dir.acls()).map_err(failed(Op::Read))?;
         let volume = dir.volume().map_err(failed(Op::Stat))?;
         let device = self.device(&stat);
-        let is_synthetic = volume.is_synthetic();
-        let is_passed_over = is_synthetic && !source.is_synthetic;
-        let is_inside =
-            !self.sending.options.one_file_system || stat.device == source.top.stat.device;
-        let is_entered = is_inside && !is_passed_over;
+        let is_entered = source.enters(self.sending.options, &stat, &volume);
         let meta = meta_of(&stat, device);
         if self.announce_dir(number, meta, &attributes, is_entered)?.is_none() {
             // The attributes do not fit into a message.
             let acls = Attributes::new(dir.acls().map_err(failed(Op::Read))?, true);
             self.announce_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
         }
-        if is_passed_over {
-            let loss = Loss::LeftOut(LeftOut::Pseudo);
+        if let Some(why) = source.left_out_dir(&volume) {
+            let loss = Loss::LeftOut(why);
             let left_out = FromSender::Failed { dir: number, name: b"", loss };
             self.sending.out.send(&left_out, &[]).map_err(Err)?;
         }
-        let lists_inodes = Volume::lists_inodes(&volume) && !source.mounts_below;
         let node = Arc::clone(node);
         Ok(is_entered.then_some(ListedDir {
             number,
             node,
             dir,
             device,
-            lists_inodes,
-            is_synthetic,
+            lists_inodes: volume.lists_inodes() && !source.mounts_below,
+            is_synthetic: volume.is_synthetic(),
         }))
     }
 

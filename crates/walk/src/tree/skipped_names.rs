@@ -13,9 +13,9 @@ use crate::tree::records::{DirId, Remembered};
 
 /// A growing set of skipped names.
 #[derive(Debug, Default)]
-pub(crate) struct LeftOut(Vec<u64>);
+pub(crate) struct SkippedNames(Vec<u64>);
 
-impl LeftOut {
+impl SkippedNames {
     /// Adds a name whose metadata is unknown.
     pub(crate) fn add(&mut self, dir: DirId, name: &[u8]) {
         self.0.push(number(dir, name, None));
@@ -26,7 +26,7 @@ impl LeftOut {
         self.0.push(number(dir, name, Some(Remembered::of(stat))));
     }
 
-    pub(crate) fn append(&mut self, other: &mut LeftOut) {
+    pub(crate) fn append(&mut self, other: &mut SkippedNames) {
         self.0.append(&mut other.0);
     }
 
