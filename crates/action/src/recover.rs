@@ -115,10 +115,7 @@ fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Opti
     let intent = &logged.intent;
     let location = locator.locate(intent).ok()?;
     if intent.kind == Kind::Reflink {
-        let kept = locator
-            .reach
-            .parent_and_name(&intent.keep.0)
-            .and_then(|(dir, name)| dir.open_file(&name));
+        let kept = locator.open_file(&intent.keep.0);
         let layout =
             location.dir.open_file(&location.name).ok().and_then(|file| file.shared_layout());
         let shared = layout.is_some() && kept.is_ok_and(|kept| kept.shared_layout() == layout);
