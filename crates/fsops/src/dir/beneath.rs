@@ -1,4 +1,4 @@
-//! Opening directories without leaving a mount, and listing them in parts.
+//! Opens directories without leaving a mount.
 //!
 //! A bind mount of the same file system has the device number of the directory it covers, so only
 //! the mount id tells them apart. `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) makes the kernel
@@ -7,15 +7,14 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Statx, StatxFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
-use super::{DIR_FLAGS, Dir, DirBuffer, DirItem};
-use crate::stat::{FileKey, Stat, kind_of_type};
+use super::{DIR_FLAGS, Dir};
+use crate::stat::{FileKey, Stat};
 
 /// Identity of a directory over time. Inode numbers are reused, but not together with the birth
 /// time.
@@ -106,64 +105,6 @@ impl Dir {
     /// The error of `openat(2)`.
     pub fn open_parent(&self) -> io::Result<Dir> {
         Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
-    }
-
-    /// Calls `each` for one buffer of names except `.` and `..`, continuing where the last call
-    /// ended. Returns the position of the next buffer for [`Dir::seek`], or `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// The error of `getdents64`. `each` has been called for the names listed before it.
-    pub fn list_some(
-        &self,
-        buffer: &mut DirBuffer,
-        mut each: impl FnMut(DirItem),
-    ) -> io::Result<Option<u64>> {
-        let mut raw = RawDir::new(self, buffer.space());
-        let mut next = None;
-        while let Some(item) = raw.next() {
-            let item = item?;
-            next = Some(item.next_entry_cookie());
-            let name = item.file_name();
-            if !matches!(name.to_bytes(), b"." | b"..") {
-                each(DirItem { name, kind: kind_of_type(item.file_type()), inode: item.ino() });
-            }
-            if raw.is_buffer_empty() {
-                break;
-            }
-        }
-        Ok(next)
-    }
-
-    /// Makes the next [`Dir::list_some`] start at a position that an earlier call returned, on this
-    /// or another descriptor of the directory. Position 0 is the start.
-    ///
-    /// # Errors
-    ///
-    /// The error of `lseek(2)`.
-    ///
-    /// # Platform behavior
-    ///
-    /// On file systems that NFS can export, positions stay valid while names are added and removed.
-    /// On others a listing may skip names.
-    pub fn seek(&self, place: u64) -> io::Result<()> {
-        rustix::fs::seek(self, SeekFrom::Start(place))?;
-        Ok(())
-    }
-
-    /// Reads the first block of the directory into the page cache. The next listing starts at the
-    /// beginning.
-    ///
-    /// # Errors
-    ///
-    /// The error of `getdents64` or `lseek(2)`.
-    pub fn prefetch_first_block(&self) -> io::Result<()> {
-        // Room for a single name of any length. A larger buffer would read more blocks.
-        let mut space = [MaybeUninit::uninit(); 512];
-        if let Some(first) = RawDir::new(self, &mut space).next() {
-            first?;
-        }
-        self.seek(0)
     }
 
     fn open_and_check(&self, name: &CStr) -> io::Result<Dir> {

@@ -1,6 +1,7 @@
 //! Open directories: listing them, and opening what is in them without following a link.
 
 mod beneath;
+mod listing;
 mod metadata;
 mod names;
 
