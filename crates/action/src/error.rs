@@ -288,9 +288,7 @@ impl Reason {
     pub(crate) fn kept_failed(op: Op) -> impl Fn(io::Error) -> Reason {
         move |source| Reason::KeptFailed { op, source }
     }
-}
 
-impl Reason {
     /// Converts a reason about the kept file into the reason for a file that was compared with it.
     pub(crate) fn of_kept(&self) -> Reason {
         match self {

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 
 use content::Scratch;
 use fsops::{Dir, FileKey, Op, Stat};
-use runtime::Progress;
+use runtime::{Interrupted, Progress};
 
 use crate::error::{Error, Reason};
 use crate::journal::identity::{
@@ -115,10 +115,7 @@ fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Opti
     let intent = &logged.intent;
     let location = locator.locate(intent).ok()?;
     if intent.kind == Kind::Reflink {
-        let kept = locator
-            .reach
-            .parent_and_name(&intent.keep.0)
-            .and_then(|(dir, name)| dir.open_file(&name));
+        let kept = locator.open_file(&intent.keep.0);
         let layout =
             location.dir.open_file(&location.name).ok().and_then(|file| file.shared_layout());
         let shared = layout.is_some() && kept.is_ok_and(|kept| kept.shared_layout() == layout);
@@ -194,10 +191,11 @@ pub(crate) fn finish_separate(
         let taken_out = is_file(&there, staging);
         if now.is_none() && taken_out {
             staging.move_new(name, &location.dir, &location.name).ok()?;
-        } else if taken_out && there.links > 1
-            || not_yet && is_equal((&location.dir, &location.name), (staging, name), intent)
-        {
+        } else if taken_out && there.links > 1 {
             staging.remove_name(name).ok()?;
+        } else if not_yet {
+            let file = (&*location.dir, &*location.name);
+            remove_if_equal((staging, name), file, intent).ok()?;
         } else {
             return None;
         }
@@ -222,24 +220,30 @@ pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, logged: &Lo
         Kind::Separate => names.roll_back(&made),
         // The copy has the file's name, and other programs may have written to it, so it stays. What it replaced is
         // removed if it is a symbolic link, a link to a file with other names, or equal to the copy.
-        _ if is_in_place => names.roll_back(&replaced).or_else(|left| {
-            let (dir, name) = (&staging.dir, &names.new);
-            let is_equal = is_equal((&location.dir, &location.name), (dir, name), &logged.intent);
-            if is_equal {
-                dir.remove_name(name).map_err(Reason::failed(Op::Remove))
-            } else {
-                Err(left)
-            }
+        _ if is_in_place => names.roll_back(&replaced).or_else(|_| {
+            let copy = (&*location.dir, &*location.name);
+            remove_if_equal((&staging.dir, &names.new), copy, &logged.intent)
         }),
         _ => names.roll_back(&made).or_else(|_| names.roll_back(&replaced)),
     };
 }
 
-/// Returns whether two files are equal and, as far as leases tell, no program writes to them.
-fn is_equal(one: (&Dir, &CStr), other: (&Dir, &CStr), intent: &Intent) -> bool {
-    let [one, other] = [one, other].map(|(dir, name)| dir.open_file(name));
-    let (Ok(one), Ok(other)) = (one, other) else { return false };
+/// Removes an entry of the staging directory if it equals the file `kept` and, as far as leases tell, no program
+/// writes to either. The leases last until the entry is removed.
+fn remove_if_equal(
+    (dir, name): (&Dir, &CStr),
+    (kept_dir, kept_name): (&Dir, &CStr),
+    intent: &Intent,
+) -> Result<(), Reason> {
+    let kept = kept_dir.open_file(kept_name).map_err(Reason::kept_failed(Op::Open))?;
+    let file = dir.open_file(name).map_err(Reason::failed(Op::Open))?;
     let (size, progress) = (intent.was.version.size, Progress::default());
-    let equal = equal_under_leases(&one, &other, size, &mut Scratch::default(), &progress);
-    equal.is_ok_and(|leases| leases.is_some_and(|leases| leases.hold()))
+    match equal_under_leases(&kept, &file, size, &mut Scratch::default(), &progress) {
+        Ok(Some(leases)) if leases.hold() => {
+            dir.remove_name(name).map_err(Reason::failed(Op::Remove))
+        }
+        Ok(Some(_)) => Err(Reason::OpenForWriting),
+        Ok(None) => Err(Reason::Differs),
+        Err(Interrupted) => Err(Reason::stopped()),
+    }
 }

@@ -176,6 +176,21 @@ impl Catalog {
         answer
     }
 
+    /// Makes changes in one transaction. If `change` or the commit fails, nothing has changed.
+    pub(crate) fn in_transaction<T, E: From<Error>>(
+        &self,
+        change: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.run("BEGIN IMMEDIATE")?;
+        let changed =
+            change().and_then(|value| self.run("COMMIT").map(|()| value).map_err(E::from));
+        if changed.is_err() {
+            // The error may have ended the transaction already. Then there is nothing to roll back.
+            let _ended = self.run("ROLLBACK");
+        }
+        changed
+    }
+
     pub(crate) fn run(&self, sql: &str) -> Result<(), Error> {
         self.db.execute_batch(sql).at(&self.path)
     }

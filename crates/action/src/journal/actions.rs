@@ -54,12 +54,6 @@ pub struct FileActions {
 }
 
 impl FileActions {
-    /// Iterates over all files of a run.
-    pub(crate) fn all(replay: Replay) -> FileActions {
-        let numbers: Vec<u64> = replay.entries.keys().copied().collect();
-        FileActions { replay, numbers: numbers.into_iter() }
-    }
-
     /// Iterates over the files with these intent numbers.
     pub(crate) fn of(replay: Replay, numbers: Vec<u64>) -> FileActions {
         FileActions { replay, numbers: numbers.into_iter() }

@@ -4,7 +4,7 @@
 //! folder; the latter do not, as a removal can take hours and must not block other runs. So a run takes a number by
 //! creating its journal, and gives it up again if a run of the other kind has it.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -74,13 +74,8 @@ pub(crate) fn staged_name(n: u64) -> CString {
     CString::new(n.to_string()).unwrap_or_default()
 }
 
-/// Returns the number of an entry in a staging directory; the inverse of [`staged_name`].
-pub(crate) fn number_of_name(name: &CStr) -> Option<u64> {
-    parse_number(name.to_str().ok()?)
-}
-
-/// Parses a number without sign or leading zeros.
-fn parse_number(text: &str) -> Option<u64> {
+/// Parses a number without sign or leading zeros, as [`staged_name`] writes it.
+pub(crate) fn parse_number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|n: &u64| n.to_string() == text)
 }
 

@@ -4,12 +4,10 @@
 //! early. Then the journal is ahead of the disk, and files that it calls restored are still in the staging
 //! directory. So undo, and every command on the quarantine, looks there too.
 
-use std::ffi::CStr;
-
 use fsops::DirBuffer;
 use walk::PathOpener;
 
-use crate::journal::ids::number_of_name;
+use crate::journal::ids::parse_number;
 use crate::journal::replay::{Fate, Replay};
 use crate::staging::dir::{Staging, open_staging};
 
@@ -49,31 +47,17 @@ impl Leftovers {
     /// Adds the entries of a staging directory, as far as it can be listed.
     pub(crate) fn add_from(&mut self, staging: &Staging) {
         let _incomplete = staging.dir.open_below_same_mount(b".").and_then(|dir| {
-            dir.for_each(&mut DirBuffer::default(), |item| match leftover(staging, item.name) {
-                Some((n, Leftover::File)) => self.files.push(n),
-                Some((n, Leftover::Copy)) => self.copies.push(n),
-                None => {}
+            dir.for_each(&mut DirBuffer::default(), |item| {
+                let Some(name) = staging.own(item.name) else { return };
+                let (number, suffix) = name.split_once('.').unwrap_or((name, ""));
+                let number = parse_number(number);
+                match suffix {
+                    "" | "old" => self.files.extend(number),
+                    "part" | "copy" | "over" => self.copies.extend(number),
+                    _ => {}
+                }
             })
         });
-    }
-}
-
-/// The origin of an entry in a staging directory.
-enum Leftover {
-    /// The user's file.
-    File,
-    /// A substitute that an undo made or took out.
-    Copy,
-}
-
-fn leftover(staging: &Staging, name: &CStr) -> Option<(u64, Leftover)> {
-    let text = staging.own(name)?;
-    let (number, suffix) = text.split_once('.').unwrap_or((text, ""));
-    let number = number_of_name(&std::ffi::CString::new(number).ok()?)?;
-    match suffix {
-        "" | "old" => Some((number, Leftover::File)),
-        "part" | "copy" | "over" => Some((number, Leftover::Copy)),
-        _ => None,
     }
 }
 

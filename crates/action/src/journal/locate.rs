@@ -7,7 +7,7 @@ use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
-use fsops::{Context, Dir, Op};
+use fsops::{Context, Dir, File, Op};
 use walk::{PathOpener, split_path};
 
 use crate::error::{Error, Reason};
@@ -81,8 +81,7 @@ impl<'a> IntentLocator<'a> {
 
     /// Opens the staging directory of an intent; `None` if it has none, or if that is gone.
     pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
-        let Some(number) = intent.store else { return Ok(None) };
-        let path = self.staging_path(number)?;
+        let Some((number, path)) = self.staging_path(intent)? else { return Ok(None) };
         match open_staging(number, path, &mut self.reach) {
             Ok(staging) => Ok(Some(staging)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -92,8 +91,7 @@ impl<'a> IntentLocator<'a> {
 
     /// Opens the staging directory of an intent, and creates it again if it is gone.
     pub(crate) fn restore_staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
-        let Some(number) = intent.store else { return Ok(None) };
-        let path = self.staging_path(number)?;
+        let Some((number, path)) = self.staging_path(intent)? else { return Ok(None) };
         restore_staging(path, &mut self.reach)?;
         open_staging(number, path, &mut self.reach).map(Some)
     }
@@ -102,7 +100,7 @@ impl<'a> IntentLocator<'a> {
     pub(crate) fn cleanup(&mut self) -> bool {
         let mut is_clean = true;
         for (path, _) in self.replay.staging_dirs.values() {
-            is_clean &= remove_staging_if_empty(path, &mut self.reach);
+            is_clean &= remove_staging_if_empty(path, &mut self.reach).is_ok();
         }
         is_clean
     }
@@ -125,21 +123,35 @@ impl<'a> IntentLocator<'a> {
 
     /// Returns the reason for a file that is not in its staging directory.
     pub(crate) fn not_in_staging(&self, intent: &Intent) -> Reason {
-        let staging_dir = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
-        staging_dir
-            .map_or(Reason::StagingUnknown, |(path, _)| Reason::NotInStaging { at: path.clone() })
+        match self.staging_dir(intent) {
+            Some((path, _)) => Reason::NotInStaging { at: path.clone() },
+            None => Reason::StagingUnknown,
+        }
     }
 
-    /// Returns the path of a staging directory. If the journal's line about it is damaged, its content is unknown.
-    fn staging_path(&self, number: u32) -> std::io::Result<&'a [u8]> {
-        let staging_dir = self.replay.staging_dirs.get(&number).map(|(path, _)| &path[..]);
-        staging_dir
-            .ok_or_else(|| std::io::Error::other("the journal does not say where it was moved"))
+    /// Returns the path and the file system ID of an intent's staging directory, as the journal has them.
+    fn staging_dir(&self, intent: &Intent) -> Option<&'a (Vec<u8>, u64)> {
+        self.replay.staging_dirs.get(&intent.store?)
+    }
+
+    /// Returns the number and the path of an intent's staging directory; `None` if it has none. Fails if the journal's
+    /// line about the directory is damaged.
+    fn staging_path(&self, intent: &Intent) -> std::io::Result<Option<(u32, &'a [u8])>> {
+        let Some(number) = intent.store else { return Ok(None) };
+        match self.staging_dir(intent) {
+            Some((path, _)) => Ok(Some((number, path))),
+            None => Err(std::io::Error::other("the journal does not say where it was moved")),
+        }
     }
 
     /// Returns the ID of the file system that an intent's file is on.
     pub(crate) fn fsid(&self, intent: &Intent) -> u64 {
-        let staging_dir = intent.store.and_then(|number| self.replay.staging_dirs.get(&number));
-        staging_dir.map_or(intent.kept_fsid, |(_, fsid)| *fsid)
+        self.staging_dir(intent).map_or(intent.kept_fsid, |(_, fsid)| *fsid)
+    }
+
+    /// Opens the file at a path.
+    pub(crate) fn open_file(&mut self, path: &[u8]) -> std::io::Result<File> {
+        let (dir, name) = self.reach.parent_and_name(path)?;
+        dir.open_file(&name)
     }
 }

@@ -20,5 +20,5 @@ pub use kind::{Amount, Kind};
 pub use obstacle::check_not_own;
 pub use rules::{Candidate, PathPattern, Rule, RuleError, choose};
 pub use saved::{Saved, SavedError, SavedGroup, load, save};
-pub use script::{script_head, script_steps, script_tail};
+pub use script::write_script;
 pub use target::{Group, Target, Version};

@@ -124,9 +124,7 @@ impl Rule {
             Rule::Device(_, device) => i64::from(file.device != *device),
         }
     }
-}
 
-impl Rule {
     /// Returns whether the rule has a pattern that matched none of the files it was applied to.
     pub fn matched_nothing(&self) -> bool {
         let Rule::Path(path) = self else { return false };

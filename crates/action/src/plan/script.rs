@@ -72,21 +72,20 @@ printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
 [ "$left" -eq 0 ] || exit 3
 "#;
 
-/// Writes the beginning of a script.
+/// Writes the script for plans.
 ///
 /// # Errors
 ///
-/// If writing fails.
-pub fn script_head(out: &mut impl Write) -> io::Result<()> {
-    out.write_all(HEAD.as_bytes())
+/// If writing fails. A part of the script may have been written.
+pub fn write_script(out: &mut impl Write, plans: impl Iterator<Item = Plan>) -> io::Result<()> {
+    out.write_all(HEAD.as_bytes())?;
+    for plan in plans {
+        write_steps(out, &plan)?;
+    }
+    out.write_all(TAIL.as_bytes())
 }
 
-/// Writes the steps of a plan.
-///
-/// # Errors
-///
-/// If writing fails.
-pub fn script_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+fn write_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let kept = &plan.keep.target.path;
     for other in &plan.others {
         let path = &other.target.path;
@@ -98,15 +97,6 @@ pub fn script_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         out.write_all(b"\n")?;
     }
     Ok(())
-}
-
-/// Writes the end of a script.
-///
-/// # Errors
-///
-/// If writing fails.
-pub fn script_tail(out: &mut impl Write) -> io::Result<()> {
-    out.write_all(TAIL.as_bytes())
 }
 
 /// Quotes bytes other than NUL as one word of a shell.

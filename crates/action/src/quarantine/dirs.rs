@@ -4,6 +4,7 @@
 //! The disk may be mounted elsewhere than before. Each file is then restored to its old path relative
 //! to the directory that contains the quarantine.
 
+use std::borrow::Borrow;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -17,10 +18,9 @@ use crate::journal::actions::FileActions;
 use crate::journal::leftovers::Leftovers;
 use crate::journal::log::Journal;
 use crate::journal::replay::Replay;
-use crate::quarantine::purge::{PurgeOutcome, QuarantinedFile, list_quarantined, purge_run};
+use crate::quarantine::purge::{PurgeOutcome, QuarantinedFile, list_quarantined, purge_runs};
 use crate::staging::dir::{MANIFEST, open_staging};
 use crate::statuses::Statuses;
-use crate::undo::outcome::UndoOutcome;
 use crate::undo::run::undo_run;
 
 /// How many directories are kept open.
@@ -119,16 +119,7 @@ impl Quarantine {
         paths: &[Vec<u8>],
         progress: &Progress,
     ) -> Result<(RestoreOutcome, Result<(), Error>), Error> {
-        let mut all = RestoreOutcome { unmatched: paths.to_vec(), ..RestoreOutcome::default() };
-        for (at, QuarantinedRun { manifest, replay }) in (0..).zip(&self.runs) {
-            let journal = Journal::open(manifest.clone(), replay.next())?;
-            let (undone, ended) = undo_run(replay, paths, &journal, progress)?;
-            all.add(at, undone);
-            if ended.is_err() {
-                return Ok((all, ended));
-            }
-        }
-        Ok((all, Ok(())))
+        restore_runs(self.numbered(), paths, progress)
     }
 
     /// Returns what the runs did with the files that were restored.
@@ -151,28 +142,42 @@ impl Quarantine {
         before_ms: i64,
         progress: &Progress,
     ) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
-        let mut purged = PurgeOutcome::default();
-        for QuarantinedRun { manifest, replay } in &self.runs {
-            if replay.started_ms >= before_ms || !replay.has_done() {
-                continue;
-            }
-            let journal = Journal::open(manifest.clone(), replay.next())?;
-            if let Err(error) = purge_run(replay, &journal, progress, &mut purged) {
-                return Ok((purged, Err(error)));
-            }
-        }
-        Ok((purged, Ok(())))
+        let is_due = |replay: &Replay| replay.started_ms < before_ms && replay.has_done();
+        purge_runs(self.numbered().filter(|(.., replay)| is_due(replay)), progress)
+    }
+
+    /// Returns the runs with their indices, manifests and replays.
+    fn numbered(&self) -> impl Iterator<Item = (u64, PathBuf, &Replay)> {
+        (0..).zip(&self.runs).map(|(at, run)| (at, run.manifest.clone(), &run.replay))
     }
 }
 
-impl RestoreOutcome {
-    pub(crate) fn add(&mut self, run: u64, undone: UndoOutcome) {
-        self.back.push((run, undone.back));
-        self.statuses.add(undone.statuses);
-        self.done += undone.done;
-        self.refused.extend(undone.refused);
-        self.unmatched.retain(|path| undone.unmatched.contains(path));
+/// Restores the files of runs, given as number, path of the journal and replay. With paths, restores only files that
+/// were at or below one of them.
+///
+/// # Errors
+///
+/// The outer error means that the journal of a run cannot be read or written, the inner one that the restoration of a
+/// run stopped early. Files restored until then stay restored.
+pub(crate) fn restore_runs<R: Borrow<Replay>>(
+    runs: impl Iterator<Item = (u64, PathBuf, R)>,
+    paths: &[Vec<u8>],
+    progress: &Progress,
+) -> Result<(RestoreOutcome, Result<(), Error>), Error> {
+    let mut all = RestoreOutcome { unmatched: paths.to_vec(), ..RestoreOutcome::default() };
+    for (run, path, replay) in runs {
+        let journal = Journal::open(path, replay.borrow().next())?;
+        let (undone, ended) = undo_run(replay.borrow(), paths, &journal, progress)?;
+        all.back.push((run, undone.back));
+        all.statuses.add(undone.statuses);
+        all.done += undone.done;
+        all.refused.extend(undone.refused);
+        all.unmatched.retain(|path| undone.unmatched.contains(path));
+        if ended.is_err() {
+            return Ok((all, ended));
+        }
     }
+    Ok((all, Ok(())))
 }
 
 /// Returns the files of a run in its staging directory; `None` if there are none.

@@ -3,14 +3,15 @@
 //! A file is removed only if its kept file still exists, has not changed, and equals it byte by byte now. Otherwise
 //! it may be the last copy.
 
+use std::borrow::Borrow;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{File, Op};
 use runtime::{Interrupted, Progress, Stage};
 
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::identity::is_kept_file;
-use crate::journal::identity::is_unchanged;
+use crate::journal::identity::{is_kept_file, is_unchanged};
 use crate::journal::lines::Lines;
 use crate::journal::locate::IntentLocator;
 use crate::journal::log::Journal;
@@ -76,12 +77,32 @@ fn quarantined(replay: &Replay) -> impl Iterator<Item = u64> {
     replay.with_fate(Fate::Done).filter(|_| replay.kind == Kind::Quarantine)
 }
 
+/// Permanently removes the files in quarantine of runs, given as number, path of the journal and replay.
+///
+/// # Errors
+///
+/// The outer error means that a journal cannot be opened, the inner one that the purge stopped early. Files removed
+/// until then are gone.
+pub(crate) fn purge_runs<R: Borrow<Replay>>(
+    runs: impl Iterator<Item = (u64, PathBuf, R)>,
+    progress: &Progress,
+) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
+    let mut purged = PurgeOutcome::default();
+    for (_, path, replay) in runs {
+        let journal = Journal::open(path, replay.borrow().next())?;
+        if let Err(error) = purge_run(replay.borrow(), &journal, progress, &mut purged) {
+            return Ok((purged, Err(error)));
+        }
+    }
+    Ok((purged, Ok(())))
+}
+
 /// Permanently removes the files of a run that are in quarantine, and adds the result to `purged`.
 ///
 /// # Errors
 ///
 /// If the journal cannot be read or written, or the user asked to stop. Files removed until then are gone.
-pub(crate) fn purge_run(
+fn purge_run(
     replay: &Replay,
     journal: &Journal,
     progress: &Progress,
@@ -105,9 +126,7 @@ pub(crate) fn purge_run(
                 purged.freed += freed;
                 lines.push(&Record::Purged { n });
             }
-            Err(reason) => {
-                purged.refused.push(Refusal { path: intent.path.0, reason });
-            }
+            Err(reason) => purged.refused.push(Refusal { path: intent.path.0, reason }),
         }
     }
     // Before the journal calls a file gone: a power failure could bring an unsynced removal back.

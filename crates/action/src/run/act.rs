@@ -15,7 +15,7 @@ use crate::plan::kind::Kind;
 use crate::plan::obstacle::{has_nothing_to_share, unsupported};
 use crate::run::apply::Worker;
 use crate::run::copy::CopyJob;
-use crate::run::open::{KeptFile, OpenedFile, Redundant};
+use crate::run::open::{OpenedFile, OwnChanges, Redundant};
 use crate::staging::name_swap::{NameSwap, Substitute, TakenOut};
 use crate::statuses::is_exclusive;
 
@@ -30,8 +30,8 @@ impl Worker<'_> {
     pub(crate) fn act(
         &mut self,
         one: &Redundant<'_>,
-        kept: &KeptFile<'_>,
-        ours: &std::collections::HashMap<FileKey, Stat>,
+        kept: &OpenedFile<'_>,
+        ours: &OwnChanges,
     ) -> Result<(u64, Option<i64>), Reason> {
         let file = &one.opened.file;
         let lease = if one.staging.is_some() { file.take_lease() } else { Lease::Unknown };
@@ -104,16 +104,19 @@ impl Worker<'_> {
         &self,
         one: &Redundant<'_>,
         names: &NameSwap<'_>,
-        kept: &KeptFile<'_>,
+        kept: &OpenedFile<'_>,
         new: &mut Substitute,
         lease: &Lease<'_>,
     ) -> Result<(), Reason> {
         let staging = &names.staging.dir;
         let taken = match new {
             Substitute::Link(keys) => {
-                self.link(one.n, names, kept, keys)?;
+                let made = make_link(names, kept)?;
+                self.journal_link(one.n, &made, keys)?;
                 let taken = names.swap()?;
-                self.journal_link_in_place(one.n, names, kept, keys)?;
+                if keys.len() > 1 {
+                    self.journal_link_in_place(one.n, names, kept, keys)?;
+                }
                 taken
             }
             Substitute::Symlink(target) => {
@@ -138,44 +141,17 @@ impl Worker<'_> {
         if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { names.remove(&taken) }
     }
 
-    /// Makes another name of the kept file, in the staging directory.
-    ///
-    /// The identity of the link is read from the link itself. It differs from that of the kept file where each name
-    /// has an inode number of its own (FUSE), or where the link is made to a copy (overlayfs).
-    fn link(
-        &self,
-        n: u64,
-        names: &NameSwap<'_>,
-        kept: &KeptFile<'_>,
-        keys: &mut Vec<FileKey>,
-    ) -> Result<(), Reason> {
-        let staging = &names.staging.dir;
-        let failed = failed_link(Kind::Hardlink, kept.volume);
-        staging.link_file(kept.file, &names.new).map_err(failed)?;
-        let made = staging.stat_child(&names.new).map_err(Reason::failed(Op::Stat))?;
-        if made.links < 2 {
-            // The file system does not count links (sshfs), so a link could not be told from a last name.
-            staging.remove_name(&names.new).map_err(Reason::failed(Op::Remove))?;
-            let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
-            return Err(Reason::Unsupported { file_system, kind });
-        }
-        self.journal_link(n, &made, keys)
-    }
-
-    /// Reads the identity of the link under its final name. It can differ from the first one where names cannot be
-    /// exchanged.
+    /// Records in the journal the identity that the link has under its final name. It can differ from the first one
+    /// where names cannot be exchanged.
     fn journal_link_in_place(
         &self,
         n: u64,
         names: &NameSwap<'_>,
-        kept: &KeptFile<'_>,
+        kept: &OpenedFile<'_>,
         keys: &mut Vec<FileKey>,
     ) -> Result<(), Reason> {
-        if keys.len() < 2 {
-            return Ok(());
-        }
         let now = names.dir.stat_child(names.name).map_err(Reason::failed(Op::Stat))?;
-        let is_link = now.links > 1 && same_bytes(&now, kept.stat);
+        let is_link = now.links > 1 && same_bytes(&now, &kept.stat);
         if is_link { self.journal_link(n, &now, keys) } else { Ok(()) }
     }
 
@@ -221,12 +197,12 @@ impl Worker<'_> {
         made
     }
 
-    fn share(&self, one: &Redundant<'_>, kept: &KeptFile<'_>) -> Result<(), Reason> {
+    fn share(&self, one: &Redundant<'_>, kept: &OpenedFile<'_>) -> Result<(), Reason> {
         let file = &one.opened.file;
-        if has_nothing_to_share(file, kept.file) {
+        if has_nothing_to_share(file, &kept.file) {
             return Err(Reason::IsKeptFile);
         }
-        match file.share_extents_of(kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
+        match file.share_extents_of(&kept.file, kept.stat.size, |bytes| self.meter.step(bytes)) {
             Ok(ShareOutcome::Whole) => Ok(()),
             Ok(ShareOutcome::Differs) => Err(Reason::Differs),
             Err(source) if source.kind() == io::ErrorKind::Unsupported => {
@@ -269,6 +245,24 @@ impl Worker<'_> {
     }
 }
 
+/// Makes another name of the kept file, in the staging directory. Returns the metadata of the link.
+///
+/// The identity of the link is read from the link itself. It differs from that of the kept file where each name has
+/// an inode number of its own (FUSE), or where the link is made to a copy (overlayfs).
+fn make_link(names: &NameSwap<'_>, kept: &OpenedFile<'_>) -> Result<Stat, Reason> {
+    let staging = &names.staging.dir;
+    let failed = failed_link(Kind::Hardlink, &kept.volume);
+    staging.link_file(&kept.file, &names.new).map_err(failed)?;
+    let made = staging.stat_child(&names.new).map_err(Reason::failed(Op::Stat))?;
+    if made.links < 2 {
+        // The file system does not count links (sshfs), so a link could not be told from a last name.
+        staging.remove_name(&names.new).map_err(Reason::failed(Op::Remove))?;
+        let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
+        return Err(Reason::Unsupported { file_system, kind });
+    }
+    Ok(made)
+}
+
 /// Converts the error of making a link into a reason.
 fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
     move |source| {
@@ -299,17 +293,19 @@ fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> 
 ///
 /// Where the kernel only relays metadata, it may come from a cache. So the file is opened anew by its name, which
 /// forces a lookup on every file system (sshfs, network file systems).
-fn check_kept(kept: &KeptFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
+fn check_kept(kept: &OpenedFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
     let now = match new {
         Substitute::Link(_) | Substitute::Copy { .. } => kept.file.stat(),
-        _ if kept.is_local() => kept.dir.stat_child_uncached(kept.name),
-        _ => kept.dir.open_file(kept.name).and_then(|file| file.stat_uncached()),
+        _ if kept.is_local() => kept.dir.stat_child_uncached(&kept.name),
+        _ => kept.dir.open_file(&kept.name).and_then(|file| file.stat_uncached()),
     };
     let is_link = matches!(new, Substitute::Link(_) | Substitute::Copy { .. });
     match now {
-        Ok(now) if now.same_version(kept.stat) || is_link && same_bytes(&now, kept.stat) => Ok(()),
+        Ok(now) if now.same_version(&kept.stat) || is_link && same_bytes(&now, &kept.stat) => {
+            Ok(())
+        }
         // Both got the same status change time to the nanosecond, when one of them was renamed.
-        Ok(now) if same_bytes(&now, kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
+        Ok(now) if same_bytes(&now, &kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
             Err(Reason::IsKeptFile)
         }
         Ok(now) if now.key() == kept.stat.key() || is_link => Err(Reason::KeptChanged),

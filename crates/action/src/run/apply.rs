@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use content::Scratch;
 use device::{Disk, Threads, WaitMeter, WorkerPool};
 use fsops::{Dir, File, FileKey, Volume};
-use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
+use runtime::{Progress, Stage, own_descriptor_table};
 use walk::{OwnFiles, PathOpener};
 
 use crate::error::{Error, Reason, Refusal};
@@ -214,11 +214,6 @@ impl Worker<'_> {
             }
         }
         failed
-    }
-
-    /// Returns an error if the user asked to stop.
-    pub(crate) fn check(&self) -> Result<(), Interrupted> {
-        self.shared.progress.check()
     }
 
     /// Returns the file system of a file.

@@ -53,8 +53,7 @@ impl Runs {
     ///
     /// If the folder cannot be listed. Nothing on disk changes.
     pub fn list(folder: &Path) -> Result<Vec<Result<RunSummary, Error>>, Error> {
-        let replay = |run| Replay::read(&journal_path(folder, run, FILES_SUFFIX));
-        let summary = |run| Ok(replay(run)?.map(|replay| summary(run, &replay)));
+        let summary = |run| Ok(read(folder, run)?.map(|replay| summary(run, &replay)));
         Ok(run_numbers(folder, FILES_SUFFIX)?
             .into_iter()
             .filter_map(|run| summary(run).transpose())
@@ -87,7 +86,8 @@ impl Runs {
     /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
     pub fn actions(folder: &Path, run: u64) -> Result<(RunSummary, FileActions), Error> {
         let replay = read_only(folder, run)?.ok_or(Error::NoRun(run))?;
-        Ok((summary(run, &replay), FileActions::all(replay)))
+        let numbers = replay.entries.keys().copied().collect();
+        Ok((summary(run, &replay), FileActions::of(replay, numbers)))
     }
 
     /// Returns what a run did with the files that an undo of it restored.
@@ -100,9 +100,7 @@ impl Runs {
         run: u64,
         undone: &UndoOutcome,
     ) -> Result<FileActions, Error> {
-        let replay =
-            Replay::read(&journal_path(folder, run, FILES_SUFFIX))?.ok_or(Error::NoRun(run))?;
-        Ok(FileActions::of(replay, undone.back.clone()))
+        actions_of(folder, run, &undone.back)
     }
 
     /// Returns, run by run, what runs did with files that were restored from quarantine.
@@ -114,12 +112,7 @@ impl Runs {
         folder: &Path,
         restored: &RestoreOutcome,
     ) -> Result<Vec<FileActions>, Error> {
-        let of = |(run, back): &(u64, Vec<u64>)| {
-            let replay = Replay::read(&journal_path(folder, *run, FILES_SUFFIX))?
-                .ok_or(Error::NoRun(*run))?;
-            Ok(FileActions::of(replay, back.clone()))
-        };
-        restored.back.iter().map(of).collect()
+        restored.back.iter().map(|(run, back)| actions_of(folder, *run, back)).collect()
     }
 
     /// Returns the files in quarantine, those of the oldest run first. Passes the errors of journals that it skipped
@@ -134,16 +127,13 @@ impl Runs {
     ) -> Result<Vec<QuarantinedFile>, Error> {
         let mut all = Vec::new();
         for run in run_numbers(folder, FILES_SUFFIX)? {
-            let listed =
-                Replay::read(&journal_path(folder, run, FILES_SUFFIX)).and_then(|replay| {
-                    match replay {
-                        Some(mut replay) if replay.kind == Kind::Quarantine => {
-                            count_leftovers_as_done(&mut replay);
-                            list_quarantined(run, &replay)
-                        }
-                        _ => Ok(Vec::new()),
-                    }
-                });
+            let listed = read(folder, run).and_then(|replay| match replay {
+                Some(mut replay) if replay.kind == Kind::Quarantine => {
+                    count_leftovers_as_done(&mut replay);
+                    list_quarantined(run, &replay)
+                }
+                _ => Ok(Vec::new()),
+            });
             match listed {
                 Ok(files) => all.extend(files),
                 Err(error) => unreadable(error),
@@ -151,6 +141,15 @@ impl Runs {
         }
         Ok(all)
     }
+}
+
+fn read(folder: &Path, run: u64) -> Result<Option<Replay>, Error> {
+    Replay::read(&journal_path(folder, run, FILES_SUFFIX))
+}
+
+fn actions_of(folder: &Path, run: u64, intents: &[u64]) -> Result<FileActions, Error> {
+    let replay = read(folder, run)?.ok_or(Error::NoRun(run))?;
+    Ok(FileActions::of(replay, intents.to_vec()))
 }
 
 fn summary(run: u64, replay: &Replay) -> RunSummary {

@@ -1,7 +1,7 @@
 //! Opens the files of groups and prepares their intents. A file that has changed since it was planned is refused.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io;
 use std::rc::Rc;
 
@@ -170,26 +170,9 @@ impl Worker<'_> {
     }
 }
 
-/// The kept file, as an action sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct KeptFile<'k> {
-    pub(crate) dir: &'k Dir,
-    pub(crate) name: &'k CStr,
-    pub(crate) file: &'k File,
-    pub(crate) volume: &'k Volume,
-    pub(crate) stat: &'k Stat,
-}
-
-impl KeptFile<'_> {
+impl OpenedFile<'_> {
     /// Returns whether the kernel itself keeps the file's metadata.
     pub(crate) fn is_local(&self) -> bool {
         self.volume.is_local(self.stat.device)
-    }
-}
-
-impl OpenedFile<'_> {
-    pub(crate) fn as_kept(&self) -> KeptFile<'_> {
-        let OpenedFile { dir, name, file, volume, stat, .. } = self;
-        KeptFile { dir, name, file, volume, stat }
     }
 }

@@ -19,9 +19,9 @@ use crate::journal::log::Journal;
 use crate::journal::record::Record;
 use crate::journal::replay::{Fate, Replay};
 use crate::plan::kind::Kind;
-use crate::quarantine::dirs::RestoreOutcome;
+use crate::quarantine::dirs::{RestoreOutcome, restore_runs};
 use crate::quarantine::manifest::Manifests;
-use crate::quarantine::purge::{PurgeOutcome, purge_run};
+use crate::quarantine::purge::{PurgeOutcome, purge_runs};
 use crate::recover::recover;
 use crate::run::apply::{ApplyOptions, DiskBatch, RunContext, apply_groups};
 use crate::run::outcome::ApplyOutcome;
@@ -56,7 +56,7 @@ impl Runs {
                 continue;
             }
             match Replay::read(&runs.path(run)) {
-                Ok(Some(replay)) => runs.finish(run, &replay)?,
+                Ok(Some(replay)) => recover(&replay, &Journal::open(runs.path(run), 1)?)?,
                 Ok(None) => remove_file(&runs.path(run))?,
                 // An unreadable journal does not keep other runs from starting. Its files stay as they are.
                 Err(_) => {}
@@ -150,28 +150,10 @@ impl Runs {
         &self,
         paths: &[Vec<u8>],
         progress: &Progress,
-        mut unreadable: impl FnMut(Error),
+        unreadable: impl FnMut(Error),
     ) -> Result<(RestoreOutcome, Result<(), Error>), Error> {
-        let mut all = RestoreOutcome { unmatched: paths.to_vec(), ..RestoreOutcome::default() };
-        for run in run_numbers(&self.folder, FILES_SUFFIX)?.into_iter().rev() {
-            let replay = match self.read(run) {
-                Ok(replay) => {
-                    replay.filter(|replay| replay.kind == Kind::Quarantine && replay.has_done())
-                }
-                Err(error) => {
-                    unreadable(error);
-                    None
-                }
-            };
-            let Some(replay) = replay else { continue };
-            let journal = Journal::open(self.path(run), replay.next())?;
-            let (undone, ended) = undo_run(&replay, paths, &journal, progress)?;
-            all.add(run, undone);
-            if ended.is_err() {
-                return Ok((all, ended));
-            }
-        }
-        Ok((all, Ok(())))
+        let numbers = run_numbers(&self.folder, FILES_SUFFIX)?.into_iter().rev();
+        restore_runs(self.quarantined_runs(numbers, unreadable), paths, progress)
     }
 
     /// Permanently removes files that were moved to quarantine before `before_ms`, in milliseconds since the epoch.
@@ -185,28 +167,29 @@ impl Runs {
         &self,
         before_ms: i64,
         progress: &Progress,
-        mut unreadable: impl FnMut(Error),
+        unreadable: impl FnMut(Error),
     ) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
-        let mut purged = PurgeOutcome::default();
-        for run in run_numbers(&self.folder, FILES_SUFFIX)? {
-            let replay = match self.read(run) {
-                Ok(Some(replay)) => replay,
-                Ok(None) => continue,
-                Err(error) => {
-                    unreadable(error);
-                    continue;
-                }
-            };
-            let is_due = replay.kind == Kind::Quarantine && replay.started_ms < before_ms;
-            if !is_due || !replay.has_done() {
-                continue;
+        let numbers = run_numbers(&self.folder, FILES_SUFFIX)?.into_iter();
+        let runs = self.quarantined_runs(numbers, unreadable);
+        purge_runs(runs.filter(|(.., replay)| replay.started_ms < before_ms), progress)
+    }
+
+    /// Reads, one after the other, the journals of those runs that have files in quarantine. Returns the number, the
+    /// path of the journal and its replay. Passes the errors of journals that it skipped to `unreadable`.
+    fn quarantined_runs(
+        &self,
+        numbers: impl Iterator<Item = u64>,
+        mut unreadable: impl FnMut(Error),
+    ) -> impl Iterator<Item = (u64, PathBuf, Replay)> {
+        numbers.filter_map(move |run| match self.read(run) {
+            Ok(replay) => replay
+                .filter(|replay| replay.kind == Kind::Quarantine && replay.has_done())
+                .map(|replay| (run, self.path(run), replay)),
+            Err(error) => {
+                unreadable(error);
+                None
             }
-            let journal = Journal::open(self.path(run), replay.next())?;
-            if let Err(error) = purge_run(&replay, &journal, progress, &mut purged) {
-                return Ok((purged, Err(error)));
-            }
-        }
-        Ok((purged, Ok(())))
+        })
     }
 
     /// Reads the journal of a run, and counts files found in its staging directories as not restored. Recovers the
@@ -221,12 +204,6 @@ impl Runs {
         }
         count_leftovers_as_done(&mut replay);
         Ok(Some(replay))
-    }
-
-    /// Recovers a run that was cut off.
-    fn finish(&self, run: u64, replay: &Replay) -> Result<(), Error> {
-        let journal = Journal::open(self.path(run), 1)?;
-        recover(replay, &journal)
     }
 
     fn path(&self, run: u64) -> PathBuf {

@@ -17,7 +17,7 @@ use crate::plan::kind::{Amount, Kind, MAX_COMPARED_AT_ONCE};
 use crate::plan::target::{Group, Target, Version};
 use crate::run::act::same_bytes;
 use crate::run::apply::Worker;
-use crate::run::open::{KeptFile, OpenedFile, OwnChanges, Redundant};
+use crate::run::open::{OpenedFile, OwnChanges, Redundant};
 use crate::run::outcome::{ChangedFile, Fault, Suspect};
 
 impl Worker<'_> {
@@ -49,7 +49,7 @@ impl Worker<'_> {
         parts: &[(usize, &Group, &[Target])],
         ours: &mut [OwnChanges],
     ) -> Result<(), Error> {
-        self.check()?;
+        self.shared.progress.check()?;
         let mut open = Vec::with_capacity(parts.len());
         for &(at, group, others) in parts {
             open.push((at, self.open_group(group, others, &ours[at])?));
@@ -83,17 +83,14 @@ impl Worker<'_> {
         redundant: &mut Vec<Redundant<'_>>,
         failed: &BTreeMap<u32, io::Error>,
     ) {
-        let mut told = Vec::with_capacity(redundant.len());
-        for one in redundant.drain(..) {
-            match one.staging.as_ref().and_then(|staging| failed.get(&staging.number)) {
-                None => told.push(one),
-                Some(error) => {
-                    let reason = Reason::Failed { op: Op::Write, source: clone_io_error(error) };
-                    self.refuse(&one.opened.target.path, Some(one.n), reason);
-                }
+        redundant.retain(|one| {
+            let error = one.staging.as_ref().and_then(|staging| failed.get(&staging.number));
+            if let Some(error) = error {
+                let reason = Reason::Failed { op: Op::Write, source: clone_io_error(error) };
+                self.refuse(&one.opened.target.path, Some(one.n), reason);
             }
-        }
-        *redundant = told;
+            error.is_none()
+        });
     }
 
     /// Compares the files of a group and acts on those that equal the kept one.
@@ -219,13 +216,12 @@ impl Worker<'_> {
             (_, Ok(now)) if !now.same_version(&kept.stat) => Err(Reason::KeptChanged),
             _ => Ok(()),
         };
-        let mut now = kept.stat;
         for one in equal {
-            if !is_leased && !self.is_unchanged_since(kept, &now) {
-                self.outcome.statuses.mark_unknown(now.key());
+            if !is_leased && !self.is_unchanged_since_last_action(kept) {
+                self.outcome.statuses.mark_unknown(kept.stat.key());
             }
             let acted = match &ready {
-                Ok(()) => self.act(&one, &KeptFile { stat: &now, ..kept.as_kept() }, ours),
+                Ok(()) => self.act(&one, kept, ours),
                 Err(reason) => Err(reason.of_kept()),
             };
             match acted {
@@ -233,12 +229,13 @@ impl Worker<'_> {
                     self.outcome.done += 1;
                     self.outcome.freed += freed;
                     self.lines.push(&Record::Did { n: one.n, freed, ctime_ns });
-                    self.record_changes(kept, &mut now, &one, freed, ours);
+                    self.record_changes(&kept.file, &mut kept.stat, &one, freed, ours);
                 }
                 Err(Reason::IsKeptFile) => {
                     // The file was renamed, there and back.
                     let back = kept.file.stat_uncached().ok();
-                    now = back.filter(|stat| same_bytes(stat, &now)).unwrap_or(now);
+                    kept.stat =
+                        back.filter(|stat| same_bytes(stat, &kept.stat)).unwrap_or(kept.stat);
                     self.outcome.already += 1;
                     self.lines.push(&Record::Same { n: one.n });
                 }
@@ -260,24 +257,22 @@ impl Worker<'_> {
         // may have written between an action and the check after it.
         let is_open = !is_leased && changes_kept(self.shared.options.kind);
         if is_open || lease.as_ref().is_some_and(|lease| !lease.holds()) {
-            self.outcome.statuses.mark_unknown(now.key());
+            self.outcome.statuses.mark_unknown(kept.stat.key());
         }
-        drop(lease);
-        kept.stat = now;
     }
 
     /// Returns whether the kept file is unchanged since the last action. Matters only for actions that change its
     /// status.
-    fn is_unchanged_since(&self, kept: &OpenedFile<'_>, now: &Stat) -> bool {
+    fn is_unchanged_since_last_action(&self, kept: &OpenedFile<'_>) -> bool {
         !changes_kept(self.shared.options.kind)
-            || kept.file.stat_uncached().is_ok_and(|still| still.same_version(now))
+            || kept.file.stat_uncached().is_ok_and(|still| still.same_version(&kept.stat))
     }
 
     /// Records what the files have become by an action.
     fn record_changes(
         &mut self,
-        kept: &OpenedFile<'_>,
-        now: &mut Stat,
+        kept: &File,
+        kept_stat: &mut Stat,
         one: &Redundant<'_>,
         freed: u64,
         ours: &mut OwnChanges,
@@ -293,11 +288,11 @@ impl Worker<'_> {
         }
         // To get another name, the file may have been copied (overlayfs) and be another inode now.
         if changes_kept(kind) {
-            let stat = kept.file.stat_uncached().ok();
-            self.outcome.statuses.record(now, stat);
-            if let Some(stat) = stat.filter(|stat| same_bytes(stat, now)) {
+            let stat = kept.stat_uncached().ok();
+            self.outcome.statuses.record(kept_stat, stat);
+            if let Some(stat) = stat.filter(|stat| same_bytes(stat, kept_stat)) {
                 ours.insert(stat.key(), stat);
-                *now = stat;
+                *kept_stat = stat;
             }
         }
         self.outcome.changed.push(ChangedFile {
@@ -324,7 +319,7 @@ fn check_end(file: &File, size: u64) -> Result<(), Reason> {
 
 /// Returns the suspects among the kept file and those compared with it. `verdicts` tell why each is not equal,
 /// beginning with the kept file.
-pub(crate) fn suspects(
+fn suspects(
     kept: &OpenedFile<'_>,
     redundant: &[Redundant<'_>],
     verdicts: &[Option<Reason>],

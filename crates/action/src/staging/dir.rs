@@ -223,14 +223,12 @@ impl Staging {
     }
 }
 
-/// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that is empty. Returns false if an
-/// empty directory could not be removed.
-pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> bool {
-    try_remove_staging(path, reach).is_ok()
-}
-
-/// Like [`remove_staging_if_empty`], but returns the error.
-pub(crate) fn try_remove_staging(path: &[u8], reach: &mut PathOpener) -> io::Result<()> {
+/// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that is empty.
+///
+/// # Errors
+///
+/// If an empty directory could not be removed.
+pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
     }
@@ -299,7 +297,7 @@ mod tests {
         make_staging(&above, "1-b", &mut reach, false).expect("is another one");
         let path = [&outer_path(&above)[..], b"/1-a"].concat();
         restore_staging(&path, &mut reach).expect("for an undo of the same run");
-        assert!(remove_staging_if_empty(&path, &mut reach));
+        remove_staging_if_empty(&path, &mut reach).expect("is removed");
         assert!(reach.stat(&path).is_err() && reach.stat(&outer_path(&above)).is_ok());
     }
 }

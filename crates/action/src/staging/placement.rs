@@ -20,7 +20,7 @@ use crate::journal::record::Record;
 use crate::plan::kind::Kind;
 use crate::staging::dir::{
     Staging, choose_parent, is_writable_only_by_user, make_staging, open_staging, outer_name,
-    outer_path, try_remove_staging,
+    outer_path, remove_staging_if_empty,
 };
 
 /// All staging directories of a run, shared by its workers.
@@ -198,7 +198,7 @@ impl StagingDirs {
     pub(crate) fn finish(&self, done: bool, reach: &mut PathOpener) -> Result<(), fsops::Error> {
         for PlacedStaging { scope, path, .. } in &self.placements().staging_dirs {
             let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();
-            try_remove_staging(path, reach).context(Op::Remove, || shown(path))?;
+            remove_staging_if_empty(path, reach).context(Op::Remove, || shown(path))?;
             if !done {
                 continue;
             }

@@ -83,13 +83,6 @@ pub(crate) fn lock_path(folder: &Path, run: u64) -> std::path::PathBuf {
     folder.join(format!("{run}.purge.lock"))
 }
 
-/// A staging directory in the journal.
-#[derive(Clone, Debug)]
-pub(crate) struct StagingRecord {
-    pub(crate) number: u32,
-    pub(crate) path: Vec<u8>,
-}
-
 /// A tree in the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TreeRecord {
@@ -139,7 +132,8 @@ pub(crate) struct TrashReplay {
     id: String,
     started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
-    pub(crate) staging_dirs: Vec<StagingRecord>,
+    /// The paths of the staging directories, by number.
+    pub(crate) staging_dirs: BTreeMap<u32, Vec<u8>>,
     /// The trees, by number.
     pub(crate) trees: BTreeMap<u64, TreeRecord>,
     entries: u64,
@@ -173,17 +167,12 @@ impl TrashReplay {
         }
     }
 
-    /// Returns the staging directory of a tree.
-    pub(crate) fn staging_of(&self, tree: &TreeRecord) -> Option<&StagingRecord> {
-        self.staging_dirs.iter().find(|staging_dir| staging_dir.number == tree.store)
-    }
-
     fn apply(&mut self, line: TrashRecord) {
         match line {
             TrashRecord::Begin { .. } => {}
             TrashRecord::Store { store, path } => {
                 if is_staging_dir(&path.0, &self.id) {
-                    self.staging_dirs.push(StagingRecord { number: store, path: path.0 });
+                    self.staging_dirs.entry(store).or_insert(path.0);
                 }
             }
             TrashRecord::Tree(tree) => drop(self.trees.insert(tree.n, tree)),
@@ -206,8 +195,7 @@ impl TrashReplay {
     fn now(&self, folder: &Path, run: u64) -> TrashSummary {
         let &TrashReplay { started_ms, ended_ms, entries, failed, .. } = self;
         let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
-        let staging_dirs =
-            self.staging_dirs.iter().map(|staging_dir| staging_dir.path.clone()).collect();
+        let staging_dirs = self.staging_dirs.values().cloned().collect();
         let held = || Lock::try_take(&lock_path(folder, run)).ok()?.err().flatten();
         let process = if ended_ms.is_none() { held() } else { None };
         TrashSummary { run, started_ms, ended_ms, trees, staging_dirs, entries, failed, process }

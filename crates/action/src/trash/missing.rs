@@ -14,7 +14,7 @@ use walk::PathOpener;
 
 use crate::error::Error;
 use crate::staging::dir::{open_staging, parent_of_outer};
-use crate::trash::journal::{StagingRecord, TrashRecord, TreeRecord};
+use crate::trash::journal::{TrashRecord, TreeRecord};
 use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 
 /// A tree that is not in its staging directory.
@@ -39,31 +39,24 @@ impl TrashRun {
         let (replay, mut reach) = (self.replay()?, PathOpener::new(MAX_OPEN_DIRS));
         let mut missing = Vec::new();
         for tree in replay.trees.values().filter(|tree| !tree.is_settled) {
-            let Some(staging_dir) = replay.staging_of(tree) else { continue };
-            let Some(is_at_path) = locate_tree(tree, staging_dir, &mut reach) else { continue };
+            let Some(staging_path) = replay.staging_dirs.get(&tree.store) else { continue };
+            let Some(is_at_path) = locate_tree(tree, staging_path, &mut reach) else { continue };
             let n = tree.n;
             self.journal.append_record(&if is_at_path {
                 TrashRecord::Not { n }
             } else {
                 TrashRecord::Gone { n }
             })?;
-            missing.push(MissingTree {
-                path: tree.path.0.clone(),
-                store: staging_dir.path.clone(),
-                is_at_path,
-            });
+            let (path, store) = (tree.path.0.clone(), staging_path.clone());
+            missing.push(MissingTree { path, store, is_at_path });
         }
         Ok(missing)
     }
 }
 
 /// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
-fn locate_tree(
-    tree: &TreeRecord,
-    staging_dir: &StagingRecord,
-    reach: &mut PathOpener,
-) -> Option<bool> {
-    let has_staging_dir = match open_staging(staging_dir.number, &staging_dir.path, reach) {
+fn locate_tree(tree: &TreeRecord, staging_path: &[u8], reach: &mut PathOpener) -> Option<bool> {
+    let has_staging_dir = match open_staging(tree.store, staging_path, reach) {
         Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
             Err(e) if e.kind() == ErrorKind::NotFound => true,
             _ => return None,
@@ -76,7 +69,7 @@ fn locate_tree(
         Err(e) if !is_nothing_there(&e) => return None,
         _ => {}
     }
-    (!has_staging_dir && is_mounted(tree, staging_dir, reach)).then_some(false)
+    (!has_staging_dir && is_mounted(tree, staging_path, reach)).then_some(false)
 }
 
 /// Returns whether an error means that a path does not exist. An ancestor may be another kind of entry by now.
@@ -85,8 +78,8 @@ fn is_nothing_there(error: &io::Error) -> bool {
 }
 
 /// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
-fn is_mounted(tree: &TreeRecord, staging_dir: &StagingRecord, reach: &mut PathOpener) -> bool {
+fn is_mounted(tree: &TreeRecord, staging_path: &[u8], reach: &mut PathOpener) -> bool {
     let stat: io::Result<Stat> =
-        reach.dir(parent_of_outer(&staging_dir.path)).and_then(|dir| dir.stat());
+        reach.dir(parent_of_outer(staging_path)).and_then(|dir| dir.stat());
     tree.store_in.zip(stat.ok()).is_some_and(|(mark, stat)| mark.is_of(&stat))
 }

@@ -10,9 +10,9 @@ use fsops::{Context, Dir, DirBuffer, File, Op};
 use walk::PathOpener;
 
 use crate::error::{Error, Reason, Refusal};
-use crate::journal::ids::{TREES_SUFFIX, journal_path, number_of_name, staged_name};
+use crate::journal::ids::{TREES_SUFFIX, journal_path, parse_number, staged_name};
 use crate::staging::dir::{Staging, open_staging};
-use crate::trash::journal::{StagingRecord, TrashRecord, TrashReplay, TreeIdentity, TreeRecord};
+use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord};
 use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 
 /// A tree in the trash.
@@ -50,8 +50,8 @@ impl TrashRun {
                 Err(reason) => unknown.push(Refusal { path: tree.path.0.clone(), reason }),
             }
         }
-        for staging_dir in &replay.staging_dirs {
-            unknown.extend(unknown_entries(replay, staging_dir, &mut reach));
+        for (&number, path) in &replay.staging_dirs {
+            unknown.extend(unknown_entries(replay, (number, path), &mut reach));
         }
         (left, unknown)
     }
@@ -64,15 +64,13 @@ impl TrashRun {
         tree: &TreeRecord,
         reach: &mut PathOpener,
     ) -> Result<Staging, Reason> {
-        let staging_dir = replay.staging_of(tree).ok_or(Reason::StagingUnknown)?;
-        open_staging(staging_dir.number, &staging_dir.path, reach).map_err(|source| {
-            match source.kind() {
-                ErrorKind::NotFound => Reason::StagingMissing {
-                    at: staging_dir.path.clone(),
-                    journal: journal_path(&self.folder, self.run, TREES_SUFFIX),
-                },
-                _ => Reason::Failed { op: Op::Open, source },
-            }
+        let path = replay.staging_dirs.get(&tree.store).ok_or(Reason::StagingUnknown)?;
+        open_staging(tree.store, path, reach).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => Reason::StagingMissing {
+                at: path.clone(),
+                journal: journal_path(&self.folder, self.run, TREES_SUFFIX),
+            },
+            _ => Reason::Failed { op: Op::Open, source },
         })
     }
 
@@ -146,23 +144,20 @@ fn move_to_former_name(left: &TrashedTree, reach: &mut PathOpener) -> io::Result
 /// Returns the entries of a staging directory that are not in the journal.
 fn unknown_entries(
     replay: &TrashReplay,
-    staging_dir: &StagingRecord,
+    (number, path): (u32, &[u8]),
     reach: &mut PathOpener,
 ) -> Vec<Refusal> {
-    let Ok(staging) = open_staging(staging_dir.number, &staging_dir.path, reach) else {
-        return Vec::new();
-    };
+    let Ok(staging) = open_staging(number, path, reach) else { return Vec::new() };
     let mut found = Vec::new();
     let listed = staging.dir.open_below_same_mount(b".").and_then(|dir| {
         dir.for_each(&mut DirBuffer::default(), |item| {
-            let known = number_of_name(item.name).is_some_and(|n| replay.trees.contains_key(&n));
+            let number = item.name.to_str().ok().and_then(parse_number);
+            let known = number.is_some_and(|n| replay.trees.contains_key(&n));
             let reason = Reason::NotInJournal;
             found.extend((!known).then(|| Refusal { path: staging.path_of(item.name), reason }));
         })
     });
     let failed = |source| Reason::Failed { op: Op::List, source };
-    found.extend(
-        listed.err().map(|e| Refusal { path: staging_dir.path.clone(), reason: failed(e) }),
-    );
+    found.extend(listed.err().map(|e| Refusal { path: path.to_vec(), reason: failed(e) }));
     found
 }

@@ -93,14 +93,11 @@ impl TrashRun {
             id: id.clone(),
             started_ms,
         })?;
-        let discard = TrashRun::new(folder, run, journal, lock);
-        let (moved, refused, ended) = (0, Vec::new(), Ok(()));
-        let mut begun = Started { run: discard, moved, refused, ended };
-        let (staging_dirs, mut stagings, mut reach) = (
-            StagingDirs::new(&id, None),
-            WorkerStagings::default(),
-            PathOpener::new(MAX_OPEN_DIRS),
-        );
+        let run = TrashRun::new(folder, run, journal, lock);
+        let mut begun = Started { run, moved: 0, refused: Vec::new(), ended: Ok(()) };
+        let staging_dirs = StagingDirs::new(&id, None);
+        let mut stagings = WorkerStagings::default();
+        let mut reach = PathOpener::new(MAX_OPEN_DIRS);
         for tree in trees {
             match begun.run.move_aside(tree, &staging_dirs, &mut stagings, &mut reach) {
                 Ok(moved) => begun.moved += u64::from(moved),
@@ -287,8 +284,8 @@ fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
 fn remove_staging_dirs(replay: &TrashReplay) -> bool {
     let mut reach = PathOpener::new(MAX_OPEN_DIRS);
     let mut all_gone = true;
-    for staging_dir in &replay.staging_dirs {
-        all_gone &= remove_staging_if_empty(&staging_dir.path, &mut reach);
+    for path in replay.staging_dirs.values() {
+        all_gone &= remove_staging_if_empty(path, &mut reach).is_ok();
     }
     all_gone
 }

@@ -195,11 +195,7 @@ impl<'p> Finder<'p> {
         intent: &Intent,
         place: Option<(&Dir, &CStr)>,
     ) -> Result<(File, Stat), Reason> {
-        let kept = self
-            .locator
-            .reach
-            .parent_and_name(&intent.keep.0)
-            .and_then(|(dir, name)| dir.open_file(&name));
+        let kept = self.locator.open_file(&intent.keep.0);
         let is_there = !matches!(&kept, Err(e) if e.kind() == io::ErrorKind::NotFound);
         let link = place.filter(|_| intent.kind == Kind::Hardlink);
         let link = link.map(|(dir, name)| dir.open_file(name));

@@ -8,7 +8,6 @@ use fsops::Op;
 use crate::error::Reason;
 use crate::journal::identity::{substitute_in_place, substitute_of};
 use crate::journal::locate::IntentLocation;
-use crate::journal::record::Intent;
 use crate::journal::replay::LoggedIntent;
 use crate::plan::kind::Kind;
 use crate::recover::finish_separate;
@@ -92,46 +91,32 @@ impl Undo<'_> {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(source) => return Err(Reason::Failed { op: Op::Stat, source }),
         };
-        if intent.kind == Kind::Separate {
-            let there = Substitute::copy(&there.ok_or(Reason::NameGone)?);
-            let location = self.with_staging(intent, location)?;
-            let inode = self.link_again(intent, &location)?;
-            return Ok(PreparedSubstitute {
-                logged,
-                location,
-                inode,
-                there: Some(there),
-                has_owner: true,
-            });
-        }
-        let there = there
-            .map(|now| substitute_in_place(logged, (&location.dir, &location.name), &now))
-            .transpose()?;
-        let location = self.with_staging(intent, location)?;
-        let (inode, has_owner) = match self.link_to_former(intent, &location)? {
-            Some(inode) => (inode, true),
-            None => self.copy(intent, &location)?,
+        let there = match (intent.kind, there) {
+            (Kind::Separate, there) => Some(Substitute::copy(&there.ok_or(Reason::NameGone)?)),
+            (_, Some(now)) => {
+                Some(substitute_in_place(logged, (&location.dir, &location.name), &now)?)
+            }
+            (_, None) => None,
         };
-        Ok(PreparedSubstitute { logged, location, inode, there, has_owner })
-    }
-
-    /// Opens the run's staging directory, and creates it again if it was removed because it was empty.
-    pub(crate) fn with_staging(
-        &mut self,
-        intent: &Intent,
-        location: IntentLocation,
-    ) -> Result<IntentLocation, Reason> {
-        let staging = match location.staging {
-            Some(staging) => Some(staging),
+        let IntentLocation { dir, name, staging } = location;
+        let staging = match staging {
+            Some(staging) => staging,
+            // It was removed because it was empty.
             None => {
-                self.finder.locator.restore_staging(intent).map_err(Reason::failed(Op::Create))?
+                let restored = self.finder.locator.restore_staging(intent);
+                restored.map_err(Reason::failed(Op::Create))?.ok_or(Reason::StagingUnknown)?
             }
         };
-        let location = IntentLocation { staging, ..location };
-        if let Some(staging) = &location.staging {
-            // An undo that failed may have left one.
-            NameSwap::for_undo(&location.dir, &location.name, staging, intent.n).remove_temp();
-        }
-        Ok(location)
+        let names = NameSwap::for_undo(&dir, &name, &staging, intent.n);
+        // An undo that failed may have left one.
+        names.remove_temp();
+        let (inode, has_owner) = if intent.kind == Kind::Separate {
+            (self.link_again(intent, &names)?, true)
+        } else if let Some(inode) = self.link_to_former(intent, &names)? {
+            (inode, true)
+        } else {
+            self.copy(intent, &names)?
+        };
+        Ok(PreparedSubstitute { logged, dir, name, staging, inode, there, has_owner })
     }
 }

@@ -14,7 +14,6 @@ use runtime::Interrupted;
 
 use crate::error::Reason;
 use crate::journal::identity::{has_size_and_time_of_kept, undo_substitute_of};
-use crate::journal::locate::IntentLocation;
 use crate::run::compare::equal;
 use crate::staging::name_swap::{NameSwap, Substitute};
 use crate::statuses::Leased;
@@ -23,13 +22,13 @@ use crate::undo::state::{PreparedSubstitute, Undo};
 impl Undo<'_> {
     /// Moves a substitute to its name, and records the status change times that this caused.
     pub(crate) fn put(&mut self, ready: &PreparedSubstitute<'_>) -> Result<(), Reason> {
-        let IntentLocation { dir, name, staging } = &ready.location;
-        let staging = staging.as_ref().ok_or(Reason::StagingUnknown)?;
-        let names = ready.names(staging);
-        let file = staging.dir.open_file(&names.temp).ok();
+        let names = ready.names();
+        let file = ready.staging.dir.open_file(&names.temp).ok();
         // The file that the exchange replaces: a link to the kept file, or the copy that `separate` made.
         let there = match ready.there {
-            Some(Substitute::Link(_) | Substitute::Copy { .. }) => dir.open_file(name).ok(),
+            Some(Substitute::Link(_) | Substitute::Copy { .. }) => {
+                ready.dir.open_file(&ready.name).ok()
+            }
             _ => None,
         };
         let [leased, leased_there] =
@@ -84,7 +83,7 @@ fn move_in(
 ) -> Result<(), Reason> {
     let staging = names.staging;
     let moved = match &ready.there {
-        None => staging.dir.move_new(&names.temp, &ready.location.dir, &ready.location.name),
+        None => staging.dir.move_new(&names.temp, names.dir, names.name),
         // Another entry may get this name later, so from now on the substitute is recognized by its identity.
         Some(_) => staging.dir.move_new(&names.temp, &staging.dir, &names.new),
     };

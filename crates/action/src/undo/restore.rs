@@ -7,7 +7,6 @@ use fsops::{Op, Stat, Time};
 use crate::error::Reason;
 use crate::journal::identity::has_size_and_time_of;
 use crate::journal::identity::is_kept_file;
-use crate::journal::locate::IntentLocation;
 use crate::journal::record::{FormerMetadata, Intent};
 use crate::plan::kind::Kind;
 use crate::run::copy::CopyJob;
@@ -20,25 +19,19 @@ impl Undo<'_> {
     pub(crate) fn link_to_former(
         &mut self,
         intent: &Intent,
-        location: &IntentLocation,
+        names: &NameSwap<'_>,
     ) -> Result<Option<u64>, Reason> {
         let was = &intent.was.version;
-        let Some((path, inode)) = self.finder.back.get(&intent.was.key()) else { return Ok(None) };
-        let Some(staging) = location.staging.as_ref() else { return Ok(None) };
-        let opened = self
-            .finder
-            .locator
-            .reach
-            .parent_and_name(path)
-            .and_then(|(dir, name)| dir.open_file(&name));
-        let Ok(file) = opened else { return Ok(None) };
-        let is_former = |now: &Stat| now.inode == *inode && now.size == was.size;
+        let Some(&(ref path, inode)) = self.finder.back.get(&intent.was.key()) else {
+            return Ok(None);
+        };
+        let Ok(file) = self.finder.locator.open_file(path) else { return Ok(None) };
+        let is_former = |now: &Stat| now.inode == inode && now.size == was.size;
         let Some(leased) = Leased::new(&file).filter(|leased| is_former(leased.before())) else {
             return Ok(None);
         };
-        let inode = *inode;
-        let names = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
-        staging.dir.link_file(&file, &names.temp).map_err(Reason::failed(Op::Link))?;
+        let linked = names.staging.dir.link_file(&file, &names.temp);
+        linked.map_err(Reason::failed(Op::Link))?;
         self.record_status(intent.n, Some(leased));
         Ok(Some(inode))
     }
@@ -48,11 +41,9 @@ impl Undo<'_> {
     pub(crate) fn copy(
         &mut self,
         intent: &Intent,
-        location: &IntentLocation,
+        names: &NameSwap<'_>,
     ) -> Result<(u64, bool), Reason> {
-        let (source, was) = self.finder.source(intent, Some((&location.dir, &location.name)))?;
-        let Some(staging) = &location.staging else { return Err(Reason::StagingUnknown) };
-        let names = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
+        let (source, was) = self.finder.source(intent, Some((names.dir, names.name)))?;
         let former = &intent.was;
         let like = Stat {
             size: former.version.size,
@@ -67,7 +58,7 @@ impl Undo<'_> {
             former.xattrs.iter().map(|(name, value)| (name.0.clone(), value.0.clone())).collect();
         let digest = intent.digest.is_some();
         let copy = CopyJob { source: &source, like: &like, xattrs: &xattrs, digest };
-        let copied = copy.make(&names, &mut self.scratch, &self.meter).and_then(|made| {
+        let copied = copy.make(names, &mut self.scratch, &self.meter).and_then(|made| {
             let now = source.stat().ok().filter(|now| now.same_content(&was));
             if !now.is_some_and(|now| is_content(intent, made.digest, (&was, &now))) {
                 return Err(changed(intent));
@@ -86,19 +77,18 @@ impl Undo<'_> {
     pub(crate) fn link_again(
         &mut self,
         intent: &Intent,
-        location: &IntentLocation,
+        names: &NameSwap<'_>,
     ) -> Result<u64, Reason> {
-        let (source, _) = self.finder.source(intent, Some((&location.dir, &location.name)))?;
-        let own = location.dir.stat_child(&location.name).map_err(Reason::failed(Op::Stat))?;
+        let (source, _) = self.finder.source(intent, Some((names.dir, names.name)))?;
+        let own = names.dir.stat_child(names.name).map_err(Reason::failed(Op::Stat))?;
         let has_rights =
             |was: &FormerMetadata| (own.mode, own.uid, own.gid) == (was.mode, was.uid, was.gid);
         if !has_size_and_time_of(&intent.was, &own) || !has_rights(&intent.was) {
             return Err(Reason::NameTaken);
         }
-        let Some(staging) = &location.staging else { return Err(Reason::StagingUnknown) };
-        let names = NameSwap::for_undo(&location.dir, &location.name, staging, intent.n);
         let leased = Leased::new(&source);
-        staging.dir.link_file(&source, &names.temp).map_err(Reason::failed(Op::Link))?;
+        let linked = names.staging.dir.link_file(&source, &names.temp);
+        linked.map_err(Reason::failed(Op::Link))?;
         if let Some((before, after)) = leased.map(Leased::end) {
             self.undone.statuses.record(&before, after);
         }

@@ -185,7 +185,7 @@ impl Undo<'_> {
                     if let Some(&key) = self.replay.linked.get(n) {
                         self.finder.back.insert(key, (path.0.clone(), copy.inode));
                     }
-                    self.record_restored(copy.logged, &copy.location.dir);
+                    self.record_restored(copy.logged, &copy.dir);
                     if !copy.has_owner {
                         let path = path.0.clone();
                         self.undone
@@ -212,11 +212,9 @@ impl Undo<'_> {
         &mut self,
         ready: Vec<PreparedSubstitute<'b>>,
     ) -> Result<Vec<PreparedSubstitute<'b>>, Error> {
-        let dir = |copy: &PreparedSubstitute<'_>| {
-            let staging = copy.location.staging.as_ref()?;
-            Some((staging.number, Rc::clone(&staging.dir)))
-        };
-        let staging_dirs: BTreeMap<u32, Rc<Dir>> = ready.iter().filter_map(dir).collect();
+        let dir =
+            |copy: &PreparedSubstitute<'_>| (copy.staging.number, Rc::clone(&copy.staging.dir));
+        let staging_dirs: BTreeMap<u32, Rc<Dir>> = ready.iter().map(dir).collect();
         let waiting = self.unsynced.values().any(|unsynced| unsynced.names >= MAX_UNSYNCED_NAMES);
         if staging_dirs.is_empty() && !waiting {
             return Ok(ready);
@@ -224,17 +222,14 @@ impl Undo<'_> {
         let failed = self.sync_file_systems(&staging_dirs);
         let mut safe = Vec::with_capacity(ready.len());
         for copy in ready {
-            let Some(staging) = &copy.location.staging else { continue };
-            let Some(error) = failed.get(&staging.number) else {
+            let Some(error) = failed.get(&copy.staging.number) else {
                 self.lines.push(&Record::Made { n: copy.logged.intent.n, inode: copy.inode });
                 safe.push(copy);
                 continue;
             };
-            copy.names(staging).remove_temp();
-            self.refuse(
-                copy.logged,
-                Reason::Failed { op: Op::Sync, source: clone_io_error(error) },
-            );
+            copy.names().remove_temp();
+            let source = clone_io_error(error);
+            self.refuse(copy.logged, Reason::Failed { op: Op::Sync, source });
         }
         if !safe.is_empty() {
             self.flush_lines(true)?;

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::lines::Lines;
-use crate::journal::locate::IntentLocation;
 use crate::journal::log::Journal;
 use crate::journal::record::{Intent, Record};
 use crate::journal::replay::{LoggedIntent, Replay};
@@ -16,6 +15,7 @@ use content::Scratch;
 use fsops::Dir;
 use runtime::Progress;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -56,7 +56,9 @@ pub(crate) enum Preparation<'b> {
 /// A link or copy that is ready to replace what an action put in the file's place.
 pub(crate) struct PreparedSubstitute<'b> {
     pub(crate) logged: &'b LoggedIntent,
-    pub(crate) location: IntentLocation,
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) staging: Staging,
     pub(crate) inode: u64,
     /// The entry that the action put in the file's place; `None` if it is gone.
     pub(crate) there: Option<Substitute>,
@@ -66,8 +68,8 @@ pub(crate) struct PreparedSubstitute<'b> {
 
 impl PreparedSubstitute<'_> {
     /// Returns the names that the substitute uses.
-    pub(crate) fn names<'a>(&'a self, staging: &'a Staging) -> NameSwap<'a> {
-        NameSwap::for_undo(&self.location.dir, &self.location.name, staging, self.logged.intent.n)
+    pub(crate) fn names(&self) -> NameSwap<'_> {
+        NameSwap::for_undo(&self.dir, &self.name, &self.staging, self.logged.intent.n)
     }
 }
 

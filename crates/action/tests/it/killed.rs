@@ -47,7 +47,7 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
 }
 
 /// Calls `act`, and unwinds before a change in place of a kill. Returns whether it got that far.
-fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
+pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     before_change(number, || resume_unwind(Box::new(())));
     let ended = catch_unwind(AssertUnwindSafe(act));
     was_called();

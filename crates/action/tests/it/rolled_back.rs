@@ -14,7 +14,7 @@ use crate::world::World;
 use crate::writers::{EDITED, FileAction, PRECIOUS, Program, SAME, append, edit, rename_over};
 
 /// Returns the texts of all files in the tree and in the staging directories.
-fn texts(world: &World) -> Vec<String> {
+pub(crate) fn texts(world: &World) -> Vec<String> {
     let dirs = world.stores().into_iter().chain([world.tree.clone()]);
     let files = dirs.flat_map(|dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten());
     files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect()

@@ -19,6 +19,8 @@ use action::undo::UndoOutcome;
 use fsops::faults::{before_change, was_called};
 use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped};
 
+use crate::killed::cut_off_at;
+use crate::rolled_back::texts;
 use crate::world::{World, apply, plans};
 
 const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
@@ -279,6 +281,57 @@ fn an_edit_while_names_become_one_file_again_loses_no_content() {
         }
         assert!(edits > 1, "{edited}: {edits}");
     }
+}
+
+/// Returns whether a staging directory has a finished copy of the file at `path`.
+fn has_copy(stores: &[PathBuf], path: &Path) -> bool {
+    let key = |path: &Path| fsops::Stat::of_path(path).map(|stat| stat.key()).ok();
+    let mut files = stores.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten());
+    files.any(|file| {
+        let is_finished = file.path().extension().is_none_or(|suffix| suffix != "part");
+        let is_equal = fs::read_to_string(file.path()).is_ok_and(|text| text == SAME);
+        is_finished && is_equal && key(&file.path()) != key(path)
+    })
+}
+
+/// A run is cut off before each change that separates two names. While the next one removes the copy, a program edits
+/// the file.
+#[test]
+fn an_edit_while_a_recovery_removes_a_copy_has_to_wait() {
+    let home = TempTree::new();
+    let mut waited = 0;
+    for cut in 0.. {
+        let mut is_cut = false;
+        for number in 0.. {
+            let tree = TreeBuilder::new().file("a", SAME).hard_link("a", "b");
+            let world = World::in_home(&tree, TempTree::new_in(home.path()));
+            let planned = plans(&world.tree, Kind::Separate);
+            is_cut = cut_off_at(cut, || {
+                let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+                drop(apply(&runs, Kind::Separate, planned, 1));
+            });
+            let found = Rc::new(RefCell::new(None));
+            let (said, stores, path) = (Rc::clone(&found), world.stores(), world.tree.join("b"));
+            before_change(number, move || {
+                let had_copy = has_copy(&stores, &path);
+                let program = Program::start(edit, path);
+                said.replace(Some((had_copy, program.0.is_finished(), program)));
+            });
+            drop(Runs::open(&world.runs, |_| {}).expect("opens"));
+            if !was_called() {
+                break;
+            }
+            let (had_copy, is_edited, program) = found.take().expect("was started");
+            let account = format!("cut off at {cut}, edit at step {number}: {:?}", program.end());
+            let texts = texts(&world);
+            assert!(!had_copy || !is_edited || texts.iter().any(|text| text == SAME), "{account}");
+            waited += u64::from(had_copy && !is_edited);
+        }
+        if !is_cut {
+            break;
+        }
+    }
+    assert!(waited > 0, "no copy was removed under a lease");
 }
 
 #[test]

@@ -44,11 +44,11 @@ impl Writer {
     ///
     /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn forget(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
-        self.catalog.run("BEGIN IMMEDIATE")?;
-        self.remove(loaded, gone)?;
-        let contents = gone.iter().filter_map(|&file| loaded.content_row(file));
-        self.count(loaded, contents.collect::<HashSet<_>>().into_iter())?;
-        self.catalog.run("COMMIT")
+        self.catalog.in_transaction(|| {
+            self.remove(loaded, gone)?;
+            let contents = gone.iter().filter_map(|&file| loaded.content_row(file));
+            self.count(loaded, contents.collect::<HashSet<_>>().into_iter())
+        })
     }
 
     /// Records changes that lop made to files. The contents of the files stay the same, but not
@@ -62,8 +62,15 @@ impl Writer {
         loaded: &Loaded,
         changes: impl IntoIterator<Item = FileChange>,
     ) -> Result<(), Error> {
+        self.catalog.in_transaction(|| self.apply(loaded, changes))
+    }
+
+    fn apply(
+        &self,
+        loaded: &Loaded,
+        changes: impl IntoIterator<Item = FileChange>,
+    ) -> Result<(), Error> {
         let catalog = &self.catalog;
-        catalog.run("BEGIN IMMEDIATE")?;
         let sql = "UPDATE file SET inode = ?3, mtime_ns = ?4, ctime_ns = ?5, \
                    head = CASE WHEN ?6 THEN head END WHERE dir = ?1 AND name = ?2";
         let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
@@ -90,7 +97,7 @@ impl Writer {
         for (row, unshared) in contents.into_iter().filter(|&(_, unshared)| unshared > 0) {
             unshare.execute(params![row, unshared]).at(&catalog.path)?;
         }
-        catalog.run("COMMIT")
+        Ok(())
     }
 
     fn remove(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {

@@ -44,24 +44,13 @@ impl Writer {
         inspected_ns: i64,
     ) -> Result<(), E> {
         let catalog = &self.catalog;
-        catalog.run("BEGIN IMMEDIATE")?;
-        let followed = Follower::new(catalog, inspect, inspected_ns).map_err(E::from).and_then(
-            |mut follower| {
-                for operation in operations {
-                    follower.follow(&operation?)?;
-                }
-                Ok(follower.finish()?)
-            },
-        );
-        match followed {
-            Ok(()) => Ok(catalog.run("COMMIT")?),
-            Err(error) => {
-                // The caller gets the original error. The rollback fails if that error has already
-                // ended the transaction.
-                let _ended = catalog.run("ROLLBACK");
-                Err(error)
+        catalog.in_transaction(|| {
+            let mut follower = Follower::new(catalog, inspect, inspected_ns)?;
+            for operation in operations {
+                follower.follow(&operation?)?;
             }
-        }
+            Ok(follower.finish()?)
+        })
     }
 }
 

@@ -17,11 +17,11 @@ impl Writer {
     /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn forget_below(&self, path: &[u8]) -> Result<u64, Error> {
         let catalog = &self.catalog;
-        catalog.run("BEGIN IMMEDIATE")?;
-        let files = catalog.forget_file(path)? + catalog.forget_dir(path)?;
-        catalog.forget_scans(path)?;
-        catalog.run("COMMIT")?;
-        Ok(files)
+        catalog.in_transaction(|| {
+            let files = catalog.forget_file(path)? + catalog.forget_dir(path)?;
+            catalog.forget_scans(path)?;
+            Ok(files)
+        })
     }
 }
 

@@ -84,14 +84,7 @@ impl Writer {
 
 impl Catalog {
     fn mark(&self, marks: &[Mark]) -> Result<u64, Error> {
-        self.run("BEGIN IMMEDIATE")?;
-        let marked = self.mark_now(marks).and_then(|marked| self.run("COMMIT").map(|()| marked));
-        if marked.is_err() {
-            // The caller gets the original error. The rollback fails if that error has already
-            // ended the transaction.
-            let _ended = self.run("ROLLBACK");
-        }
-        marked
+        self.in_transaction(|| self.mark_now(marks))
     }
 
     fn mark_now(&self, marks: &[Mark]) -> Result<u64, Error> {

@@ -1,6 +1,6 @@
 //! Forgetting files that are gone.
 
-use catalog::{Error, Loaded, Rows, Writer};
+use catalog::{Error, FileChange, Loaded, Rows, Writer};
 use testkit::{TempTree, TreeBuilder};
 use walk::FileId;
 
@@ -85,6 +85,28 @@ fn a_failed_forget_leaves_the_catalog_unchanged() {
     let error = forget(&sandbox, &tree, "d/sub").expect_err("fails");
     assert!(matches!(error, Error::Database { .. }), "{error:?}");
     assert_eq!(sandbox.rows(), before);
+}
+
+#[test]
+fn a_writer_goes_on_from_the_old_catalog_after_a_failure() {
+    let (sandbox, tree) = scanned();
+    sandbox.run("CREATE TRIGGER no AFTER DELETE ON dir BEGIN SELECT RAISE(FAIL, 'stays'); END");
+    let writer = sandbox.writer();
+    let loaded = load(&writer);
+    let gone = below(&loaded, &tree, "d/sub");
+    let change = |&file: &FileId| FileChange { file, now: None, unshared: 0 };
+    let forget = || writer.forget(&loaded, &gone);
+    let forget_below = || writer.forget_below(&bytes(&tree.join("d/sub"))).map(drop);
+    let apply = || writer.apply_changes(&loaded, gone.iter().map(change));
+    for fails in [&forget as &dyn Fn() -> Result<(), Error>, &forget_below, &apply] {
+        let error = fails().expect_err("fails");
+        assert!(format!("{error:?}").contains("stays"), "{error:?}");
+        let names = |dir: &str| writer.catalog().dirs_in(&bytes(&tree.join(dir))).expect("asks");
+        assert_eq!(names("d"), [b"sub".to_vec()]);
+        assert_eq!(load(&writer).tree.files().len(), loaded.tree.files().len());
+    }
+    let kept = below(&loaded, &tree, "a");
+    writer.forget(&loaded, &kept).expect("forgets what leaves no empty directory");
 }
 
 #[test]

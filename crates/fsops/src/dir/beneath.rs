@@ -1,4 +1,4 @@
-//! Opens directories without leaving a mount, and lists them in parts.
+//! Opens directories without leaving a mount.
 //!
 //! A bind mount of the same file system has the same device number as the directory that it covers.
 //! Only the mount id tells them apart. With `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) the kernel
@@ -6,15 +6,14 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Statx, StatxFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
-use super::{DIR_FLAGS, Dir, DirBuffer, DirItem};
-use crate::stat::{FileKey, Stat, kind_of_type};
+use super::{DIR_FLAGS, Dir};
+use crate::stat::{FileKey, Stat};
 
 /// Identity of a directory over time. A reused inode number comes with a new birth time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,66 +103,6 @@ impl Dir {
     /// Returns the error of `openat(2)`.
     pub fn open_parent(&self) -> io::Result<Dir> {
         Ok(Dir::from(rustix::fs::openat(self, c"..", DIR_FLAGS, Mode::empty())?))
-    }
-
-    /// Calls `each` for the next buffer of names, except `.` and `..`. Returns the position after
-    /// these names, for [`Dir::seek`], or `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `getdents64`. The names listed before the error have been passed to
-    /// `each`.
-    pub fn list_some(
-        &self,
-        buffer: &mut DirBuffer,
-        mut each: impl FnMut(DirItem),
-    ) -> io::Result<Option<u64>> {
-        let mut raw = RawDir::new(self, buffer.space());
-        let mut next = None;
-        while let Some(item) = raw.next() {
-            let item = item?;
-            next = Some(item.next_entry_cookie());
-            let name = item.file_name();
-            if !matches!(name.to_bytes(), b"." | b"..") {
-                each(DirItem { name, kind: kind_of_type(item.file_type()), inode: item.ino() });
-            }
-            if raw.is_buffer_empty() {
-                break;
-            }
-        }
-        Ok(next)
-    }
-
-    /// Sets the position at which the next [`Dir::list_some`] starts. `place` is 0 for the first
-    /// name, or a position that `list_some` returned on this or another descriptor of the
-    /// directory.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `lseek(2)`.
-    ///
-    /// # Platform behavior
-    ///
-    /// On file systems that NFS can export, positions stay valid while names are added and removed.
-    /// On other file systems a listing may skip names.
-    pub fn seek(&self, place: u64) -> io::Result<()> {
-        rustix::fs::seek(self, SeekFrom::Start(place))?;
-        Ok(())
-    }
-
-    /// Reads the first block of the directory into the page cache, then resets the position to the
-    /// first name.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `getdents64` or `lseek(2)`.
-    pub fn prefetch_first_block(&self) -> io::Result<()> {
-        // The buffer has room for one name of any length. A larger buffer would read more blocks.
-        let mut space = [MaybeUninit::uninit(); 512];
-        if let Some(first) = RawDir::new(self, &mut space).next() {
-            first?;
-        }
-        self.seek(0)
     }
 
     fn open_and_check(&self, name: &CStr) -> io::Result<Dir> {

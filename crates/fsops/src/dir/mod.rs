@@ -1,6 +1,7 @@
 //! Open directories. Their entries are listed, examined and opened without following a link.
 
 mod beneath;
+mod listing;
 mod metadata;
 mod names;
 

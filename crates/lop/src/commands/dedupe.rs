@@ -2,7 +2,7 @@
 
 mod saved;
 
-use action::plan::{Amount, Inspector, Kind, Plan};
+use action::plan::{Amount, Inspector, Kind, Plan, write_script};
 use action::run::DiskBatch;
 use catalog::{Rows, Writer};
 
@@ -252,12 +252,8 @@ impl Dedupe<'_> {
     }
 }
 
-fn print_script(mut plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
-    stdout::print(|out| {
-        action::plan::script_head(out)?;
-        plans.try_for_each(|plan| action::plan::script_steps(out, &plan))?;
-        action::plan::script_tail(out)
-    })?;
+fn print_script(plans: impl Iterator<Item = Plan>) -> Result<Exit, CommandError> {
+    stdout::print(|out| write_script(out, plans))?;
     Ok(Exit::Done)
 }
 

@@ -160,7 +160,7 @@ impl LinkGroups {
         let mut inner = self.lock();
         inner.copies.entry(key).or_default().extend([full, leader.key()]);
         let Some(group) = inner.table.get(key) else { return };
-        inner.forget(group);
+        inner.release_leader(group);
         inner.put(key, leader, group.left);
     }
 
@@ -278,13 +278,13 @@ impl Groups {
 
     /// Forgets a group and its copies.
     fn close(&mut self, group: LinkGroup) {
-        self.forget(group);
+        self.release_leader(group);
         self.table.remove(group.key);
         self.copies.remove(&group.key);
     }
 
     /// Releases the leader of a group.
-    fn forget(&mut self, group: LinkGroup) {
+    fn release_leader(&mut self, group: LinkGroup) {
         let (holder, ..) = self.record(group);
         self.holders.release(holder);
         self.names.remove(group.page);
