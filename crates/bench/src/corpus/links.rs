@@ -4,15 +4,15 @@ use super::content::Content;
 use super::dice::Dice;
 use super::plan::Plan;
 
-/// Names in one directory of `links`: a file and 32,766 further hard links to it.
+/// Number of names in one directory of `links`: a file and 32,766 additional hard links to it.
 pub(super) const NAMES_PER_DIR: u64 = 32_767;
 /// The size of the file in each directory of `links` at scale 1.
 const LINKED_BYTES: f64 = 10_000_000.0;
 /// Generations of `snapshots`.
 const GENERATIONS: u64 = 20;
 
-/// Plans `links`: directories, each with a file of 10 MB and 32,766 further hard links to it. The
-/// article on cpdup and rsync had 99 of them.
+/// Plans `links`: directories that each contain a file of 10 MB and 32,766 additional hard links to
+/// it. The article about cpdup and rsync had 99 such directories.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 pub(super) fn links(names: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();

@@ -1,4 +1,4 @@
-//! Corpora on a disk, read by independent code.
+//! Corpora on a disk, verified by independent code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -106,7 +106,7 @@ fn a_spoilt_tree_is_noticed() {
         fs::write(file, bytes).expect("longer");
     });
     spoil(|root, file| {
-        // A hard link in the place of a copy.
+        // A hard link where the plan has a copy.
         let other = files(root).into_iter().find(|(path, bytes)| {
             root.join(path) != file && bytes.len() as u64 == fs::metadata(file).expect("it").len()
         });

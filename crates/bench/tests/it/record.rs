@@ -1,4 +1,4 @@
-//! Records: written and read again, and the choice of the newest.
+//! Writing and reading records, and choosing the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Returns runs with all figures, and with those missing that may be missing.
+/// Returns one run with all figures, and one without the optional figures.
 fn runs() -> Vec<Run> {
     let done = Run {
         scenario: "warm".into(),
@@ -115,7 +115,7 @@ fn timed_runs_leave_out_the_untimed_one() {
     assert_eq!(record.timed("cold", "lop").count(), 0);
 }
 
-/// Returns the newest of some folders, as kinds and names.
+/// Returns the newest of the given folders as pairs of kind and name.
 fn newest_of(folders: &[&str]) -> Vec<(String, String)> {
     let runs = TempTree::new();
     for folder in folders {
