@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_is_read_as_it_was_written() {
+    fn a_reference_survives_writing_and_reading() {
         let temp = testkit::TempTree::new();
         let path = temp.join("counts.csv");
         let reference = reference("rustc 1.95.0 (hash, date)", 1, 2);

@@ -127,7 +127,7 @@ mod tests {
     use super::{MAX_MOMENTS, Moment, thinned};
 
     #[test]
-    fn moments_are_kept_by_the_disks_time() {
+    fn moments_are_thinned_by_busy_time() {
         let moment = |n: u32| Moment { busy_s: f64::from(n), seeks: u64::from(n), at: 0 };
         let few: Vec<Moment> = (0..10).map(moment).collect();
         assert_eq!(thinned(&few), few);

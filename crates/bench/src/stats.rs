@@ -51,19 +51,19 @@ mod tests {
     use super::{Spread, float, median, ranks, spread};
 
     #[test]
-    fn an_odd_number_has_a_middle_one() {
+    fn the_median_of_an_odd_number_is_the_middle_value() {
         let of_three = Spread { median: 2.0, min: 1.0, max: 9.0 };
         assert_eq!(spread([9.0, 1.0, 2.0]), Some(of_three));
     }
 
     #[test]
-    fn an_even_number_has_the_mean_of_the_middle_two() {
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle_values() {
         assert_eq!(median([4.0, 1.0, 2.0, 100.0]), Some(3.0));
         assert_eq!(median([7.0]), Some(7.0));
     }
 
     #[test]
-    fn nothing_has_no_median() {
+    fn no_values_have_no_median() {
         assert_eq!(spread([]), None);
     }
 
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_stay_what_they_are() {
+    fn counts_convert_exactly() {
         assert_eq!(median([float(154_205)]), Some(154_205.0));
     }
 }

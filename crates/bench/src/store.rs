@@ -94,7 +94,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_store_is_made_of_nothing_and_found_again() {
+    fn a_new_store_can_be_opened_again() {
         let temp = testkit::TempTree::new();
         let store = Store::open(&temp.join("new")).expect("nothing is there");
         fs::write(store.join("tree"), "").expect("ours");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_something_else_is_left_alone() {
+    fn a_folder_with_other_files_is_left_alone() {
         let temp = testkit::TempTree::new();
         fs::write(temp.join("mine"), "data").expect("written");
         Store::open(temp.path()).expect_err("it is not ours");

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_replaced_and_the_rest_is_kept() {
+    fn placeholders_are_replaced_and_the_rest_is_kept() {
         let places = Places {
             tree: PathBuf::from("/t"),
             copy: PathBuf::from("/c"),

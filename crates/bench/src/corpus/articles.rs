@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn photos_are_large_and_all_unlike() {
+    fn photos_are_large_and_all_different() {
         let plan = PHOTOS.plan(PHOTOS.names, 1.0, 1);
         let counts = plan.counts();
         assert_eq!((counts.names, counts.dirs, counts.groups), (18_500, 395, 0));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_tree_has_a_part_of_everything() {
+    fn counts_scale_with_the_number_of_names() {
         let counts = counts(&HUGE_MIXED, 9_000);
         assert_eq!((counts.names, counts.linked, counts.groups), (9_000, 900, 600));
     }

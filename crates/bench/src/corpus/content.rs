@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_the_same_for_ever() {
+    fn the_bytes_never_change() {
         let digest = blake3::hash(&bytes(Content::plain(100_003, 7)));
         assert_eq!(&digest.to_hex()[..16], "cb705794fdfeed9c");
     }

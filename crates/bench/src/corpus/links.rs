@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_shares_nearly_all_with_the_one_before() {
+    fn a_snapshot_shares_nearly_all_files_with_the_previous_one() {
         let counts = snapshots(20_000, 1.0, 1).counts();
         assert_eq!(counts.names, 20_000);
         assert!((1_100..1_300).contains(&counts.inodes), "{counts}");

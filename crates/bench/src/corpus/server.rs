@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn scale_is_that_of_the_bytes() {
+    fn scale_applies_to_the_bytes() {
         let bytes = |scale| plan(PUBLISHED, scale, 1).counts().bytes;
         assert!((4_500_000_000..5_500_000_000).contains(&bytes(1.0)), "{}", bytes(1.0));
         assert!((1_400_000_000..1_550_000_000).contains(&bytes(0.3)), "{}", bytes(0.3));

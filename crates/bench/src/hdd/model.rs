@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn distance_counts_by_its_root_up_to_the_full_stroke() {
+    fn seek_time_grows_with_the_root_of_the_distance() {
         assert_s(head_at(0).positioning(SPAN), 0.8e-3 + 15e-3 + 4.17e-3);
         assert_s(head_at(SPAN).positioning(0), 0.8e-3 + 15e-3 + 4.17e-3);
         assert_s(head_at(SPAN / 2).positioning(SPAN / 4), 0.8e-3 + 7.5e-3 + 4.17e-3);
     }
 
     #[test]
-    fn the_next_is_the_nearest_by_time_and_then_the_oldest() {
+    fn the_next_request_is_the_nearest_in_time_then_the_oldest() {
         let head = head_at(1 << 30);
         let ahead = |gap: u64| (1 << 30) + gap;
         assert_eq!(head.nearest([]), None);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_ends_behind_the_request() {
+    fn the_head_stops_after_the_request() {
         let mut head = head_at(0);
         head.serve(1 << 30, 64 * KIB);
         assert_s(head.positioning((1 << 30) + 64 * KIB), 0.0);

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
+    fn thousands_are_separated() {
         assert_eq!(
             [0, 999, 1_000, 154_205, 1_000_000].map(count),
             ["0", "999", "1,000", "154,205", "1,000,000"]

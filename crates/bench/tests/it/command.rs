@@ -30,7 +30,7 @@ fn measured(argv: &[&str], limit: Duration) -> (Usage, String) {
 }
 
 #[test]
-fn a_run_is_measured_with_all_that_it_starts() {
+fn a_run_is_measured_with_its_children() {
     let script = "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null; echo $HOME";
     let (usage, said) = measured(&["sh", "-c", script], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Done);
@@ -46,7 +46,7 @@ fn a_run_is_measured_with_all_that_it_starts() {
 }
 
 #[test]
-fn failed_runs_and_endless_ones_end_differently() {
+fn failed_and_endless_runs_are_told_apart() {
     let (usage, _) = measured(&["false"], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Failed);
     let (usage, _) = measured(&["sh", "-c", "sleep 1000; true"], Duration::from_millis(200));

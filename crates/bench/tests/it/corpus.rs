@@ -50,7 +50,7 @@ fn every_corpus_can_be_made_small() {
 }
 
 #[test]
-fn the_oracle_finds_the_groups_that_were_planned() {
+fn the_oracle_finds_the_planned_groups() {
     let few = [("late", 40), ("vm-images", 12)];
     let many = ["server2018", "huge-mixed", "few-dups-762", "flat"].map(|name| (name, 400));
     for (name, names) in few.into_iter().chain(many) {
@@ -128,7 +128,7 @@ fn a_changed_copy_is_noticed_by_its_bytes_alone() {
 }
 
 #[test]
-fn a_tree_is_not_made_where_something_is() {
+fn a_tree_is_not_made_in_a_directory_with_entries() {
     let temp = TempTree::new();
     fs::write(temp.join("mine"), "data").expect("written");
     let spec = Spec::new("empty", Some(5), 1.0, Order::Created).expect("a corpus");

@@ -94,7 +94,7 @@ fn written_bytes_are_read_again_and_are_in_the_backing_file() {
 }
 
 #[test]
-fn usage_is_what_the_model_says_of_the_same_requests() {
+fn usage_matches_the_model() {
     let Some(mounted) = Mounted::new() else { return };
     let file = mounted.open();
     let before = mounted.disk.usage();
@@ -217,7 +217,7 @@ fn dropping_the_disk_unmounts_it() {
 }
 
 #[test]
-fn a_disk_in_use_is_not_unmounted_but_served_on_out_of_sight() {
+fn a_disk_in_use_is_hidden_and_still_served() {
     let Some(mounted) = Mounted::new() else { return };
     let (file, point) = (mounted.open(), mounted.point());
     let failure = mounted.disk.unmount().expect_err("it is in use");

@@ -52,7 +52,7 @@ fn the_verdict_counts_the_wins_of_lop() {
 }
 
 #[test]
-fn the_losses_come_first_and_name_who_is_faster() {
+fn the_losses_come_first_and_name_the_faster_tool() {
     let text = text_of(&races::all());
     assert!(text.find("## Where lop loses") < text.find("## Where lop wins"), "{text}");
     let losses = rows(&text, "## Where lop loses");
@@ -115,7 +115,7 @@ fn fewer_runs_are_noted() {
 }
 
 #[test]
-fn a_tool_listed_for_two_works_has_one_row() {
+fn a_tool_listed_for_two_kinds_of_work_has_one_row() {
     let mut record = races::mirror();
     let mut again = record.tools[1].clone();
     again.command.push_str(" again");
@@ -185,7 +185,7 @@ fn failed_runs_do_not_count_but_are_named() {
 }
 
 #[test]
-fn untimed_runs_count_for_nothing() {
+fn untimed_runs_do_not_count() {
     let mut record = races::find();
     for run in record.runs.iter_mut().filter(|run| run.round == 0) {
         run.wall_s = 0.000_1;
@@ -305,7 +305,7 @@ fn the_newest_records_are_read_with_their_kinds() {
 }
 
 #[test]
-fn without_a_folder_of_runs_there_is_a_reason() {
+fn a_missing_folder_of_runs_is_explained() {
     let root = TempTree::new();
     let failure = page::all(root.path()).expect_err("nothing to read");
     assert!(failure.to_string().contains("benchsuite/runs"), "{failure}");
