@@ -1,4 +1,4 @@
-//! Each kind of mount comes up empty and writable and leaves nothing behind.
+//! Each kind of mount is empty and writable at first, and leaves nothing behind.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

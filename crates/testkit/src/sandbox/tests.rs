@@ -1,4 +1,5 @@
-//! Tests of the harness: failing programs must fail the test, and hanging ones must be reported.
+//! Tests of the harness. Failing programs must fail the test, and hanging programs must be
+//! reported.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +12,7 @@ fn shell() -> Sandbox {
     Sandbox::new("/bin/sh")
 }
 
-/// Returns the message of the panic that `check` must end in.
+/// Returns the panic message of `check`, which must panic.
 fn panic_of(check: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("must fail");
     panic.downcast_ref::<String>().cloned().expect("a panic with a message")

@@ -1,4 +1,4 @@
-//! Every kind of difference is found, and only by its own kind of comparison.
+//! Every kind of difference is found, and only by the comparison for that kind.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -43,7 +43,8 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Changes a tree and checks that exactly the comparisons in `found_by` see it, and their words.
+/// Changes a tree and checks that exactly the comparisons in `found_by` report it, with these
+/// words.
 #[track_caller]
 fn seen_by(change: impl Fn(&Path), found_by: &[Compare], words: &str) {
     let tree = tree();

@@ -1,4 +1,4 @@
-//! Trees on disk are as described.
+//! Trees on disk match their description.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
