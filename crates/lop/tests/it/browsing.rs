@@ -1,4 +1,5 @@
-//! `ls` and `report` for a large catalog: directories, the first of many groups, and questions about a part.
+//! `ls` and `report` on a large catalog: directories, the first of many groups, and questions about
+//! a part of it.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `--json` with every command, and the record of how a run ended.
+//! `--json` with every command, and the exit record.
 
 use serde_json::{Value, json};
 use testkit::{TreeBuilder, disk_space};

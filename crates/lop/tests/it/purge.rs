@@ -141,7 +141,7 @@ fn a_rate_holds_for_all_paths_together() {
     let args = ["purge", "--rate", "50"].map(String::from).into_iter().chain(names);
     let start = std::time::Instant::now();
     lop.run(args).success();
-    // 35 files, minus the burst that the throttle allows.
+    // 35 files, minus the initial burst of the throttle.
     assert!(start.elapsed() >= std::time::Duration::from_millis(34 * 20 - 60));
 }
 
@@ -182,7 +182,7 @@ fn ctrl_c_stops_and_says_how_far_it_came() {
     assert!(!lop.path("tree").exists());
 }
 
-/// System calls that open, move or remove by a path instead of relative to an open directory.
+/// No system call opens, moves or removes by a path instead of relative to an open directory.
 #[test]
 fn after_the_operand_is_opened_no_path_is_resolved_again() {
     let lop = Lop::with(&tree());
@@ -206,7 +206,7 @@ fn after_the_operand_is_opened_no_path_is_resolved_again() {
     let removals = after.iter().filter(|call| call.contains("unlinkat(")).count();
     assert_eq!(removals, 3 + 4, "{text}");
     for call in after {
-        // The program reads /proc, /sys and /dev about itself and the disk.
+        // The program reads /proc, /sys and /dev to learn about itself and the disk.
         let by_path = ["AT_FDCWD", "\"/", "unlink(", "rmdir(", "rename("];
         let own = ["\"/proc", "\"/sys", "\"/dev"];
         let is_bad = by_path.iter().any(|bad| call.contains(bad));
@@ -256,7 +256,7 @@ fn a_dry_run_lists_exactly_what_is_removed() {
     let entries = document["entries"].as_array().expect("a list");
     let path = |entry: &serde_json::Value| entry["path"].as_str().expect("a path").to_string();
     let paths: Vec<String> = entries.iter().map(path).collect();
-    // A directory comes after its contents.
+    // A directory comes after its entries.
     assert_eq!(paths.last().map(String::as_str), Some("tree"));
     let place = |path: &str| paths.iter().position(|other| other == path).expect("listed");
     assert!(place("tree/a/b/c") < place("tree/a/b") && place("tree/a/b") < place("tree/a"));

@@ -40,7 +40,7 @@ fn files_as_they_were_are_valid() {
 #[test]
 fn changes_that_show_in_the_metadata_are_not_damage() {
     let lop = scanned();
-    // Written with the modification time restored: the status change time reveals it.
+    // The modification time is restored, so only the status change time reveals the change.
     let before = fs::metadata(lop.path("a")).and_then(|m| m.modified()).expect("a time");
     fs::write(lop.path("a"), "blike").expect("written");
     let file = fs::File::options().write(true).open(lop.path("a")).expect("opens");
@@ -53,7 +53,7 @@ fn changes_that_show_in_the_metadata_are_not_damage() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", said));
 }
 
-/// Bytes that change below the file system, as on a failing disk.
+/// Bytes change below the file system, as on a failing disk.
 #[test]
 fn damage_on_the_disk_is_named() {
     let Ok(mount) = Mount::new(FileSystem::Ext4, 16 << 20).map_err(skipped) else { return };

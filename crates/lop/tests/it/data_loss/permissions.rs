@@ -1,4 +1,4 @@
-//! Files that the system does not permit to change are left alone, and metadata is restored.
+//! Files without permission to change them are left alone, and metadata is restored.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -28,7 +28,7 @@ fn a_read_only_mount_is_unchanged() {
     }
 }
 
-/// Sets attributes of a file (chattr(1)) as long as it lives.
+/// File attributes (chattr(1)) that are set until this is dropped.
 struct Attributes(&'static str, std::path::PathBuf);
 
 impl Attributes {
@@ -171,7 +171,7 @@ fn an_ordinary_user_changes_only_what_they_may() {
         assert!(done(&output) >= 3, "{by}: {}", document(&output));
         assert_kept(&lop, &before, &[&lop.work()]);
         drop(run(&["undo"]));
-        // The user's own files are as before; the others keep their bytes under some name.
+        // The files of the user are unchanged. The files of others still have their bytes.
         let again = Snapshot::of(lop.work());
         for name in ["own/mine", "sticky/mine", "open/mine", "own/kept", "others/theirs"] {
             let (was, is) = (before.get(name).expect("is there"), again.get(name));
@@ -208,7 +208,8 @@ fn a_full_disk_loses_nothing_and_can_be_undone_later() {
         let done = done(&output);
         assert_kept(&lop, &before, &[disk.path()]);
         fill("filler 2");
-        // There is no room for copies: what cannot be restored now is reported and left alone.
+        // The disk has no room for copies. Files that cannot be restored now are reported and left
+        // alone.
         let undone = lop.run(["undo"]);
         assert!(
             by == "quarantine" || done == 0 || undone.ending == testkit::Ending::Code(3),
