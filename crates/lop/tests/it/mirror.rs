@@ -184,7 +184,6 @@ fn a_file_is_no_tree() {
     }
 }
 
-/// Hard links to read-only files in read-only directories, as in the module cache of Go.
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {

@@ -1,4 +1,4 @@
-//! Hard links: a file keeps all of its names, and gets no name of another file.
+//! Hard links: a file keeps all of its names, and does not get names of another file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -67,7 +67,7 @@ pub(crate) fn more_names_than_a_file_can_have() {
             let again = run(tmpfs.path(), &to, &with(threads));
             assert_eq!((again.changes(), again.link_limit_copies), (0, 0));
         }
-        // A copy that has lost its content, which only reading it reveals.
+        // A copy has lost its content. Only reading the copy reveals that.
         let fewer = inodes.values().min_by_key(|names| names.len()).and_then(BTreeSet::first);
         let damaged = fewer.expect("there are two");
         let time = damaged.metadata().and_then(|stat| stat.modified()).expect("there");
@@ -176,7 +176,8 @@ pub(crate) fn links_that_lead_out_of_the_tree_are_cut() {
     assert_eq!(run(place.join("from"), place.join("to"), &deleting()).changes(), 0);
 }
 
-/// A name has become another file by the time its content is read. The names of the first file are not linked to it.
+/// A name leads to another file by the time its content is read. The names of the first file must
+/// not be linked to it.
 #[test]
 pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
     let place = TempTree::new();
@@ -191,7 +192,7 @@ pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
     let swap = |to: &str, i: u32| {
         fs::hard_link(from.join(format!("{to}/{i}")), from.join("new")).expect("linked");
         fs::rename(from.join("new"), from.join(format!("a/{i}"))).expect("renamed");
-        // Renaming one name of a file over another leaves both names.
+        // Renaming a name of a file over another one has no effect, and `new` stays.
         let _gone = fs::remove_file(from.join("new"));
     };
     let way = Variant::now();

@@ -18,7 +18,7 @@ fn place() -> TempTree {
     TreeBuilder::new().seeded("from/a", 1, 5 * MB).dir("to").make_temp()
 }
 
-/// Puts the first bytes of the source's file under a name of the destination.
+/// Puts the first bytes of the source file under a name of the destination.
 fn leave(place: &TempTree, name: &str, bytes: u64) {
     let mut all = fs::read(place.join("from/a")).expect("read");
     all.push(0);
@@ -26,7 +26,7 @@ fn leave(place: &TempTree, name: &str, bytes: u64) {
     fs::write(place.join("to").join(name), &all[..some]).expect("written");
 }
 
-/// Mirrors, and returns how many bytes were sent.
+/// Mirrors, and returns the number of bytes sent.
 fn sends(place: &TempTree, options: &Options) -> u64 {
     let mut bytes = 0;
     between_hosts(|| {
@@ -90,7 +90,7 @@ fn an_entry_that_is_no_file_does_not_prevent_the_copy() {
 fn the_bandwidth_limit_does_not_apply_to_a_prefix() {
     let place = place();
     leave(&place, &temp_name_of("a"), 5 * MB - 1);
-    // The whole file would take months.
+    // At this rate, the whole file would take months.
     let slow = Options { bandwidth: Arc::new(Throttle::new(NonZeroU64::new(1))), ..usual() };
     assert_eq!(sends(&place, &slow), 1);
 }

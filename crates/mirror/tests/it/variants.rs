@@ -1,5 +1,5 @@
-//! The same tests in two variants: with two engines that talk through pipes, as between two hosts, and with a source
-//! that is treated as a cold hard disk.
+//! The same tests in two variants: with two engines that talk through pipes, as between two hosts,
+//! and with a source that is treated as a cold hard disk.
 
 use crate::world::Variant;
 

@@ -1,4 +1,4 @@
-//! Whole trees: whatever the source and the destination were, the trees are equal afterwards.
+//! Whole trees: whatever the source and the destination contained, they are equal after the run.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -24,7 +24,7 @@ pub(crate) fn everything_is_mirrored_and_a_second_run_changes_nothing() {
     }
 }
 
-/// Mirrors between file systems of each kind, and mirrors each kind of change after that.
+/// Mirrors between file systems of each kind, and then mirrors each kind of change.
 #[test]
 pub(crate) fn every_file_system_takes_every_change() {
     if !is_root() {
@@ -59,7 +59,7 @@ pub(crate) fn every_file_system_takes_every_change() {
 
 type Change = (&'static str, fn(&Path));
 
-/// Returns changes of each kind to the tree of [`everything`], to be made one after the other.
+/// Returns changes of each kind to the tree of [`everything`], to be made in order.
 fn changes() -> Vec<Change> {
     vec![
         ("content", |root| fs::write(root.join("d0/s0/f0"), "new").expect("written")),
@@ -86,7 +86,7 @@ fn changes() -> Vec<Change> {
             link(&root.join("large"), &root.join("d0/a3"));
         }),
         ("alike but not one", |root| {
-            // Two files that are equal in everything that is compared.
+            // Two files that do not differ in anything that is compared.
             for name in ["twin 1", "twin 2"] {
                 fs::write(root.join(name), "twin").expect("written");
                 set_time(&root.join(name), 1_000);
@@ -191,7 +191,7 @@ proptest! {
             fs::create_dir(&from).expect("made");
             tree.make(&from);
             run(&from, &to, &with(3));
-            // Entries of the first source that the second one does not have are still there.
+            // Entries of the first source that are missing in the second one still exist.
             run(&from, &to, &deleting());
             assert_alike(&from, &to);
         }
@@ -231,7 +231,8 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
         .file("from/mode", "same")
         .hard_links("old", &["to/content", "outside/content"])
         .hard_links("same", &["to/mode", "outside/mode"])
-        // Not the time of the other file, because the clock may not have advanced meanwhile.
+        // Differs from the time of the other file. Otherwise both could be created in the same
+        // clock tick.
         .mtime("from/content", 9, 9)
         .mtime("from/mode", 5, 5)
         .mtime("to/mode", 5, 5)
@@ -249,7 +250,8 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
 pub(crate) fn a_run_leaves_access_times_of_the_source_alone() {
     let place = testkit::TreeBuilder::new().file("from/a", "a").make_temp();
     let (file, dir) = (place.join("from/a"), place.join("from"));
-    // Long before the last change, so that reading updates it even on a file system that rarely does.
+    // The access time is older than the last change, so reading updates it even on a file system
+    // that rarely does.
     let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
     fs::File::open(&file).and_then(|open| open.set_times(times)).expect("set");
     fs::File::open(&dir).and_then(|open| open.set_times(times)).expect("set");

@@ -41,7 +41,7 @@ fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
         nothing_was_done(&Way::shell().json(&lop, direction, &["--delete"], (&from, &to)));
-        // The directory is created again to be mirrored again.
+        // Mirroring an empty source removes everything.
         fs::create_dir(lop.path("empty")).expect("made");
         let empty = lop.path("empty");
         Way::shell()
@@ -90,7 +90,7 @@ fn a_destination_that_is_missing_is_made() {
         let to = lop.path("new");
         Way::shell().run(&lop, direction, &[], (&lop.path("src"), &to)).run().success();
         alike(&lop.path("src"), &to);
-        // An empty directory too.
+        // An empty source is mirrored as well.
         let (from, to) = (lop.path("src/empty"), lop.path("new and empty"));
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
