@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn shorter_noise_is_a_prefix_and_seeds_are_unlike() {
+    fn shorter_noise_is_a_prefix_and_seeds_differ() {
         let long = Content::Seeded { seed: 1, len: 100 }.bytes();
         assert_eq!(Content::Seeded { seed: 1, len: 13 }.bytes(), long[..13]);
         assert_ne!(Content::Seeded { seed: 2, len: 100 }.bytes(), long);

@@ -64,7 +64,7 @@ mod tests {
     use super::Dice;
 
     #[test]
-    fn the_stream_is_that_of_the_published_algorithm() {
+    fn the_stream_matches_the_published_algorithm() {
         let mut dice = Dice::new(1_234_567);
         let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
         assert_eq!([dice.bits(), dice.bits()], published);

@@ -220,7 +220,7 @@ fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
 }
 
 #[test]
-fn a_journal_cannot_name_directories_that_are_no_staging_directories() {
+fn a_journal_cannot_name_directories_that_are_not_staging_directories() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let store = world.stores().pop().expect("a store");

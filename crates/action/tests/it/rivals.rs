@@ -54,7 +54,7 @@ fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<Apply
 }
 
 #[test]
-fn two_runs_with_opposite_wishes_lose_nothing() {
+fn two_runs_with_opposite_goals_lose_nothing() {
     let mut met = 0;
     for round in 0..2 {
         for (one, other) in KINDS.iter().flat_map(|one| KINDS.iter().map(move |two| (*one, *two))) {

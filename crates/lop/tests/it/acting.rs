@@ -52,7 +52,7 @@ fn a_file_that_has_grown_since_the_report_stays() {
 }
 
 #[test]
-fn a_wrong_content_in_the_catalog_makes_no_file_a_copy() {
+fn wrong_content_in_the_catalog_does_not_make_a_file_a_copy() {
     let tree = TreeBuilder::new()
         .file("a", "line 1\n")
         .file("a2", "line 1\n")
@@ -160,7 +160,7 @@ fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Op
 }
 
 #[test]
-fn an_alias_of_a_file_is_no_copy_of_it() {
+fn an_alias_of_a_file_does_not_count_as_a_copy() {
     let views =
         [(View::Sshfs, &["delete", "symlink", "quarantine"][..]), (View::Mergerfs, &["delete"])];
     for (view, kinds) in views {

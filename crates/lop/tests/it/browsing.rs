@@ -88,7 +88,7 @@ fn people_get_the_best_groups_and_programs_get_all() {
 }
 
 #[test]
-fn a_report_can_be_of_a_part() {
+fn a_report_can_be_limited_to_a_directory() {
     let lop = folders();
     fs::create_dir(lop.path("other")).expect("made");
     let groups = |path: &str| {

@@ -55,7 +55,7 @@ fn names_beside(path: &Path) -> Vec<OsString> {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_not_touched() {
+fn a_file_that_is_not_a_database_is_refused_and_not_touched() {
     let lop = Lop::with(
         &tree().file("notes.txt", "My notes, which are not a catalog.".repeat(99).as_str()),
     );
@@ -124,7 +124,7 @@ fn a_directory_or_fifo_in_its_place_is_refused_at_once() {
 }
 
 #[test]
-fn a_place_that_is_no_directory_is_refused() {
+fn a_parent_that_is_not_a_directory_is_refused() {
     let lop = Lop::with(&tree());
     let path = lop.path("a/catalog.db");
     let output = lop.command().args(["scan", "."]).arg("--catalog").arg(&path).run();

@@ -100,7 +100,7 @@ fn a_pattern_that_matched_no_file_is_reported() {
 }
 
 #[test]
-fn much_is_deleted_only_if_the_user_agrees() {
+fn deleting_many_files_needs_the_agreement_of_the_user() {
     let mut tree = TreeBuilder::new();
     for n in 0..=1001 {
         tree = tree.file(format!("d/{n}"), "alike");

@@ -217,7 +217,7 @@ fn formats_for_groups_have_the_equal_ones_only() {
 /// If files in thousands of directories have the same content, there are too many pairs of
 /// directories to examine.
 #[test]
-fn a_content_in_many_directories_is_no_trouble() {
+fn content_shared_by_many_directories_is_handled() {
     let mut tree = TreeBuilder::new();
     for n in 0..2000u64 {
         tree = tree.file(format!("d/{n}/LICENSE"), "the same everywhere");

@@ -90,7 +90,7 @@ fn list_and_plan(lop: &Lop, kind: &str) -> [String; 2] {
 }
 
 #[test]
-fn after_a_run_and_before_the_catalog_is_updated() {
+fn edits_after_a_run_and_before_the_catalog_update_are_noticed() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["a/1", "c/x"], &["b/2", "e/link"]] {
             let lop = scanned();
@@ -108,7 +108,7 @@ fn after_a_run_and_before_the_catalog_is_updated() {
 }
 
 #[test]
-fn after_an_undo_and_before_the_catalog_is_updated() {
+fn edits_after_an_undo_and_before_the_catalog_update_are_noticed() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["b/2", "c/y"], &["a/1", "c/x"]] {
             let lop = scanned();
@@ -134,7 +134,7 @@ fn after_files_were_separated_and_after_that_was_undone() {
 
 /// The run compares the edited files, but the catalog has the old content.
 #[test]
-fn between_the_scan_and_a_run_on_a_list() {
+fn edits_between_the_scan_and_a_run_on_a_list_are_noticed() {
     for kind in KINDS {
         let lop = scanned();
         let [list, _] = list_and_plan(&lop, kind);
@@ -148,7 +148,7 @@ fn between_the_scan_and_a_run_on_a_list() {
 
 /// Files are edited under a name that remains, or a file in place of the original is edited.
 #[test]
-fn between_a_run_and_its_undo() {
+fn edits_between_a_run_and_its_undo_are_noticed() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["out"], &["a/1", "c/x"]] {
             let lop = scanned();
@@ -163,7 +163,7 @@ fn between_a_run_and_its_undo() {
 }
 
 #[test]
-fn of_files_in_quarantine() {
+fn edits_of_files_in_quarantine_are_noticed() {
     for back in [&["undo"][..], &["quarantine", "restore"]] {
         let lop = scanned();
         lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
@@ -180,7 +180,7 @@ fn of_files_in_quarantine() {
 
 /// The run plans from the catalog, locks it, and acts on other files after the edit.
 #[test]
-fn during_a_run() {
+fn an_edit_during_a_run_is_noticed() {
     let edit_linked = |lop: &Lop| {
         // An edit within the same clock tick of the kernel as the link would get the same status
         // change time.

@@ -73,7 +73,7 @@ fn directories_and_others_in_a_list_are_counted() {
 }
 
 #[test]
-fn the_selection_holds_for_lists_too() {
+fn the_selection_applies_to_lists_too() {
     let lop = Lop::with(&tree().file(".a", "alike").file("empty 1", "").file("empty 2", ""));
     let list = "a\nb\n.a\nd/c\nempty 1\nempty 2\n";
     let run = |options: &[&str]| {

@@ -85,7 +85,7 @@ fn a_dry_run_of_purge_reports_what_could_not_be_examined() {
 }
 
 #[test]
-fn links_are_called_what_they_are() {
+fn messages_distinguish_kinds_of_links() {
     let lop = Lop::with(&TreeBuilder::new().file("s/a", "a").fifo("s/fifo"));
     for n in 0..3 {
         symlink("a", lop.path("s").join(format!("link {n}"))).expect("made");

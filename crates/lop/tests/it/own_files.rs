@@ -38,7 +38,7 @@ fn assert_undoes(lop: &Lop) {
 }
 
 #[test]
-fn journals_that_a_backup_has_too_are_no_duplicates() {
+fn journals_that_a_backup_contains_are_not_duplicates() {
     let lop = backed_up();
     let home = lop.home();
     lop.remember([&home, &lop.path("backup")]);
@@ -78,7 +78,7 @@ fn scan_otherwise(lop: &Lop) -> String {
 }
 
 #[test]
-fn plans_reports_and_lists_cannot_name_them() {
+fn plans_reports_and_lists_cannot_name_own_files() {
     let lop = backed_up();
     let (home, other) = (lop.home(), scan_otherwise(&lop));
     let (plan, report) = (lop.path("plan"), lop.path("report"));
@@ -130,7 +130,7 @@ fn files_in_quarantine_are_not_acted_on() {
 }
 
 #[test]
-fn a_mirror_keeps_them() {
+fn a_mirror_keeps_own_files() {
     let lop = backed_up();
     let home = lop.home();
     let before = Snapshot::of(lop.state());
@@ -156,7 +156,7 @@ fn a_mirror_keeps_them() {
 }
 
 #[test]
-fn a_mirror_does_not_replace_them_with_those_of_a_backup() {
+fn a_mirror_does_not_replace_own_files_with_those_of_a_backup() {
     let lop = backed_up();
     let (home, back) = (lop.home(), lop.path("backup"));
     // The backup has an old catalog, a database journal that belongs to another catalog, and
@@ -178,7 +178,7 @@ fn a_mirror_does_not_replace_them_with_those_of_a_backup() {
 }
 
 #[test]
-fn a_mirror_keeps_the_link_that_leads_to_them() {
+fn a_mirror_keeps_the_link_that_leads_to_own_files() {
     let lop = backed_up();
     let (home, state) = (lop.home(), lop.state());
     fs::rename(&state, lop.path("moved")).expect("renamed");

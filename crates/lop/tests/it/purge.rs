@@ -126,7 +126,7 @@ fn paths_in_more_directories_than_may_be_open_are_refused_together() {
 }
 
 #[test]
-fn a_rate_holds_for_all_paths_together() {
+fn a_rate_applies_to_all_paths_together() {
     let lop = Lop::with(&TreeBuilder::new());
     let mut names: Vec<String> = (0..20).map(|n| format!("file-{n}")).collect();
     for name in &names {

@@ -64,7 +64,7 @@ fn a_limit_shortens_the_list_and_not_the_summary() {
 }
 
 #[test]
-fn an_empty_report_says_so() {
+fn an_empty_report_is_explained() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x"));
     lop.remember(["."]);
     let output = lop.run(["report"]);
@@ -89,7 +89,7 @@ fn changed() -> Lop {
 }
 
 #[test]
-fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
+fn a_report_marks_changed_files_and_does_not_count_them() {
     let lop = changed();
     for format in ["fdupes", "nul", "csv", "json"] {
         let output = lop.run(["report", "--format", format]);

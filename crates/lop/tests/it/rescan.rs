@@ -204,7 +204,7 @@ fn a_directory_replaced_by_a_file_or_link_is_forgotten() {
 }
 
 #[test]
-fn an_added_hard_link_is_no_duplicate() {
+fn an_added_hard_link_is_not_a_duplicate() {
     let lop =
         Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "single"));
     lop.remember(["."]);
@@ -263,7 +263,7 @@ fn files_just_written_are_read_again_and_then_trusted() {
 }
 
 #[test]
-fn two_contents_with_one_beginning_are_never_confused_over_scans() {
+fn files_with_equal_beginnings_are_never_confused_across_scans() {
     // The first 64 KiB and more are equal and the ends differ, so heads do not distinguish the
     // files.
     let mut tree = TreeBuilder::new();

@@ -49,7 +49,7 @@ fn large_pair() -> TreeBuilder {
 
 /// A pair of files holds up the scan forever, because their disk no longer answers.
 #[test]
-fn results_are_saved_although_a_disk_stops_answering() {
+fn results_are_saved_even_if_a_disk_stops_answering() {
     let Some(ailing) = Ailing::with(&large_pair()) else { return };
     for signal in [Signal::INT, Signal::KILL] {
         ailing.cool();
@@ -260,7 +260,7 @@ fn digests(lop: &Lop) -> BTreeMap<String, Option<String>> {
 
 /// A large file is damaged, and the scan is interrupted before it reads the damaged part.
 #[test]
-fn an_interrupted_reread_claims_nothing_of_what_it_did_not_read() {
+fn an_interrupted_reread_claims_nothing_about_unread_files() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     let lop = Lop::new();
     lop.remember([ailing.path()]);
@@ -320,7 +320,7 @@ fn a_scan_that_reads_everything_again_names_what_is_damaged() {
 
 /// A file that is known to be unique may be identical to a pending file.
 #[test]
-fn no_answer_is_no_while_a_file_of_the_size_is_pending() {
+fn the_answer_is_unknown_while_a_file_of_the_same_size_is_pending() {
     let lop = Lop::with(
         &TreeBuilder::new()
             .file("old/a", "alike")

@@ -141,7 +141,7 @@ fn a_scan_of_nothing_but_missing_roots_fails_and_makes_no_catalog() {
 }
 
 #[test]
-fn a_missing_root_keeps_what_was_known_of_it() {
+fn entries_of_a_missing_root_are_kept() {
     let lop = Lop::with(&two_dirs());
     lop.remember(["one", "two"]);
     std::fs::rename(lop.path("two"), lop.path("away")).expect("renamed");

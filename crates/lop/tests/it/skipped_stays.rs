@@ -251,7 +251,7 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
 
 /// Files on a tmpfs are lost when it is unmounted.
 #[test]
-fn files_of_a_file_system_in_memory_are_gone_with_it() {
+fn files_on_an_unmounted_tmpfs_are_forgotten() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped) else { return };
     TreeBuilder::new().file("x", "alike").make(&mount);
     let lop = Lop::with(&TreeBuilder::new().file("y", "alike"));

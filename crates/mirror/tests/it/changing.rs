@@ -84,7 +84,7 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
 /// A file is edited throughout the copy, and each edit preserves size and modification time. The
 /// run reports the file, and the next run copies it again.
 #[test]
-pub(crate) fn endless_edits_that_keep_size_and_time_are_reported() {
+pub(crate) fn continuous_edits_that_keep_size_and_time_are_reported() {
     let place = TreeBuilder::new().seeded("from/image", 1, 4 << 20).dir("to").make_temp();
     let slow = Throttle::new(NonZeroU64::new(16 << 20));
     let slow = Options { bandwidth: Arc::new(slow), ..usual() };

@@ -172,7 +172,7 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without_them() {
 /// A file with two names has metadata that the destination cannot store. Its copy is not created
 /// again in each run.
 #[test]
-pub(crate) fn metadata_that_cannot_be_held_causes_no_copy_in_each_run() {
+pub(crate) fn metadata_that_cannot_be_stored_does_not_cause_a_copy_in_each_run() {
     let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
         (Ok(xfs), Ok(ext4)) => (xfs, ext4),
         (Err(reason), _) | (_, Err(reason)) => return skipped(&reason),
@@ -311,7 +311,7 @@ pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
 }
 
 #[test]
-pub(crate) fn security_labels_of_the_destination_stay_and_are_no_difference() {
+pub(crate) fn security_labels_of_the_destination_stay_and_are_not_a_difference() {
     if !testkit::is_root() {
         return skipped("only root puts labels on files");
     }

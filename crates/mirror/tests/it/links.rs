@@ -179,7 +179,7 @@ pub(crate) fn links_that_lead_out_of_the_tree_are_cut() {
 /// A name leads to another file by the time its content is read. The names of the first file must
 /// not be linked to it.
 #[test]
-pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
+pub(crate) fn a_name_that_becomes_another_file_does_not_affect_other_names() {
     let place = TempTree::new();
     let from = place.join("from");
     let mut tree = TreeBuilder::new();

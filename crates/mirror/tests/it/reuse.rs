@@ -233,7 +233,7 @@ fn content_that_the_source_has_twice_is_sent_once() {
 /// Names wait for a file with the same content. If that content does not arrive, it is requested
 /// again.
 #[test]
-fn a_name_that_waits_for_content_in_vain_gets_it_otherwise() {
+fn content_that_a_name_waits_for_in_vain_is_requested_again() {
     let place = TempTree::new();
     let mut tree = TreeBuilder::new().dir("to");
     for i in 0..10 {

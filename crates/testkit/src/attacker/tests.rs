@@ -116,7 +116,7 @@ fn lost_in_a_run(seed: u64) -> usize {
 }
 
 #[test]
-fn a_program_that_trusts_paths_loses_a_content() {
+fn a_program_that_trusts_paths_loses_content() {
     let deadline = Instant::now() + PATIENCE;
     let lost =
         (0..u64::MAX).take_while(|_| Instant::now() < deadline).any(|seed| lost_in_a_run(seed) > 0);

@@ -138,7 +138,7 @@ fn a_copy_that_is_killed_is_short() {
 }
 
 #[test]
-fn one_call_fails_or_all_from_it_on() {
+fn one_call_fails_or_all_later_calls_too() {
     let Some(strace) = strace() else { return };
     let sandbox = Sandbox::new("/bin/dd");
     let traced = strace.fail(
@@ -266,7 +266,7 @@ fn another_user_is_traced_too() {
 
 #[test]
 #[should_panic(expected = "strace does not run this")]
-fn a_call_that_does_not_exist_is_the_tests_fault() {
+fn a_call_that_does_not_exist_is_an_error_of_the_test() {
     let Some(strace) = strace() else { panic!("strace does not run this, nor anything") };
     let sandbox = Sandbox::new("/bin/true");
     drop(strace.kill(sandbox.command(), &Calls::nth("no_such_call", 1)));

@@ -343,7 +343,7 @@ fn a_long_account_is_cut() {
 }
 
 #[test]
-fn a_missing_root_is_the_tests_fault() {
+fn a_missing_root_is_an_error_of_the_test() {
     let message = panic_of(|| drop(Snapshot::of("/no/such/place")));
     assert!(message.contains("no snapshot of /no/such/place"), "{message}");
 }

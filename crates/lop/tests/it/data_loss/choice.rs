@@ -19,7 +19,7 @@ fn spread() -> TreeBuilder {
 
 // Ways 8 and 13.
 #[test]
-fn no_rules_whatever_select_every_copy() {
+fn no_combination_of_rules_selects_every_copy() {
     let rules: [&[&str]; 8] = [
         &["--all", "--keep", "path:/nowhere/**"],
         &["--all", "--keep", "newest", "--keep", "oldest"],

@@ -74,7 +74,7 @@ fn immutable_and_append_only_files_are_unchanged() {
 }
 
 #[test]
-fn owners_modes_times_attributes_and_lists_come_back() {
+fn owners_modes_times_attributes_and_acls_are_restored() {
     for kind in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs, FileSystem::Tmpfs] {
         let Some(disk) = mounted(kind, 16 << 20) else { continue };
         let tree = (0..6).fold(TreeBuilder::new().seeded("a", 1, 30_000), |tree, i| {
@@ -112,7 +112,7 @@ fn owners_modes_times_attributes_and_lists_come_back() {
 }
 
 #[test]
-fn times_far_away_come_back() {
+fn extreme_times_are_restored() {
     let Some(disk) = mounted(FileSystem::Xfs, 16 << 20) else { return };
     for by in CHANGING {
         let tree = TreeBuilder::new()

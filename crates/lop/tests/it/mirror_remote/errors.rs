@@ -46,7 +46,7 @@ fn fails(way: &Way, expected: &str) {
 }
 
 #[test]
-fn there_is_no_lop() {
+fn a_remote_host_without_lop_is_reported() {
     let mut way = Way::shell();
     for name in ["no-such-lop", "/nowhere/lop"] {
         way.lop = name.into();
@@ -55,7 +55,7 @@ fn there_is_no_lop() {
 }
 
 #[test]
-fn there_is_no_lop_behind_ssh() {
+fn a_remote_host_without_lop_behind_ssh_is_reported() {
     let Some(mut way) = Way::ssh() else { return };
     way.lop = "/nowhere/lop".into();
     fails(&way, "/nowhere/lop");
@@ -85,7 +85,7 @@ fn the_command_that_connects_is_missing() {
 }
 
 #[test]
-fn the_lop_there_speaks_another_protocol() {
+fn a_remote_lop_with_another_protocol_is_refused() {
     for (lines, expected) in [
         ("echo 'lop-mirror 4711 9.8.7'; exec cat >/dev/null", "4711"),
         ("echo 'lop-mirror 4711 9.8.7'; exit 1", "9.8.7"),
