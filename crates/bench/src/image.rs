@@ -133,7 +133,7 @@ impl Image {
     }
 }
 
-/// A mounted image; dropping it unmounts it and keeps the image.
+/// A mounted image. Dropping it unmounts it but keeps the image file.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mounted {

@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// The kind of race that is never recorded.
 const SMOKE: &str = "smoke";
 
-/// Trees with known answers, races against other tools, counts without noise
+/// Trees with known answers, races against other tools, and reproducible counts
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 struct Cli {

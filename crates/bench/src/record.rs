@@ -88,7 +88,7 @@ pub struct Run {
     pub storage_bytes: u64,
     /// Seconds that the simulated disk was busy, unscaled; `None` without a simulated disk.
     pub disk_s: Option<f64>,
-    /// The number of seeks of the simulated disk.
+    /// Number of seeks of the simulated disk.
     pub seeks: Option<u64>,
     /// Number of bytes that the simulated disk read or wrote.
     pub disk_bytes: Option<u64>,

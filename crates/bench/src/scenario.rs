@@ -33,7 +33,7 @@ pub enum Work {
 pub enum Order {
     /// Directory by directory, as if an archive had been unpacked.
     Created,
-    /// In random order over the whole tree, as on a disk after years of use.
+    /// In random order across the whole tree, as on a disk after years of use.
     Shuffled,
 }
 
@@ -78,7 +78,7 @@ pub enum Cache {
 /// The conditions of one comparison: all tools do this work on this tree, in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// A short name, unique within a race; runs refer to it.
+    /// A short name, unique within a race. Runs refer to it.
     pub id: String,
     /// The work.
     pub work: Work,

@@ -140,7 +140,7 @@ impl Swaps {
     }
 }
 
-/// A running attack; dropping it stops it.
+/// A running attack. Dropping it stops the attack.
 #[derive(Debug)]
 #[must_use = "dropping it stops the attack"]
 pub struct Attacker {

@@ -34,7 +34,7 @@ impl Hostile {
 }
 
 impl Hostile {
-    /// Gives the current user access to everything in the tree at `root`. Nothing changes for root,
+    /// Gives the current user access to everything in the tree at `root`. Has no effect for root,
     /// who has access anyway.
     ///
     /// # Panics

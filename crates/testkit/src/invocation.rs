@@ -147,8 +147,8 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Runs the binary through another program. That program gets the binary and its arguments
-    /// after its other arguments.
+    /// Runs the binary through another program. The binary and its arguments are appended to the
+    /// arguments of that program.
     pub(crate) fn under(mut self, wrapper: Vec<OsString>) -> Self {
         self.wrapper = wrapper;
         self

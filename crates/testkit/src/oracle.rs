@@ -1,4 +1,4 @@
-//! The naive oracle. It reads every file completely; files of equal size and SHA-256 are
+//! The naive oracle. It reads every file completely and treats files of equal size and SHA-256 as
 //! duplicates.
 //!
 //! It walks with `std` alone and shares no code with the program. It considers only regular files

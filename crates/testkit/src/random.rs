@@ -47,7 +47,7 @@ pub enum Op {
         /// Content of the file.
         content: Content,
     },
-    /// Another name for an earlier file. Has no effect if there is no such file.
+    /// Another name for an earlier file. Has no effect if no file was created before.
     HardLink {
         /// Components of the path of the parent directory.
         dir: Vec<&'static [u8]>,

@@ -37,7 +37,7 @@ struct Place {
 ///
 /// # Errors
 ///
-/// The first failure; everything before it was removed. `CrossesDevices` if there is a mount below
+/// The first failure. Everything before it was removed. `CrossesDevices` if there is a mount below
 /// `root`, and `Other` if a directory was moved away meanwhile.
 pub fn remove_tree(root: &Path) -> io::Result<()> {
     let mut dir = match enter(CWD, root) {

@@ -67,7 +67,7 @@ impl Invocation<'_> {
     }
 }
 
-/// A program on a terminal; killed when dropped.
+/// A program on a terminal. Dropping it kills the program.
 struct Talk {
     child: Child,
     shown: Capture,

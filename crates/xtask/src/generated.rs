@@ -21,7 +21,7 @@ pub(crate) struct Generated {
 }
 
 impl Generated {
-    /// Writes all files and removes those in the folders that are no longer generated.
+    /// Writes all files, and removes files in the folders that are not part of the set.
     #[expect(
         clippy::disallowed_methods,
         reason = "writes to the source tree, not to a user's files"
@@ -40,7 +40,7 @@ impl Generated {
         Ok(())
     }
 
-    /// Returns a complaint about each file that is stale, missing or no longer generated.
+    /// Returns a complaint about each file that is stale, missing or not part of the set.
     pub(crate) fn check(&self, docs: &Path) -> io::Result<Vec<String>> {
         let mut complaints = Vec::new();
         for (name, text) in &self.files {

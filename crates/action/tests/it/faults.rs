@@ -14,8 +14,8 @@ use crate::world::{WHOLE, World, odd_tree};
 const ERRORS: [i32; 9] = [1, 4, 5, 13, 18, 22, 28, 30, 31];
 
 fn fails_everywhere(kind: Kind, what: What, rounds: usize) {
-    // Each change gets as many different errors as there are rounds, and adjacent changes get
-    // different errors.
+    // Each round injects a different error into each change, and adjacent changes get different
+    // errors.
     for round in 0..rounds {
         for number in 0.. {
             let errno = ERRORS[(usize::try_from(number).expect("few") + 3 * round) % ERRORS.len()];

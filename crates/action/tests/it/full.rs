@@ -1,5 +1,5 @@
-//! Actions on a disk without a free block, which is when users often run them. There is no room for
-//! a staging directory, so files pass through names beside them.
+//! Actions on a disk without a free block, a typical situation for users. A staging directory has
+//! no room, so files are moved to temporary names beside their old ones.
 
 #![expect(clippy::disallowed_methods, reason = "tests fill the disks they made")]
 

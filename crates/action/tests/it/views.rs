@@ -96,7 +96,7 @@ fn links_to_files_in_the_lower_layer_of_an_overlay_are_recognized() {
         assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
         let undone = world.undo().expect("there is a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
-        // Names of one file in the lower layer become separate files where one of them is copied up.
+        // Names of one file in the lower layer become separate files when one of them is copied up.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }

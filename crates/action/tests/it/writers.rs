@@ -165,8 +165,8 @@ fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo claims the current status change time of a file as its own, even though
-/// nobody else changed the file.
+/// Returns whether an undo reports the current status change time of a file as the result of its
+/// own change, with no change by others before it.
 fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("is there");
     undone.statuses.of(now.key()).is_some_and(|status| {

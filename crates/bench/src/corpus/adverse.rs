@@ -50,8 +50,8 @@ pub(super) fn late(files: u64, scale: f64) -> Plan {
 }
 
 /// Plans `vm-images`: large images in families of six. Two images are identical. The other four
-/// share the first half, three quarters, 15/16 and 255/256 of them. A quarter of each image is
-/// holes.
+/// share only their beginning with these: a half, three quarters, 15/16 and 255/256 of the image. A
+/// quarter of each image is holes.
 pub(super) fn vm_images(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(IMAGE_BYTES, scale);

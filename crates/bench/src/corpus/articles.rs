@@ -120,7 +120,7 @@ impl Article {
         plan
     }
 
-    /// Adds directory `n`. A small tree is flat; a large one has two levels.
+    /// Adds directory `n`. A small tree is flat, and a large one has two levels.
     fn dir(&self, plan: &mut Plan, n: u64) -> u32 {
         if self.dirs < 1_000 {
             return plan.dir(format!("dir{n:03}"));

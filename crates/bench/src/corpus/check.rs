@@ -55,7 +55,7 @@ pub(super) fn groups(plan: &Plan, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>
     Ok(groups.into_values().filter(|group| group.len() > 1).collect())
 }
 
-/// Returns the numbers of directories and of other names below `root`.
+/// Returns the number of directories and the number of other names below `root`.
 fn entries(root: &Path) -> io::Result<(u64, u64)> {
     let (mut dirs, mut names) = (0, 0);
     let mut unlisted = vec![root.to_path_buf()];
@@ -74,7 +74,7 @@ fn entries(root: &Path) -> io::Result<(u64, u64)> {
     Ok((dirs, names))
 }
 
-/// Looks every name up and returns a path to each inode.
+/// Looks up every name and returns a path to each inode.
 fn inodes(plan: &Plan, root: &Path) -> Result<Vec<Place>, Failure> {
     let mut places: Vec<Option<Place>> = vec![None; plan.inodes.len()];
     let mut taken = HashSet::new();

@@ -29,7 +29,7 @@ pub(super) fn links(names: u64, scale: f64) -> Plan {
 }
 
 /// Plans `snapshots`: twenty generations of a backup. An unchanged file is a hard link to the file
-/// of the generation before; in each generation one file in a hundred is new.
+/// of the previous generation. In each generation, one file in a hundred is new.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 pub(super) fn snapshots(names: u64, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);

@@ -1,4 +1,4 @@
-//! Checks a tree whose equal files were replaced by hard links.
+//! Checks a tree in which duplicates were replaced by hard links.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! Trees that are planned, made and checked by name.
 //!
 //! A corpus is the same tree for everyone. Its name, its scale and its number of names determine it
-//! down to the last byte; only inode numbers and positions on the disk depend on the machine. Every
+//! down to the last byte. Only inode numbers and positions on the disk depend on the machine. Every
 //! new tree is read back and compared with its plan.
 
 mod adverse;
@@ -27,7 +27,7 @@ pub use plan::{Counts, Plan};
 use crate::Failure;
 use crate::scenario::Order;
 
-/// The seed of everything random in the corpora.
+/// The seed of all random choices in the corpora.
 const SEED: u64 = 2018;
 
 /// A tree that can be made.

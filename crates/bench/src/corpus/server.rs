@@ -22,7 +22,7 @@ pub(super) struct Makeup {
     pub(super) unlike: u64,
 }
 
-/// 154,205 files; 134,312 of them are candidates.
+/// 154,205 files, of which 134,312 are candidates.
 pub(super) const PUBLISHED: Makeup = Makeup {
     empty_or_other: 1_216,
     lone: 18_677,

@@ -73,7 +73,7 @@ impl Default for Settings {
     }
 }
 
-/// A mounted disk, served by this process; dropping it unmounts it.
+/// A mounted disk that this process serves. Dropping it unmounts it.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Disk {
@@ -126,7 +126,7 @@ impl Disk {
         self.head.state()
     }
 
-    /// Makes requests to a byte range of the disk fail or wait.
+    /// Injects a fault into requests to a byte range of the disk.
     pub fn afflict(&self, part: Range<u64>, trouble: Trouble) {
         self.health.add(part, trouble);
     }

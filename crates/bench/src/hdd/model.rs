@@ -19,9 +19,9 @@ use std::ops::Sub;
 /// The speeds and limits of a disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mechanics {
-    /// Bytes that pass under the head in a second.
+    /// Number of bytes that pass under the head in a second.
     pub(crate) bytes_per_s: f64,
-    /// The least time of a seek, for starting and for settling on a track.
+    /// The shortest time of a seek, for starting and for settling on a track.
     pub(crate) settle_s: f64,
     /// The additional time of a seek over the whole disk.
     pub(crate) stroke_s: f64,
@@ -145,7 +145,7 @@ impl Head {
         busy_s
     }
 
-    /// Returns true if the head reaches `to` without a seek, as the platter turns.
+    /// Returns true if the head only has to wait for the platter to turn to `to`.
     fn passes_over(&self, to: u64) -> bool {
         to.checked_sub(self.position).is_some_and(|gap| gap <= self.mechanics.passed_bytes)
     }

@@ -21,7 +21,7 @@ pub enum Trouble {
     Silence,
 }
 
-/// The troubles of a disk, shared between threads.
+/// The faults of a disk, shared between threads.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health(Arc<State>);
 

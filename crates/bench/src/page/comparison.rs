@@ -124,7 +124,7 @@ impl Row<'_> {
         median(self.done.iter().filter_map(|run| figure(run)))
     }
 
-    /// Returns the median seconds until all data was on storage.
+    /// Returns the median time in seconds until all data was on storage.
     pub(super) fn settled(&self) -> Option<f64> {
         self.median(|run| run.settled_s)
     }

@@ -151,7 +151,7 @@ fn timed_runs(comparison: &Comparison) -> String {
     format!("Timed runs of each tool: {most}{}.", fewer.concat())
 }
 
-/// Returns a sentence about the most bytes that a run with warm caches read from storage.
+/// Returns a sentence about the run with warm caches that read the most bytes from storage.
 fn warmth(comparison: &Comparison) -> Option<String> {
     if comparison.scenario.cache != Cache::Warm {
         return None;

@@ -176,7 +176,7 @@ fn lead(peer: &Row, ours: &Row) -> String {
     format!("{} {} ({factor} as fast{overlap})", name(peer), seconds(peer.figure.median))
 }
 
-/// Returns the lead of a peer whose data was on storage before that of lop.
+/// Returns the lead of a peer that had its data on storage before lop.
 fn settled_lead(comparison: &Comparison, ours: &Row) -> Option<String> {
     let mine = ours.settled()?;
     let settled = comparison.peers().filter_map(|peer| Some((peer.settled()?, peer)));

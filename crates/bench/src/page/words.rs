@@ -139,7 +139,7 @@ pub(super) fn storage(scenario: &Scenario) -> String {
     format!("{device}, {cache}")
 }
 
-/// Returns the alternative text of a bar chart, for readers who cannot see it.
+/// Returns the alternative text of a bar chart.
 pub(super) fn alternative(comparison: &Comparison) -> String {
     let bars = comparison.rows();
     let bars = bars.map(|row| format!("{} {}", row.tool.name, number(row.figure.median)));

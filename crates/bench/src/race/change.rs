@@ -119,8 +119,8 @@ impl Race {
         self.options.store.join(&format!("copy-{}.img", entrant.name))
     }
 
-    /// Copies once into a new image and keeps it. Returns a sentence that says if the copy is
-    /// correct.
+    /// Copies once into a new image and keeps it. Returns a sentence about the correctness of the
+    /// copy.
     fn first_copy(
         &mut self,
         setup: &Setup,

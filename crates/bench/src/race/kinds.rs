@@ -201,7 +201,7 @@ fn own_disk() -> Vec<Row> {
     ]
 }
 
-/// Returns the trees of [`own_disk`] that `find` races only warm, with cold caches.
+/// Returns the trees that `find` races only with warm caches, for a race with cold caches.
 fn own_disk_cold() -> Vec<Row> {
     let cold = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
         (caches == WARM).then_some((work, corpus, names, scale, order, device, COLD, rounds.min(3)))
@@ -210,7 +210,7 @@ fn own_disk_cold() -> Vec<Row> {
 }
 
 impl Kind {
-    /// Returns the kind with a name.
+    /// Returns the kind with this name.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ pub struct Options {
     pub store: Store,
     /// The binary of lop.
     pub lop: PathBuf,
-    /// The tools that take part besides lop; all tools if empty.
+    /// The tools that take part besides lop. An empty list means all tools.
     pub only: Vec<String>,
     /// The number of timed runs, if it differs from that of the setup.
     pub rounds: Option<u32>,
@@ -230,8 +230,7 @@ impl Race {
             return Err(Failure::new("interrupted"));
         }
         if !entrant.remembers {
-            // Removes the files that SQLite keeps beside a catalog, and the journals of lop, as
-            // well.
+            // Also removes the files that SQLite keeps beside a catalog, and the journals of lop.
             for ending in ["", "-wal", "-shm", ".runs"] {
                 let mut path = places.file.clone().into_os_string();
                 path.push(ending);

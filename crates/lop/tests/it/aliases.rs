@@ -9,7 +9,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, View, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// The file systems that show a directory a second time; `None` is overlayfs.
+/// The file systems that show a directory a second time. `None` stands for overlayfs.
 const WAYS: [Option<View>; 3] = [Some(View::Sshfs), Some(View::Mergerfs), None];
 
 /// Mounts an alias of a directory. `None` mounts an overlay.

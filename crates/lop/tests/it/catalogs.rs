@@ -324,8 +324,8 @@ fn a_damaged_catalog_can_be_moved_away() {
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
 
-/// A user who can write to a catalog must not be able to choose files outside the named directories
-/// to be changed.
+/// A user who can write to a catalog must not be able to make lop change files outside the named
+/// directories.
 #[test]
 fn names_that_lead_out_of_their_directory_are_refused() {
     for name in ["../b", "d/b", "..", ".", "", "b\0"] {

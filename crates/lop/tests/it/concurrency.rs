@@ -23,7 +23,7 @@ fn tree() -> TreeBuilder {
         .fifo("list")
 }
 
-/// A scan that has locked the catalog until its list arrives.
+/// A scan that holds the lock of the catalog while it waits for its list.
 pub(crate) struct Holder {
     running: Running,
     list: File,

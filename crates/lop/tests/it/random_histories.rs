@@ -102,7 +102,7 @@ fn act(lop: &Lop, random: &mut Random) {
     }
 }
 
-/// A row of `file` whose file has not changed since the row was written.
+/// A row of the table `file` that is up to date.
 struct Live {
     path: PathBuf,
     size: i64,

@@ -128,7 +128,7 @@ fn a_destination_that_an_alias_shows_in_the_source_is_left_out() {
     });
 }
 
-/// The alias is mounted in the source; source and destination are on a disk.
+/// The alias is mounted in the source. Source and destination are on a disk.
 #[test]
 fn a_destination_mounted_in_the_source_is_left_out() {
     let place = tree().dir("from/v").file("from/f", "f").dir("data/to").make_temp();

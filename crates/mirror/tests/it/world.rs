@@ -59,7 +59,7 @@ pub(crate) fn globs(patterns: &[&str]) -> Globs {
 pub(crate) enum Variant {
     /// On one host.
     OneHost,
-    /// By a sender and a receiver that talk through pipes, as between two hosts.
+    /// With a sender and a receiver that talk through pipes, as between two hosts.
     TwoHosts,
     /// From a source that is treated as a cold hard disk.
     DiskOrder,

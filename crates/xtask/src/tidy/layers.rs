@@ -1,4 +1,4 @@
-//! The layers of the crates. Dependencies only point down.
+//! The layers of the crates. Dependencies point down only.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
 //! Refuses import rings: modules of one crate that use each other in a circle.
 //!
 //! An edge is a path that begins with `crate`, `super` or `self`, in a `use` or inline, outside of
-//! `#[cfg(test)]` modules. A module may use items of its own ancestors, so such a path is not an
-//! edge. A path from an ancestor to a descendant is one.
+//! `#[cfg(test)]` modules. A path from a module to one of its ancestors is not an edge, because
+//! every module may use its ancestors. A path from an ancestor to a descendant is an edge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -55,7 +55,7 @@ pub(super) fn hdd() -> Record {
     record
 }
 
-/// Returns searches in four sizes of one tree; duff is stopped at the largest.
+/// Returns searches in four sizes of one tree. duff is stopped at the largest size.
 pub(super) fn growth() -> Record {
     let mut record = empty(&finders()[..7]);
     let us_per_file = [4.0, 9.9, 17.0, 19.0, 19.2, 36.0, 24.0];

@@ -1,4 +1,4 @@
-//! Names of remote hosts, and how lop is found there.
+//! The syntax of remote hosts, and the search for lop on them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
