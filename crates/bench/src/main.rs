@@ -46,7 +46,7 @@ enum Command {
         backing: PathBuf,
         /// The directory that will show `disk` and `stats`
         point: PathBuf,
-        /// The fraction of the disk's time that requests really take
+        /// The fraction of the disk's time that requests take in reality
         #[arg(long, default_value_t = hdd::Settings::default().scale)]
         scale: f64,
     },

@@ -21,7 +21,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// The folder contains files of others, or cannot be created.
+    /// The folder contains other files, or cannot be created.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let at = |e: std::io::Error| Failure::at(path, e);
         fs::create_dir_all(path).map_err(at)?;

@@ -47,8 +47,7 @@ impl Sshd {
         let (sshd, keygen) = (tool("sshd")?, tool("ssh-keygen")?);
         tool("ssh")?;
         if crate::is_root() && !Path::new(EMPTY).exists() {
-            // Like a system directory, it is not removed, because another server may have begun to
-            // use it.
+            // The directory is not removed, because another server may have begun to use it.
             let made = fs::create_dir_all(EMPTY);
             let closed =
                 made.and_then(|()| fs::set_permissions(EMPTY, Permissions::from_mode(0o755)));
@@ -69,8 +68,8 @@ impl Sshd {
     }
 
     /// Returns the command that connects to the server, without the host. The host may be any name
-    /// that resolves to the loopback device, such as `localhost`. The command is meant to be split
-    /// by a shell or like a shell does.
+    /// that resolves to the loopback device, such as `localhost`. A shell, or code that splits
+    /// words like a shell, must split the command.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! Power failures on the disk of the files, with the journals safe on another disk. If a run or an
-//! undo reported something as done, it is done, or another undo can do it.
+//! Power failures on the disk of the files, with the journals safe on another disk. Everything that
+//! a run or an undo reported as done is on the disk, or another undo can complete it.
 
 use action::plan::Kind;
 use action::run::Runs;

@@ -64,7 +64,7 @@ fn dice(path: &[u8], seed: u64) -> u64 {
     path.iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, step) >> 20
 }
 
-/// Returns true for one path in `one_in`, which is then protected.
+/// Returns true if a path is protected. One path in `one_in` is.
 fn is_protected(path: &[u8], seed: u64, one_in: u64) -> bool {
     one_in > 0 && dice(path, seed).is_multiple_of(one_in)
 }

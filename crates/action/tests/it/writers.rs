@@ -175,8 +175,8 @@ fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool
     })
 }
 
-/// Runs a program that edits a file of the tree at each step of an undo. Returns at how many steps
-/// it succeeded.
+/// Runs a program that edits a file of the tree at each step of an undo. Returns the number of
+/// steps at which it succeeded.
 fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
     let mut edits = 0;
     for number in 0.. {

@@ -1,13 +1,13 @@
 //! A simulated hard disk in front of a file. It measures the time that a real disk would have
 //! taken.
 //!
-//! The machines for measuring have no hard disk, and only on a hard disk does the order of reads
-//! matter. [`Disk::mount`] shows a directory with two files. Every read and write of `disk` goes to
-//! the backing file, through a model of a 7200 rpm disk ([`Head`]). `stats` is a line of text about
-//! the requests so far. A loop device and a file system go on top of `disk` ([`crate::image`]).
+//! The benchmark machines have no hard disk, and the order of reads matters only on a hard disk.
+//! [`Disk::mount`] shows a directory with two files. Every read and write of `disk` goes to the
+//! backing file, through a model of a 7200 rpm disk ([`Head`]). `stats` is a line of text about the
+//! requests so far. A loop device and a file system go on top of `disk` ([`crate::image`]).
 //!
 //! The figure to compare is [`Usage::busy_s`], the seconds that such a disk would have been busy,
-//! regardless of the load on this machine. Requests really take a fraction of that time
+//! regardless of the load on this machine. In reality, requests take a fraction of that time
 //! ([`Settings::scale`]), so that they queue up as they would on a real disk.
 //!
 //! # Threads
@@ -16,15 +16,15 @@
 //! the bytes. The rest of the process may use the files like any other program, with two
 //! exceptions. The backing file MUST NOT be on the simulated disk. The threads MUST NOT depend on
 //! the mounted disk in any other way. When memory is short, the kernel may write to that disk
-//! before it grants an allocation of these threads, so leave some memory free.
+//! before it satisfies an allocation by these threads, so leave some memory free.
 //!
 //! # Order of unmounting
 //!
 //! First unmount the file system on the loop device, then detach the loop device (`losetup -d`),
 //! then drop the [`Disk`]. The directory cannot be unmounted while `disk` is open:
-//! [`Disk::unmount`] returns an error. Dropping the [`Disk`] then only hides the mount, and serves
-//! it until its last user closes it or the process ends. If the process ends earlier, the loop
-//! device remains and every access to it fails with EIO.
+//! [`Disk::unmount`] returns an error. Dropping the [`Disk`] then only hides the mount, and keeps
+//! serving it until its last user closes it or the process ends. If the process ends earlier, the
+//! loop device remains and every access to it fails with EIO.
 
 mod model;
 mod server;
@@ -54,7 +54,7 @@ const DEVICE: &str = "/dev/fuse";
 /// The size and the speed of a simulated disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// The fraction of the disk's time that requests really take; 0.03 by default.
+    /// The fraction of the disk's time that requests take in reality; 0.03 by default.
     ///
     /// With a much smaller fraction, programs spend more time computing than waiting, and fewer of
     /// their requests wait at the same time.

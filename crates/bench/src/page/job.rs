@@ -5,7 +5,8 @@ use crate::scenario::{Cache, Device, Scenario, Work};
 
 use super::comparison::Comparison;
 
-/// The tree of the average ranking. Its comparison represents a job that has one.
+/// The tree of the average ranking. If a job was raced on this tree, that comparison represents the
+/// job.
 pub(super) const RANKED_CORPUS: &str = "server2018";
 
 /// The kind of race whose comparisons differ only in the size of the tree. They have a separate

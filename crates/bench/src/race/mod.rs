@@ -1,8 +1,8 @@
 //! Races: all tools do the same work in turns.
 //!
-//! Each comparison begins with one untimed run of each tool, which compares the answer with the
-//! known content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system
-//! starts each run from a fresh image.
+//! Each comparison begins with one untimed run of each tool. Its answer is compared with the known
+//! content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system starts
+//! each run from a fresh image.
 
 mod change;
 mod find;

@@ -211,7 +211,7 @@ fn settled_times_have_a_column_where_they_are_known() {
 fn growth_is_shown_per_name() {
     let text = pages_of(&races::all());
     let table = rows(&text, "## Time by size: server2018 at scale 0.1, on the machine's own disk");
-    // 0.004 s, plus 4 us for each file, which grow by 6 % with each power of ten.
+    // 0.004 s, plus 4 us for each file. The latter grows by 6 % with each power of ten.
     assert_eq!(table[0], "| **lop** | 8.00 | 4.64 | 4.53 | 4.77 | **1.05x** |");
     assert_eq!(table[6], "| duff | 28.0 | 25.8 | 27.0 | - | - |");
 }

@@ -31,8 +31,8 @@ fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
     Some((lop, mount))
 }
 
-/// Asks about directories, and returns the summary of the answer, which must be that the result is
-/// unknown.
+/// Asks about directories, and returns the summary of the answer. The exit code must be that of an
+/// unknown result.
 #[track_caller]
 fn unknown(lop: &Lop, command: &str, dirs: &[&Path], more: &[&str]) -> serde_json::Value {
     let output = lop.command().args([command, "--json"]).args(dirs).args(more).run();

@@ -63,14 +63,14 @@ fn after_an_undo_the_catalog_says_what_it_said_before_the_run() {
             let args = sources(&lop, kind).swap_remove(source);
             let command = ["dedupe", "--apply"].into_iter().chain(args.iter().map(String::as_str));
             lop.run(command).success();
-            // The catalog records the run. No group is left, except for a name that is in no
+            // The catalog records the run. No group is left, unless a name of it is missing in the
             // report.
             let text = reported(&lop);
             assert_eq!(text.matches("reclaimable").count(), usize::from(source == 1), "{text}");
             assert_contents_are_true(&lop);
             lop.run(["undo"]).success();
             let after = reported(&lop);
-            // A link to a name that is in no report cannot be restored.
+            // A link to a name that is missing from the report cannot be restored.
             assert!(after == before || source == 1, "{args:?}: {after}");
             assert_contents_are_true(&lop);
             settle();

@@ -181,7 +181,7 @@ fn a_reader_during_commits_sees_one_state_or_the_other() {
                 let (from, to) = (lop.path("pairs"), lop.path("Pairs"));
                 let (from, to) = if round % 2 == 0 { (from, to) } else { (to, from) };
                 if round > 0 {
-                    // Both names have the same length, so every file can be taken for a moved one.
+                    // Both names have the same length, so every file looks moved.
                     drop(std::fs::rename(from, to));
                 }
                 lop.run(["scan", "-q", "."]).success();

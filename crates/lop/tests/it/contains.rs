@@ -208,7 +208,7 @@ fn the_document_and_the_rows() {
     assert_eq!(nul.stdout, [name, b"\0"].concat());
 }
 
-/// Verifies the answer for its purpose, which is to delete the directory.
+/// Verifies that deleting the directory would lose only the listed content.
 #[test]
 fn every_unlisted_content_is_in_the_other_directory() {
     let mut tree = TreeBuilder::new();

@@ -178,7 +178,7 @@ fn files_changed_since_the_scan_are_left_alone() {
     let output = lop.run(["dedupe", "--by", "delete", "c", "--json"]);
     output.code(3);
     assert_eq!(document(&output)["summary"]["stale_files"], 1);
-    // Files outside of the scope are not confirmed, so they do not matter.
+    // Changed files outside of the scope do not matter.
     lop.run(["dedupe", "--by", "delete", "a"]).success();
 }
 

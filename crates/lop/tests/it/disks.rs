@@ -205,7 +205,7 @@ fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
         for group in &own {
             assert!(found.iter().any(|found| group.is_subset(found)), "{group:?} are missing");
         }
-        // The catalog is also right about the first half.
+        // The catalog is correct even though the first scan was incomplete.
         ailing.disk().heal();
         ailing.cool();
         let again = scan(&lop, &[], &[well.path(), ailing.path()]).wait();

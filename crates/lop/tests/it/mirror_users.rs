@@ -124,7 +124,7 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     }
 }
 
-/// If only a removal failed, the whole run did not fail.
+/// A run in which only a removal failed is a partial success.
 #[test]
 fn a_failure_to_remove_only_is_a_partial_result() {
     if !is_root() {

@@ -48,7 +48,7 @@ fn four_file_systems_are_one_catalog() {
     let lop = Lop::new();
     let roots: Vec<&Path> = mounts.iter().map(Mount::path).collect();
     let truth = naive_truth(&roots, Rules::default()).groups;
-    // Scans in one run, and one after the other.
+    // Scans all file systems in one run, and then one after the other.
     lop.remember(&roots);
     assert_groups(&truth, &report(&lop));
     lop.scan_figures(&roots).assert_nothing_read();

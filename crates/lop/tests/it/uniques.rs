@@ -330,7 +330,7 @@ fn every_file_below_mounts_is_examined_too() {
     assert_eq!(uniques(&lop, "dir", 0), [""; 0]);
 }
 
-/// Verifies the answer for its purpose, which is to delete the directory.
+/// Verifies that deleting the directory would lose only the listed content.
 #[test]
 fn unlisted_contents_survive_the_directory() {
     let mut tree = TreeBuilder::new();

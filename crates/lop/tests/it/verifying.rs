@@ -236,7 +236,7 @@ fn copies_far_below_path_max_are_read() {
     assert_eq!(tally(&lop, &["uniques", "--verify", "d"], 6), [0, 0, 1]);
 }
 
-/// An unknown file may be a copy, so the answer is unknown and not no.
+/// An unknown file may be a copy, so the answer is "unknown" and not "no".
 #[test]
 fn a_bad_copy_is_not_the_last_one_if_others_are_unknown() {
     let lop = copied(&["archive"]);

@@ -79,7 +79,7 @@ fn a_source_that_an_alias_shows_alone_is_refused() {
     }
 }
 
-/// The pool creates a new name in another branch than that of the source.
+/// The pool creates new names in a different branch from the one that holds the source.
 #[test]
 fn a_source_that_is_in_one_branch_of_a_pool_is_refused() {
     let place = TreeBuilder::new().file("one/data/x", "x").dir("two").dir("three").make_temp();

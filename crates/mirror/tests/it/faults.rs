@@ -1,5 +1,5 @@
-//! Kills and failed system calls at every change of a run. Every name is then a complete file, and
-//! the next run completes the mirror.
+//! Kills and failed system calls at every change of a run. Every name then leads to a complete
+//! file, and the next run completes the mirror.
 
 use std::fs;
 use std::path::Path;

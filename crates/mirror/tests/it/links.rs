@@ -192,7 +192,8 @@ pub(crate) fn a_name_that_becomes_another_file_does_not_affect_other_names() {
     let swap = |to: &str, i: u32| {
         fs::hard_link(from.join(format!("{to}/{i}")), from.join("new")).expect("linked");
         fs::rename(from.join("new"), from.join(format!("a/{i}"))).expect("renamed");
-        // Renaming a name of a file over another one has no effect, and `new` stays.
+        // Renaming one name of a file to another name of the same file has no effect, so `new` may
+        // still exist.
         let _gone = fs::remove_file(from.join("new"));
     };
     let way = Variant::now();

@@ -1,4 +1,4 @@
-//! One side is stopped. The other side must not treat entries that were not listed as absent.
+//! One side is stopped. On the other side, unlisted entries must not count as absent.
 
 use std::fs::File;
 use std::net::Shutdown;

@@ -1,5 +1,5 @@
 //! Finds forgotten source files. A file without a `mod` declaration is neither compiled nor tested,
-//! and neither is a test suite that is missing in the manifest of its crate.
+//! and neither is a test suite that is missing from the manifest of its crate.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
 //! Ways in which other duplicate finders lost data of their users. A naive program fails each of
 //! these tests.
 //!
-//! The numbers in the comments are those of the list of such ways that this project keeps. Replayed
-//! reports (3) and scripts (15) are tested in `dedupe.rs`.
+//! The numbers in the comments refer to this project's list of such ways. Replayed reports (3) and
+//! scripts (15) are tested in `dedupe.rs`.
 
 mod choice;
 mod content;

@@ -1,4 +1,4 @@
-//! Files without permission to change them are left alone, and metadata is restored.
+//! Files that the user may not change are left alone, and metadata is restored.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -222,7 +222,7 @@ fn more_than_max_delete_is_not_removed() {
         let lop = Lop::with(&two());
         let way = Way::shell();
         let places = (&*lop.path("src"), &*lop.path("dst"));
-        // The extraneous entries are `extraneous`, `gone`, and `with` with its contents.
+        // The extraneous entries are `extraneous`, `gone`, and `with` including its contents.
         let args = ["--delete", "--max-delete", "3"];
         let output = way.run(&lop, direction, &args, places).run();
         output.code(3);
