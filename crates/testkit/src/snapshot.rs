@@ -136,7 +136,7 @@ impl Snapshot {
     pub fn contents(&self) -> BTreeSet<ContentKey> {
         let key = |(path, entry): (&Vec<u8>, &Entry)| {
             if let Some(reason) = &entry.unread {
-                panic!("the contents cannot be told: {}: {reason}", shown(path));
+                panic!("cannot determine the contents: {}: {reason}", shown(path));
             }
             entry.sha256.map(|digest| (entry.size_bytes, digest))
         };

@@ -119,9 +119,9 @@ fn account(output: &Output) -> String {
 #[ignore = "run by other tests, in a process of its own"]
 #[expect(clippy::print_stdout, reason = "the account for the test that started it")]
 fn child_process_follows_its_orders() {
-    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
-    let what = std::env::var(WHAT).expect("told what");
-    let blow = std::env::var(BLOW).expect("told the blow");
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("another test runs this one"));
+    let what = std::env::var(WHAT).expect("the task is in the environment");
+    let blow = std::env::var(BLOW).expect("the fault is in the environment");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     let blow = if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) };

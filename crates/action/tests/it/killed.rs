@@ -98,7 +98,7 @@ fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
             return true;
         }
     }
-    skipped("the file system gives no inode number again");
+    skipped("the file system does not reuse inode numbers");
     false
 }
 

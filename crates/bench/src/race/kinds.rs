@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn every_kind_can_be_raced() {
         for kind in KINDS {
-            let setups = kind.setups().expect("corpora that there are");
+            let setups = kind.setups().expect("existing corpora");
             for setup in setups {
                 assert!(setup.rounds > 0 && !setup.caches.is_empty(), "{}", kind.name);
                 let images = setup.work == Work::Find || setup.device != Device::AsIs;

@@ -37,7 +37,7 @@ fn a_run_is_measured_with_its_children() {
     if testkit::is_root() {
         assert!(usage.read_bytes >= 20 << 20, "{usage:?}");
     } else {
-        testkit::skipped("Linux tells only root what a process that has ended has read");
+        testkit::skipped("only root can see how much an ended process has read");
     }
     assert!(usage.peak_kib >= 1_000 && usage.peak_kib < 50_000, "{usage:?}");
     assert!(usage.wall_s > 0.0 && usage.user_s + usage.sys_s > 0.0, "{usage:?}");

@@ -162,7 +162,9 @@ fn holes_are_punched_in_the_backing_file_without_the_head() {
     let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     let punched = rustix::fs::fallocate(&file, punch, 1 << 20, 4 << 20);
     if punched == Err(rustix::io::Errno::OPNOTSUPP) {
-        return testkit::skipped("holes: the temporary directory's file system has none");
+        return testkit::skipped(
+            "the file system of the temporary directory does not support holes",
+        );
     }
     punched.expect("a hole");
     assert_eq!(mounted.disk.usage().requests, 0);

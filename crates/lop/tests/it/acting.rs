@@ -285,7 +285,7 @@ fn a_file_system_without_permissions_gets_no_quarantine_which_is_reported() {
 #[test]
 fn a_directory_that_may_not_be_changed_is_named() {
     if !testkit::is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let user = testkit::NOBODY;
     let lop = Lop::with(&duplicates().mode("", 0o755));

@@ -229,7 +229,7 @@ fn leftovers_of_a_killed_first_scan_are_removed() {
 #[test]
 fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = scanned();
     let dir = lop.home().join("shared");
@@ -261,7 +261,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
 #[test]
 fn an_interrupted_commit_is_reverted_by_a_user_who_may_write() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = scanned();
     let dir = lop.home().join("shared");

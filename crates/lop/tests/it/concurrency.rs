@@ -160,7 +160,7 @@ fn many_scans_at_once_are_all_remembered() {
 fn wait_for(path: &Path) {
     let patience = Instant::now() + PATIENCE;
     while !path.exists() {
-        assert!(Instant::now() < patience, "{} does not come", path.display());
+        assert!(Instant::now() < patience, "{} does not appear", path.display());
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -214,7 +214,7 @@ fn undo_overwrites_nothing_and_reports_what_it_cannot_restore() {
 #[test]
 fn files_of_other_users_are_restored_and_their_owner_reported() {
     if !testkit::is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let user = testkit::NOBODY;
     let tree = TreeBuilder::new()

@@ -101,8 +101,8 @@ impl Ailing {
 pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
     let patience = Instant::now() + PATIENCE;
     while !so() {
-        assert!(running.is_running(), "the program has ended before");
-        assert!(Instant::now() < patience, "it does not come to that");
+        assert!(running.is_running(), "the program ended too early");
+        assert!(Instant::now() < patience, "the condition never held");
         sleep(Duration::from_millis(1));
     }
 }

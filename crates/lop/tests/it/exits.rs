@@ -105,7 +105,7 @@ fn done_in_part_is_3() {
     let said = "lop: nowhere: No such file or directory\nlop: d: not a regular file\n";
     assert_eq!(output.stderr_str(), said);
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("b", "alike").mode("d", 0));
     let as_nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();

@@ -98,7 +98,7 @@ fn a_journal_that_somebody_else_may_have_written_is_refused() {
             chown(path, Some(0), None).expect("taken back");
         }
     } else {
-        skipped("only root can make files of others");
+        skipped("only root can create files of other users");
     }
     lop.run(["undo", "1"]).success();
     assert_same(&before, &Snapshot::of(lop.work()), Compare::VISIBLE);

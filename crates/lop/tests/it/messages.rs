@@ -73,7 +73,7 @@ fn purge_reports_what_it_would_free_and_what_it_kept() {
 #[test]
 fn a_dry_run_of_purge_reports_what_could_not_be_examined() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let lop = Lop::with(
         &TreeBuilder::new().file("p/a", "a").file("p/closed/b", "b").mode("p/closed", 0o700),

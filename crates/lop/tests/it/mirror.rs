@@ -187,7 +187,7 @@ fn a_file_is_no_tree() {
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let mount = match Mount::new(FileSystem::Tmpfs, 2 << 20) {
         Ok(mount) => mount,

@@ -86,7 +86,7 @@ pub(crate) fn is_there(tool: &str) -> bool {
 #[test]
 fn rsync_finds_nothing_to_do() {
     if !is_root() {
-        return skipped("what is mirrored has owners and devices, which only root can make");
+        return skipped("only root can create the owners and devices of the source");
     }
     if let Some(tool) = missing() {
         return skipped(format!("{tool} is not installed"));

@@ -12,7 +12,7 @@ use crate::mirror::alike;
 #[test]
 fn an_ordinary_user_mirrors_what_it_may() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let tree = TreeBuilder::new()
         .file("src/mine", "m")
@@ -53,7 +53,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
 #[test]
 fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let tree = TreeBuilder::new()
         .file("src/name/f1", "1")
@@ -78,7 +78,7 @@ fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
 #[test]
 fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let mut tree = TreeBuilder::new()
         .file("src/read-only", "r")
@@ -128,7 +128,7 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
 #[test]
 fn a_failure_to_remove_only_is_a_partial_result() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let mut tree = TreeBuilder::new().file("src/d/a", "a").file("dst/d/theirs/in", "i");
     for name in ["src", "src/d", "src/d/a", "dst", "dst/d"] {
@@ -152,7 +152,7 @@ fn a_failure_to_remove_only_is_a_partial_result() {
 #[test]
 fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let mut tree = TreeBuilder::new()
         .file("src/kept", "k")
@@ -201,7 +201,7 @@ fn modes_of_unreadable_entries_are_preserved() {
     let lop = Lop::with(&TreeBuilder::new().file("src/none", "n"));
     fs::set_permissions(lop.path("src/none"), fs::Permissions::from_mode(0o200)).expect("set");
     if !is_root() {
-        return skipped("what nobody may read can be read by root only");
+        return skipped("only root can read files without permissions");
     }
     lop.run(["mirror", "src", "dst"]).success();
     alike(&lop);
@@ -212,7 +212,7 @@ fn modes_of_unreadable_entries_are_preserved() {
 fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
     let lop = Lop::with(&TreeBuilder::new().file("src/d/a", "a").mode("src/d/a", 0o6755));
     if !is_root() {
-        return skipped("only root gives files away");
+        return skipped("only root can change the owner of a file");
     }
     for name in ["src/d/a", "src/d"] {
         chown(lop.path(name), Some(1000), Some(1000)).expect("given away");
@@ -226,7 +226,7 @@ fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
         command.output()
     };
     if !inside("true", &[]).is_ok_and(|output| output.status.success()) {
-        return skipped("no namespace of users can be had");
+        return skipped("user namespaces are not available");
     }
     for changes in ["1 file copied (1 B), 1 directory made", "metadata of 2 entries updated"] {
         let output = inside(env!("CARGO_BIN_EXE_lop"), &["mirror", "src", "dst"]).expect("ran");

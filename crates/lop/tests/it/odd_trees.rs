@@ -54,7 +54,7 @@ fn assert_never_opened(lop: &Lop) {
     let traced = traced.arg(&log).args([env!("CARGO_BIN_EXE_lop"), "scan", "--no-catalog"]);
     let output = traced.arg(lop.work()).run();
     if String::from_utf8_lossy(&output.stderr).contains("Operation not permitted") {
-        return skipped("strace may not trace here");
+        return skipped("strace is not permitted to trace");
     }
     output.success();
     let calls = fs::read_to_string(&log).expect("strace wrote its log");

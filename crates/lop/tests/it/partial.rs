@@ -204,7 +204,7 @@ fn an_old_name_outside_does_not_say_what_its_file_is_now() {
 #[test]
 fn a_directory_that_became_unreadable_keeps_its_rows() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&tree());
     let as_nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
@@ -238,7 +238,7 @@ fn a_directory_that_became_unreadable_keeps_its_rows() {
 #[test]
 fn an_unreadable_file_is_named_and_is_in_no_group() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&tree().mode("two/c", 0));
     for _ in 0..2 {

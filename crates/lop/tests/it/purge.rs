@@ -74,7 +74,7 @@ fn json_has_the_figures() {
 #[test]
 fn an_ordinary_user_learns_what_could_not_be_removed() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let tree = TreeBuilder::new()
         .file("tree/mine/a", "a")

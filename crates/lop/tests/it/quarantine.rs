@@ -153,7 +153,7 @@ fn a_damaged_manifest_is_reported_and_the_rest_of_it_holds() {
 fn a_quarantine_made_by_another_user_is_not_trusted() {
     let Some(disk) = Orphaned::new() else { return };
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let before = Snapshot::of(disk.top());
     chown(disk.store(), Some(NOBODY), None).expect("given away");

@@ -50,7 +50,7 @@ fn a_folder_with_files_in_quarantine_is_not_reported_as_copied_elsewhere() {
 #[test]
 fn an_unreadable_quarantine_is_reported() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let tree = TreeBuilder::new()
         .file("d/a", "alike")

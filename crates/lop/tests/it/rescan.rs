@@ -100,7 +100,7 @@ fn the_program_opens_no_file_of_an_unchanged_tree() {
         .arg(lop.work())
         .run();
     if String::from_utf8_lossy(&output.stderr).contains("Operation not permitted") {
-        return testkit::skipped("strace may not trace here");
+        return testkit::skipped("strace is not permitted to trace");
     }
     output.success();
     let calls = fs::read_to_string(&log).expect("strace wrote its log");

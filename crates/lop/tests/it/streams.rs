@@ -280,11 +280,7 @@ fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<St
     script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
     script.envs(environment.iter().copied());
     let output = script.stdin(Stdio::null()).output().expect("script runs");
-    Some(
-        String::from_utf8(output.stdout)
-            .expect("what is for a terminal is UTF-8")
-            .replace("\r\n", "\n"),
-    )
+    Some(String::from_utf8(output.stdout).expect("terminal output is UTF-8").replace("\r\n", "\n"))
 }
 
 #[test]
@@ -363,7 +359,7 @@ fn on_a_terminal_headings_are_bold_unless_no_colour_is_wanted() {
 #[test]
 fn the_catalog_is_for_its_owner_alone_where_others_look() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody else");
+        return skipped("only root can run the rest as another user");
     }
     let lop = Lop::with(&pairs(1));
     lop.remember(["."]);

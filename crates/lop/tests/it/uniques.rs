@@ -275,7 +275,7 @@ fn hard_links_far_below_path_max_count() {
 #[test]
 fn unexamined_entries_decide_only_if_all_others_have_a_copy() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let tree = TreeBuilder::new()
         .file("copied/a", "alike")

@@ -77,7 +77,7 @@ fn damage_on_the_disk_is_named() {
     let file = fs::File::open(&bad).expect("opens");
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("forgotten");
     if fs::read(&bad).expect("readable") == marker {
-        return skipped("the cache holds on to the undamaged bytes");
+        return skipped("the cache still has the undamaged bytes");
     }
     let output = lop.run(["validate", "--json"]);
     assert_exit_record(&output, 3);
@@ -120,7 +120,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
 #[test]
 fn unreadable_files_are_reported_with_a_partial_result() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&tree());
     let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();

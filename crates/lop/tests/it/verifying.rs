@@ -130,7 +130,7 @@ fn files_that_are_damaged_alike_are_damaged() {
 #[test]
 fn a_copy_that_cannot_be_read_does_not_count() {
     if !is_root() {
-        return skipped("only root can take from another user what a file needs to be read");
+        return skipped("only root can make a file of another user unreadable");
     }
     for question in QUESTIONS {
         let mut tree = TreeBuilder::new();

@@ -59,12 +59,12 @@ pub(crate) fn run_with(folder: &Path, number: u64, blow: ChangeFault, places: &[
 #[ignore = "run by other tests, in a process of its own"]
 #[expect(clippy::print_stdout, reason = "the account for the test that started it")]
 fn runs_the_mirror_of_the_parent() {
-    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
-    let blow = std::env::var(BLOW).expect("told the blow");
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("another test runs this one"));
+    let blow = std::env::var(BLOW).expect("the fault is in the environment");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     fault_at_change(number, if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) });
-    let way = std::env::var(VARIANT).expect("told the way");
+    let way = std::env::var(VARIANT).expect("the variant is in the environment");
     let all = [Variant::OneHost, Variant::TwoHosts, Variant::DiskOrder];
     let way = all.into_iter().find(|known| format!("{known:?}") == way).expect("a way");
     way.of(|| {

@@ -227,7 +227,7 @@ pub(crate) fn a_quarantine_directory_is_not_replaced() {
 #[test]
 pub(crate) fn a_mount_in_the_destination_is_not_emptied() {
     if !is_root() {
-        return skipped("directories can be mounted by root only");
+        return skipped("only root can mount directories");
     }
     let place = two();
     fs::create_dir(place.join("elsewhere")).expect("made");

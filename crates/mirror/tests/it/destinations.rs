@@ -60,7 +60,7 @@ pub(crate) fn times_of_any_year_are_kept() {
     set("from/a", year_2300);
     set("from/b", year_2300);
     if time("from/a").ok() != Some(year_2300) {
-        return skipped("times here end before");
+        return skipped("the file system cannot store such a time");
     }
     run(place.join("from"), place.join("to"), &usual());
     assert_eq!(time("to/a").expect("there"), year_2300);
@@ -294,7 +294,7 @@ pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
 #[test]
 pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
     if !testkit::is_root() {
-        return skipped("only root gives capabilities");
+        return skipped("only root can set capabilities");
     }
     // CAP_NET_RAW, effective and permitted: vfs_cap_data of capability.h.
     let mut capability = [0; 20];
@@ -313,7 +313,7 @@ pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
 #[test]
 pub(crate) fn security_labels_of_the_destination_stay_and_are_not_a_difference() {
     if !testkit::is_root() {
-        return skipped("only root puts labels on files");
+        return skipped("only root can label files");
     }
     let (plain, label) = (TreeBuilder::new().file("d/a", "a"), "security.lop-test");
     // Security modules set such labels on their own, on hosts that have one.

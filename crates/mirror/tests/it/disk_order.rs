@@ -13,7 +13,7 @@ use crate::world::{Variant, assert_alike, mirror_reporting, run, with};
 #[test]
 fn contents_are_read_in_the_order_of_the_disk() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     for system in [FileSystem::Ext4, FileSystem::Xfs] {
         let disk = match Mount::new(system, 512 << 20) {

@@ -38,7 +38,7 @@ pub(crate) fn several_workers_find_names_of_one_file_at_once() {
 #[test]
 pub(crate) fn more_names_than_a_file_can_have() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let (tmpfs, ext4) =
         match (Mount::new(FileSystem::Tmpfs, 64 << 20), Mount::new(FileSystem::Ext4, 64 << 20)) {
@@ -104,7 +104,7 @@ fn inodes(root: &Path) -> BTreeMap<u64, BTreeSet<std::path::PathBuf>> {
 #[test]
 pub(crate) fn a_reused_inode_number_is_another_file() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let ext4 = match Mount::new(FileSystem::Ext4, 64 << 20) {
         Ok(ext4) => ext4,

@@ -110,7 +110,7 @@ pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
 #[test]
 pub(crate) fn an_unfinished_directory_of_another_user_is_not_adopted() {
     if !testkit::is_root() {
-        return skipped("only root gives directories away");
+        return skipped("only root can change the owner of a directory");
     }
     let tree = TreeBuilder::new().file("from/new/a", "a").dir("to").mode("to", 0o1777);
     let place = tree.make_temp();

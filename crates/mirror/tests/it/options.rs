@@ -161,7 +161,7 @@ pub(crate) fn a_base_on_another_file_system_is_not_used() {
 #[test]
 pub(crate) fn mounts_in_the_source_can_be_left_out() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let place = TreeBuilder::new().file("from/a", "a").dir("from/mounted").make_temp();
     let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
@@ -208,7 +208,7 @@ fn pairs_that_would_lose_data_are_refused() {
 #[test]
 fn a_link_of_another_user_does_not_choose_where_to_write() {
     if !testkit::is_root() {
-        return testkit::skipped("only root makes links of others");
+        return testkit::skipped("only root can create links of other users");
     }
     let place = TreeBuilder::new()
         .file("from/a", "a")

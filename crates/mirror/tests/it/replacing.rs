@@ -72,7 +72,7 @@ pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
 #[test]
 pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     if !is_root() {
-        return skipped("directories can be mounted by root only");
+        return skipped("only root can mount directories");
     }
     let place = TreeBuilder::new()
         .seeded("from/a", 1, 1000)

@@ -28,7 +28,7 @@ pub(crate) fn everything_is_mirrored_and_a_second_run_changes_nothing() {
 #[test]
 pub(crate) fn every_file_system_takes_every_change() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     for kind in FileSystem::ALL {
         let mount = match Mount::new(kind, 400 << 20) {
@@ -205,7 +205,7 @@ pub(crate) fn odd_names_and_kinds_and_great_depth() {
     hostile_tree(&from);
     testkit::TreeBuilder::new().deep_chain(2_000, "chain", "at the bottom").make(from.join("deep"));
     if !is_root() {
-        return skipped("what nobody may read can be read by root only");
+        return skipped("only root can read files without permissions");
     }
     run(&from, &to, &usual());
     assert_alike(&from, &to);

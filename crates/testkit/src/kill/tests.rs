@@ -267,7 +267,7 @@ fn another_user_is_traced_too() {
 #[test]
 #[should_panic(expected = "strace does not run this")]
 fn a_call_that_does_not_exist_is_an_error_of_the_test() {
-    let Some(strace) = strace() else { panic!("strace does not run this, nor anything") };
+    let Some(strace) = strace() else { panic!("strace cannot run any program") };
     let sandbox = Sandbox::new("/bin/true");
     drop(strace.kill(sandbox.command(), &Calls::nth("no_such_call", 1)));
 }

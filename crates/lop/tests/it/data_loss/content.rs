@@ -71,7 +71,7 @@ fn bytes_that_changed_below_the_file_system_are_compared() {
         let before = Snapshot::of(&disk);
         let seen = before.contents().len();
         if seen < 2 {
-            return skipped("the damage does not show");
+            return skipped("the damage is not visible");
         }
         let output = apply(&lop, by, ["--all"]);
         output.code(3);
@@ -168,7 +168,7 @@ fn extents(map: &str) -> Vec<(u64, u64)> {
 #[test]
 fn files_that_cannot_be_read_are_not_equal() {
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let tree = pair().mode("kept", 0o000).mode("other", 0o000).owner("", NOBODY, NOBODY);
     let lop = Lop::with(&tree);
@@ -186,7 +186,7 @@ fn files_that_cannot_be_read_are_not_equal() {
 #[test]
 fn files_that_were_readable_during_the_scan_are_read_again() {
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     for unreadable in ["kept", "other"] {
         for by in CHANGING {

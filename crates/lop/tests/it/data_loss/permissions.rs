@@ -135,7 +135,7 @@ fn extreme_times_are_restored() {
 #[test]
 fn an_ordinary_user_changes_only_what_they_may() {
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let own = |tree: TreeBuilder, path: &str| tree.owner(path, NOBODY, NOBODY);
     let mut tree = TreeBuilder::new();
@@ -251,7 +251,7 @@ fn a_journal_that_cannot_be_written_stops_the_run_and_nothing_is_forgotten() {
 #[test]
 fn nothing_is_done_where_a_quarantine_is_not_private() {
     if !is_root() {
-        return skipped("only root can act as others");
+        return skipped("only root can act as another user");
     }
     let tree = TreeBuilder::new()
         .seeded("a", 1, 5000)

@@ -28,7 +28,7 @@ impl Drop for Ends<'_> {
 #[test]
 fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
     if !is_root() {
-        return skipped("what nobody may read can be read by root only");
+        return skipped("only root can read files without permissions");
     }
     let lop = Lop::new();
     fs::create_dir(lop.path("src")).expect("made");
@@ -229,7 +229,7 @@ fn binary_for_others(place: &TempTree) -> std::path::PathBuf {
 #[test]
 fn an_ordinary_user_mirrors_what_it_may() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let place = TempTree::new();
     let mut way = Way::shell();
@@ -280,7 +280,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
 #[test]
 fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let place = TempTree::new();
     let mut way = Way::shell();
@@ -356,7 +356,7 @@ fn is_full(said: &str, at: &str) {
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let mut tree = TreeBuilder::new();
     for i in 0..30 {

@@ -245,7 +245,7 @@ fn more_than_max_delete_is_not_removed() {
 #[test]
 fn mounts_in_a_remote_source_can_be_skipped() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let lop = Lop::with(&two().dir("src/mounted"));
     let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {

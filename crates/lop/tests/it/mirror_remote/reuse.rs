@@ -97,7 +97,7 @@ fn files_changed_since_the_scan_are_copied() {
 #[test]
 fn every_change_is_mirrored_whatever_is_known() {
     if !is_root() {
-        return skipped("what is mirrored has owners and devices, which only root can make");
+        return skipped("only root can create the owners and devices of the source");
     }
     if let Some(tool) = missing() {
         return skipped(format!("{tool} is not installed"));

@@ -64,7 +64,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
 /// Returns the reason why the tree with every kind of entry cannot be created or checked here.
 fn lacking() -> Option<String> {
     if !is_root() {
-        return Some("what is mirrored has owners and devices, which only root can make".into());
+        return Some("only root can create the owners and devices of the source".into());
     }
     missing().map(|tool| format!("{tool} is not installed"))
 }
