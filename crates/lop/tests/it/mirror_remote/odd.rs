@@ -90,7 +90,6 @@ fn a_destination_that_is_missing_is_made() {
         let to = lop.path("new");
         Way::shell().run(&lop, direction, &[], (&lop.path("src"), &to)).run().success();
         alike(&lop.path("src"), &to);
-        // An empty source is mirrored as well.
         let (from, to) = (lop.path("src/empty"), lop.path("new and empty"));
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
@@ -105,8 +104,7 @@ fn a_file_of_the_destination_that_has_other_names_is_not_written_to() {
             .file("src/mode", "same")
             .hard_links("old", &["dst/content", "outside/content"])
             .hard_links("same", &["dst/mode", "outside/mode"])
-            // Differs from the time of the other file. Otherwise both could be created in the same
-            // clock tick.
+            // Differs from the other file, even if both are created in the same clock tick.
             .mtime("src/content", 9, 9)
             .mtime("src/mode", 5, 5)
             .mtime("dst/mode", 5, 5)
