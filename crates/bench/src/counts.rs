@@ -1,8 +1,9 @@
-//! Figures without noise: system calls, bytes and instructions for one small tree.
+//! Reproducible figures: system calls, bytes and instructions for one small tree.
 //!
-//! Times on shared machines hide a change of some percent; these counts do not. The reference is in
-//! `benchsuite/counts.csv`. A count that is 5 % above it is an error, so an author who makes lop do
-//! more work has to update the reference. Every command runs with one thread.
+//! Times on shared machines hide a change of a few percent, but these counts reveal it. The
+//! reference is `benchsuite/counts.csv`. A count more than 5 % above the reference is an error, so
+//! an author who makes lop do more work has to update the reference. Every command runs with one
+//! thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,14 +22,14 @@ use crate::store::Store;
 
 /// The factor by which a count may exceed the reference.
 const TOLERANCE: f64 = 1.05;
-/// Kinds of calls below this count are not compared one by one: the start of a process makes some
-/// dozens, and threads make some by chance.
+/// System calls with a lower count are not compared individually. Starting a process makes a few
+/// dozen calls, and threads make some more by chance.
 const MIN_COMPARED_CALLS: u64 = 200;
-/// The count of instructions by valgrind; it depends on the compiler.
+/// The name of the instruction count. valgrind measures it, and it depends on the compiler.
 const INSTRUCTIONS: &str = "instructions";
 
-/// The commands, with `DIR` for the tree and `FILE` for the catalog. Options replace what lop would
-/// find out by timing, which differs from run to run.
+/// The commands, with `DIR` for the tree and `FILE` for the catalog. Their options replace
+/// measurements that would differ from run to run.
 const SCENES: [(&str, &str); 3] = [
     ("scan", "scan --no-catalog -q --threads 1 --io cached DIR"),
     ("scan, new catalog", "scan --catalog FILE -q --threads 1 --io cached DIR"),
@@ -46,7 +47,7 @@ pub struct Count {
     pub count: u64,
 }
 
-/// Counts everything that the tools of this machine can count; prints what they cannot.
+/// Counts everything that this machine has tools for. Prints what it cannot count.
 ///
 /// # Errors
 ///
@@ -82,7 +83,7 @@ fn compiler() -> String {
     said.map_or_else(|_| "unknown".into(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned())
 }
 
-/// Counts, and the compiler of the counted program.
+/// Counts, and the compiler that built the measured program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// The output of `rustc --version`.
@@ -124,7 +125,7 @@ impl Reference {
 }
 
 impl fmt::Display for Reference {
-    /// Prints the large counts, also per file of the tree.
+    /// Prints the large counts, in total and per file of the tree.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let files = self.counts.first().map_or(1, |files| files.count.max(1));
         for Count { scene, what, count } in
@@ -137,10 +138,10 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Returns a complaint about each count that exceeds the stored one; prints counts that fell and
-/// counts that are missing now.
+/// Returns a complaint about each count that exceeds the stored one. Prints counts that fell and
+/// counts that are missing.
 ///
-/// Instructions are compared only where the same compiler built both.
+/// Instructions are compared only if the same compiler built both programs.
 pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
     let alike = stored.compiler == now.compiler;
     if !alike {
@@ -178,7 +179,7 @@ fn count(scene: &str, what: &str, count: u64) -> Count {
     Count { scene: scene.to_owned(), what: what.to_owned(), count }
 }
 
-/// The counts of a counter, or the reason that there are none.
+/// The counts by name, or the reason why counting is impossible.
 type Counted = Result<Result<BTreeMap<String, u64>, String>, Failure>;
 
 /// Counts system calls by kind, with strace.
@@ -200,7 +201,7 @@ fn calls(argv: &[PathBuf], store: &Store) -> Counted {
     Ok(Ok(calls))
 }
 
-/// Runs lop under a tool; returns the tool's standard error, or the reason that it cannot run.
+/// Runs lop under a tool. Returns the standard error of the tool, or the reason why it cannot run.
 fn under(
     command: &[&str],
     last: Option<&Path>,
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_is_read_as_it_was_written() {
+    fn a_reference_survives_writing_and_reading() {
         let temp = testkit::TempTree::new();
         let path = temp.join("counts.csv");
         let reference = reference("rustc 1.95.0 (hash, date)", 1, 2);

@@ -1,9 +1,9 @@
-//! Errors of this crate: a message for the person at the terminal.
+//! The errors of this crate: messages for the person at the terminal.
 
 use std::fmt;
 use std::path::Path;
 
-/// A message, with the path or command that it is about.
+/// A message that names the path or command in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(String);
 
@@ -13,7 +13,7 @@ impl Failure {
         Self(reason.into())
     }
 
-    /// Returns a failure about a path.
+    /// Returns a failure that concerns a path.
     pub fn at(path: &Path, reason: impl fmt::Display) -> Self {
         Self(format!("{}: {reason}", path.display()))
     }

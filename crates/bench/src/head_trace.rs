@@ -1,5 +1,5 @@
-//! Traces of the head of the simulated disk during a scan: recorded once, kept as CSV files, drawn
-//! in `docs/io.md`.
+//! Traces of the head of the simulated disk during a scan. They are recorded once, kept as CSV
+//! files, and drawn in `docs/io.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use crate::record::{read_rows, write_rows};
 use crate::scenario::{Device, Order};
 use crate::store::Store;
 
-/// Moments kept of a scan: more than a chart has pixels across.
+/// Maximum number of moments kept for a scan, more than a chart is wide in pixels.
 const MAX_MOMENTS: usize = 1200;
-/// The period of sampling, which is 0.03 s of the disk's time.
+/// The sampling period. It corresponds to 0.03 s of the disk's time.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(1);
 
-/// The state of the disk at a moment.
+/// The state of the disk at one point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Seconds that the disk was busy so far.
+    /// Seconds that the disk has been busy so far.
     pub busy_s: f64,
-    /// Seeks so far.
+    /// Number of seeks so far.
     pub seeks: u64,
     /// The position of the head, in bytes from the beginning of the disk.
     pub at: u64,
@@ -41,7 +41,7 @@ pub struct Moment {
 ///
 /// # Panics
 ///
-/// Never: a mount with the settings of a disk has one.
+/// Never: mounting with disk settings always creates a simulated disk.
 pub fn record(lop: &Path, store: &Store) -> Result<Vec<Moment>, Failure> {
     let spec = Spec::new("server2018", None, 1.0, Order::Shuffled)?;
     let image = Image::of(&spec, Device::Ext4, store)?.0;
@@ -92,7 +92,7 @@ fn thinned(moments: &[Moment]) -> Vec<Moment> {
     kept
 }
 
-/// Writes a trace below `root/benchsuite/head-traces` under a name.
+/// Writes a trace to a named file below `root/benchsuite/head-traces`.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub fn write(root: &Path, name: &str, moments: &[Moment]) -> Result<PathBuf, Fai
     write_rows(&path, moments).map(|()| path)
 }
 
-/// Reads all traces below `root`, by name.
+/// Reads all traces below `root`, sorted by name.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ mod tests {
     use super::{MAX_MOMENTS, Moment, thinned};
 
     #[test]
-    fn moments_are_kept_by_the_disks_time() {
+    fn moments_are_thinned_by_busy_time() {
         let moment = |n: u32| Moment { busy_s: f64::from(n), seeks: u64::from(n), at: 0 };
         let few: Vec<Moment> = (0..10).map(moment).collect();
         assert_eq!(thinned(&few), few);
@@ -135,7 +135,7 @@ mod tests {
         let kept = thinned(&many);
         assert!((MAX_MOMENTS / 2..=MAX_MOMENTS + 2).contains(&kept.len()), "{}", kept.len());
         assert_eq!((kept.first(), kept.last()), (many.first(), many.last()));
-        // One moment is enough for an idle disk.
+        // A single moment is enough for an idle disk.
         assert_eq!(thinned(&vec![moment(0); 50]), [moment(0)]);
     }
 }

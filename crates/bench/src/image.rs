@@ -1,5 +1,4 @@
-//! File systems in files: made, filled, and mounted through a loop device, with or without a
-//! simulated disk.
+//! File systems in image files, mounted through a loop device, with or without a simulated disk.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,11 +12,11 @@ use crate::scenario::Device;
 use crate::store::Store;
 use crate::system::tool;
 
-/// The number of attempts to unmount a busy file system, and the pause between them.
+/// Maximum number of attempts to unmount a busy file system, and the pause between them.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A file that holds a file system.
+/// A file that contains a file system.
 #[derive(Debug, Clone)]
 pub struct Image {
     path: PathBuf,
@@ -33,10 +32,10 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// The device is no loop image, mkfs is missing or fails, or space runs out.
+    /// The device is not a loop image, mkfs is missing or fails, or space runs out.
     pub fn make(path: &Path, device: Device, room: &Counts) -> Result<Self, Failure> {
         let inodes = (room.inodes + room.dirs + room.empty_or_other) * 5 / 4 + 10_000;
-        // A block for the tail of each file and for each directory, and a journal.
+        // One block for the tail of each file, one for each directory, and a journal.
         let bytes = room.bytes * 5 / 4 + inodes * 5_120 + room.names * 160 + (1 << 30);
         let file =
             File::create(path).and_then(|file| file.set_len(bytes.next_multiple_of(1 << 20)));
@@ -51,8 +50,8 @@ impl Image {
             Device::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Device::AsIs => return Err(Failure::new("the machine's own disk needs no image")),
         };
-        // mkfs.btrfs inspects every mounted file, and gives up if the server of one of them is just
-        // ending, as that of a simulated disk may be.
+        // mkfs.btrfs inspects every mounted file. It gives up if the server of such a file is just
+        // ending, which can happen with a simulated disk.
         let gone = |error: &Failure| error.to_string().contains("cannot check mount status");
         let mut result = tool(mkfs, &[path]);
         for _ in 0..20 {
@@ -65,11 +64,11 @@ impl Image {
         result.map(|_| Self::at(path))
     }
 
-    /// Makes an image with a tree in its directory `tree`, unless that exists.
+    /// Makes an image with a tree in its directory `tree`, unless the image exists.
     ///
     /// # Errors
     ///
-    /// The errors of [`make`](Self::make), and those of making the tree.
+    /// Same as [`make`](Self::make), or making the tree fails.
     pub fn with_tree(spec: &Spec, path: &Path, device: Device) -> Result<(Self, Counts), Failure> {
         let key = format!("{}-{device:?}", spec.key()?);
         let counts = seal::once(path, &key, || {
@@ -84,35 +83,34 @@ impl Image {
         Ok((Self::at(path), counts))
     }
 
-    /// Returns the image of a tree in a store; makes it unless it exists.
+    /// Returns the image of a tree in a store. Makes the image unless it exists.
     ///
     /// # Errors
     ///
-    /// The errors of [`with_tree`](Self::with_tree).
+    /// Same as [`with_tree`](Self::with_tree).
     pub fn of(spec: &Spec, device: Device, store: &Store) -> Result<(Self, Counts), Failure> {
-        // The simulated disk is put in front of an ordinary image of ext4.
+        // The simulated disk uses an ordinary ext4 image as its backing file.
         let device = if device == Device::Hdd { Device::Ext4 } else { device };
         let name = format!("{}-{device:?}.img", spec.folder_name()).to_lowercase();
         Self::with_tree(spec, &store.join(&name), device)
     }
 
-    /// Copies the image and keeps its holes.
+    /// Copies the image and preserves its holes.
     ///
     /// # Errors
     ///
-    /// Space runs out; a part of the copy may exist afterwards.
+    /// Space runs out. An incomplete copy may exist afterwards.
     pub(crate) fn copy(&self, to: &Path) -> Result<Self, Failure> {
         tool(&["cp", "--sparse=always", "--reflink=auto"], &[&self.path, to])?;
         Ok(Self::at(to))
     }
 
-    /// Mounts the image on `point`, which is created if necessary; behind a simulated disk if there
-    /// are settings for one.
+    /// Mounts the image on `point`, which is created if necessary. The mount uses a simulated disk
+    /// if `hdd` has settings for one.
     ///
     /// # Errors
     ///
-    /// This process is not root, no loop device is free, or there is no FUSE. Nothing stays
-    /// mounted.
+    /// This process is not root, no loop device is free, or FUSE is missing. Nothing stays mounted.
     pub fn mount(&self, point: &Path, hdd: Option<&Settings>) -> Result<Mounted, Failure> {
         fs::create_dir_all(point).map_err(|e| Failure::at(point, e))?;
         let (disk, source) = match hdd {
@@ -135,13 +133,13 @@ impl Image {
     }
 }
 
-/// A mounted image; dropping it unmounts it and keeps the image.
+/// A mounted image. Dropping it unmounts it but keeps the image file.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mounted {
     point: PathBuf,
     device: String,
-    /// The last field, so that the disk is dropped after everything on it.
+    /// Must be the last field, so that the disk is dropped after everything on top of it.
     disk: Option<Disk>,
 }
 
@@ -161,7 +159,7 @@ impl Mounted {
         self.disk.as_ref()
     }
 
-    /// Unmounts the image and mounts it again, which drops everything cached of it.
+    /// Unmounts the image and mounts it again, which discards all cached data of the image.
     ///
     /// # Errors
     ///
@@ -171,7 +169,7 @@ impl Mounted {
         tool(&["mount", "-o", "noatime", &self.device], &[&self.point]).map(drop)
     }
 
-    /// Gives the loop device the settings of a hard disk or of an SSD; the device may have been
+    /// Gives the loop device the settings of a hard disk or of an SSD. The device may have been
     /// used as the other kind before.
     fn set_up_queue(&self) -> Result<(), Failure> {
         let name = self.device.trim_start_matches("/dev/");
@@ -192,7 +190,7 @@ impl Drop for Mounted {
     #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
     fn drop(&mut self) {
         if let Some(disk) = &self.disk {
-            // A disk that does not answer cannot be unmounted.
+            // A disk that does not answer requests cannot be unmounted.
             disk.heal();
         }
         let mounted = fs::read_to_string("/proc/self/mounts").unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Measures lop: trees with known answers, races against its peers, and counts without noise.
+//! Measures lop: trees with known answers, races against its peers, and reproducible counts.
 //!
 //! | module | for |
 //! |---|---|
-//! | [`corpus`], [`store`] | trees by name and seed, the same bytes every time and checked after they are made; the folder that keeps them |
+//! | [`corpus`], [`store`] | reproducible trees, checked after they are made; the folder that keeps them |
 //! | [`hdd`] | a simulated hard disk in front of a file, as a FUSE file system |
 //! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on a simulated one |
 //! | [`scenario`], [`tools`], [`race`] | work, tree, storage and caches; the programs with their command lines; the races |
@@ -11,8 +11,8 @@
 //! | [`head_trace`] | the position of the disk's head during a scan |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
 //!
-//! This crate runs lop only as a command, as any user does, so that it neither favours lop nor
-//! repeats its mistakes.
+//! This crate runs lop only as a command, as any user does. It therefore cannot favour lop or
+//! repeat its mistakes.
 
 #![expect(
     clippy::print_stdout,

@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// The kind of race that is never recorded.
 const SMOKE: &str = "smoke";
 
-/// Trees with known answers, races against other tools, counts without noise
+/// Trees with known answers, races against other tools, and reproducible counts
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 struct Cli {
@@ -32,9 +32,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a tree and check it; without arguments, list the trees
+    /// Make a tree and check it; without arguments, list all trees
     Corpus(CorpusArgs),
-    /// Race lop against its peers and record the result; without arguments, list the races
+    /// Race lop against its peers and record the result; without arguments, list all races
     Race(RaceArgs),
     /// Count system calls, bytes and instructions, and compare them with the stored ones
     Counts(CountsArgs),
@@ -42,19 +42,19 @@ enum Command {
     Page,
     /// Put a simulated hard disk in front of a file, until it is unmounted
     Disk {
-        /// The file, usually an image of a file system
+        /// The backing file, usually an image of a file system
         backing: PathBuf,
-        /// A directory, which will hold `disk` and `stats`
+        /// The directory that will show `disk` and `stats`
         point: PathBuf,
-        /// The fraction of the disk's time that requests really take
+        /// The fraction of the disk's time that requests take in reality
         #[arg(long, default_value_t = hdd::Settings::default().scale)]
         scale: f64,
     },
-    /// Scan on a simulated hard disk and record where its head was, for docs/io.md
+    /// Scan on a simulated hard disk and record the positions of its head, for docs/io.md
     HeadTrace {
         /// The name of the trace in the chart
         name: String,
-        /// The binary of lop, if not the optimised one of this build
+        /// The binary of lop, instead of the optimised one of this build
         #[arg(long, value_name = "FILE")]
         lop: Option<PathBuf>,
         /// The folder that keeps the image
@@ -70,7 +70,7 @@ struct CorpusArgs {
     /// The name of the tree
     #[arg(requires = "to")]
     name: Option<String>,
-    /// Where to make it: a missing or empty directory, or a file with --image
+    /// The destination: a missing or empty directory, or a file with --image
     to: Option<PathBuf>,
     /// The scale of file sizes; 1 is the published size
     #[arg(long, default_value_t = 1.0)]
@@ -78,7 +78,7 @@ struct CorpusArgs {
     /// The approximate number of names, instead of the published one
     #[arg(long)]
     names: Option<u64>,
-    /// Write the files in random order, as on a disk that has been used for years
+    /// Write the files in random order, as on a disk after years of use
     #[arg(long)]
     shuffled: bool,
     /// Make an image of this file system that contains the tree
@@ -99,13 +99,13 @@ struct RaceArgs {
     /// Run each tool this many times; such a race is not recorded
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Tell the kernel during the races that the store is on an SSD
+    /// Tell the kernel that the store is on an SSD while races run
     #[arg(long)]
     ssd: bool,
     /// Stop runs that take longer
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
-    /// The binary of lop, if not the optimised one of this build
+    /// The binary of lop, instead of the optimised one of this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
     /// Print the result without recording it
@@ -118,7 +118,7 @@ struct CountsArgs {
     /// Store the counts as the new reference
     #[arg(long)]
     update: bool,
-    /// The binary of lop, if not the optimised one of this build
+    /// The binary of lop, instead of the optimised one of this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
     /// The folder that keeps the tree
@@ -155,7 +155,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the repository, which has the records.
+/// Returns the root of the repository, which holds the records.
 fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     crates.and_then(Path::parent).expect("a crate of the workspace").to_owned()
@@ -256,7 +256,7 @@ fn print_pages() -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-/// Writes a record to a temporary folder, reads it again, and renders its pages, to test all three.
+/// Tests a record by writing it to a temporary folder, reading it back and rendering its pages.
 fn rehearse(record: &record::Record, store: &Path) -> Result<Vec<String>, Failure> {
     let temp = testkit::TempTree::new_in(store);
     let folder = temp.join("record");

@@ -1,8 +1,8 @@
 //! Runs one command and measures it.
 //!
-//! A small process (`lop-bench measure`) starts the command, because the kernel counts the memory
-//! of the starting process into the peak of the program, and the process that holds a race's
-//! answers is large.
+//! A small process (`lop-bench measure`) starts the command, because the kernel adds the memory of
+//! the parent process to the peak of the child. The process that runs a race is large, because it
+//! holds all answers.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,34 +28,35 @@ use crate::record::Ending;
 pub struct Task {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// The home directory: a scratch folder, so that the program finds no cache of the user.
+    /// The home directory, a scratch folder in which the program finds no cache of the user.
     pub home: PathBuf,
-    /// The file for standard output; standard error goes beside it, to `.err`.
+    /// The file for standard output. Standard error goes to a file beside it with the suffix
+    /// `.err`.
     pub output: PathBuf,
-    /// A directory on the file system to sync at the end, if the command changes one.
+    /// A directory on the file system to sync at the end, if the command changes a file system.
     pub settle: Option<PathBuf>,
-    /// The time limit; a command that takes longer is stopped and reported as [`Ending::Stopped`].
+    /// The time limit. A command that exceeds it is stopped and reported as [`Ending::Stopped`].
     pub limit: Duration,
 }
 
 /// The measurements of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The end of the run.
+    /// How the run ended.
     pub ending: Ending,
     /// Seconds from the start of the process to its end.
     pub wall_s: f64,
-    /// Seconds from the start until `syncfs` returned after the end.
+    /// Seconds from the start until `syncfs` returned after the end of the process.
     pub settled_s: Option<f64>,
     /// CPU seconds in user mode.
     pub user_s: f64,
     /// CPU seconds in the kernel.
     pub sys_s: f64,
-    /// Peak resident memory of its largest process.
+    /// Peak resident memory of the largest process in KiB.
     pub peak_kib: u64,
-    /// Bytes that its read calls returned.
+    /// Number of bytes that read calls returned.
     pub read_bytes: u64,
-    /// Bytes that storage delivered for it.
+    /// Number of bytes that came from storage.
     pub storage_bytes: u64,
 }
 
@@ -63,7 +64,7 @@ pub struct Usage {
 ///
 /// # Errors
 ///
-/// The program cannot be started, or this one cannot be started again.
+/// The program cannot be started, or the separate process cannot.
 pub(crate) fn apart(task: &Task) -> Result<Usage, Failure> {
     let order = task.output.with_extension("task");
     let json = serde_json::to_vec(task).map_err(|e| Failure::new(e.to_string()))?;
@@ -77,7 +78,7 @@ pub(crate) fn apart(task: &Task) -> Result<Usage, Failure> {
     })
 }
 
-/// Measures the task that `apart` stored in a file, and returns the answer to print.
+/// Measures the task that `apart` stored in a file, and returns the result to print.
 ///
 /// # Errors
 ///
@@ -99,7 +100,7 @@ fn here(task: &Task) -> io::Result<Usage> {
     }
     command.stdin(Stdio::null()).stdout(File::create(&task.output)?);
     command.stderr(File::create(task.output.with_extension("err"))?);
-    // A signal to this process must also stop the command, which has a process group of its own.
+    // The command has its own process group, so a signal to this process must be passed on.
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stopped))?;
@@ -110,10 +111,10 @@ fn here(task: &Task) -> io::Result<Usage> {
     let in_time = ends_within(pid, task.limit, &stopped)?;
     let wall_s = start.elapsed().as_secs_f64();
     if !in_time {
-        // It may just have ended by itself, which is equally good.
+        // This fails if the command has just ended, which is fine.
         let _ = kill_process_group(pid, Signal::KILL);
     }
-    // The kernel reports its reads until it is waited for, even after it ended.
+    // The kernel reports the reads of an ended process until the process is reaped.
     let (read_bytes, storage_bytes) = bytes_read(pid);
     let spent = child.wait4()?;
     let settled_s = match settle {
@@ -140,7 +141,7 @@ fn here(task: &Task) -> io::Result<Usage> {
     })
 }
 
-/// Waits for the end of a child without taking its status.
+/// Waits for the end of a child without reaping it.
 fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bool> {
     let handle = pidfd_open(pid, PidfdFlags::empty())?;
     let deadline = Instant::now() + limit;
@@ -156,8 +157,8 @@ fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bo
     }
 }
 
-/// Returns `rchar` and `read_bytes` of `/proc/PID/io`, of the process and of the children it waited
-/// for.
+/// Returns `rchar` and `read_bytes` from `/proc/PID/io`. They include the children that the process
+/// waited for.
 fn bytes_read(pid: Pid) -> (u64, u64) {
     let path = format!("/proc/{}/io", pid.as_raw_nonzero());
     let text = std::fs::read_to_string(path).unwrap_or_default();

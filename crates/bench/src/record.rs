@@ -1,8 +1,8 @@
 //! The record of a race: a dated folder of CSV files.
 //!
-//! A folder `DATE-KIND` has `machine.csv` ([`Fact`]), `tools.csv` ([`Tool`]), `scenarios.csv`
-//! ([`Scenario`]) and `runs.csv` ([`Run`], every run, failed ones too). The pages ([`crate::page`])
-//! are computed from these files and nothing else.
+//! A folder `DATE-KIND` contains `machine.csv` ([`Fact`]), `tools.csv` ([`Tool`]), `scenarios.csv`
+//! ([`Scenario`]) and `runs.csv` ([`Run`], including failed runs). The pages ([`crate::page`]) are
+//! computed from these files alone.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 use crate::scenario::Scenario;
 
-/// The part that a tool plays.
+/// The role of a tool in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// lop, starting from nothing like its peers.
+    /// lop, starting without a catalog, like its peers.
     Ours,
-    /// A program to compare lop with; the fastest one is the measure.
+    /// A program to compare lop with. The fastest peer is the reference.
     Peer,
-    /// lop with more work than its peers (it writes a catalog) or less (it has one): shown, but not
-    /// ranked.
+    /// lop doing more work than its peers (it writes a catalog) or less (it has one). Such a result
+    /// is shown but not ranked.
     Aside,
 }
 
@@ -34,21 +34,21 @@ pub struct Fact {
     pub value: String,
 }
 
-/// A program of the race.
+/// A program that takes part in a race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name in the tables.
     pub name: String,
-    /// The part it plays.
+    /// The role of the program.
     pub role: Role,
     /// The version that it reports.
     pub version: String,
-    /// The command line for a shell; `DIR`, `SRC`, `DST` and `FILE` stand for what differs between
-    /// runs.
+    /// The command line for a shell. `DIR`, `SRC`, `DST` and `FILE` stand for the parts that differ
+    /// between runs.
     pub command: String,
 }
 
-/// The end of a run.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
@@ -67,30 +67,30 @@ pub struct Run {
     pub scenario: String,
     /// The [`Tool::name`].
     pub tool: String,
-    /// The number of the round, from 1; 0 is the untimed run, whose figures are not used.
+    /// The number of the round, from 1. Round 0 is the untimed run, whose figures are not used.
     pub round: u32,
-    /// Only figures of runs that ended with `Done` are used.
+    /// How the run ended. Only the figures of runs that ended with `Done` are used.
     pub ending: Ending,
     /// Seconds from the start of the process to its end.
     pub wall_s: f64,
-    /// Seconds from the start until `syncfs` returned after the end; `None` where nothing is
-    /// written.
+    /// Seconds from the start until `syncfs` returned after the end of the process; `None` if the
+    /// run writes nothing.
     pub settled_s: Option<f64>,
-    /// CPU seconds in user mode, of all threads and children.
+    /// CPU seconds in user mode of all threads and children.
     pub user_s: f64,
     /// CPU seconds in the kernel.
     pub sys_s: f64,
-    /// Peak resident memory of its largest process.
+    /// Peak resident memory of the largest process in KiB.
     pub peak_kib: u64,
-    /// Bytes that its read calls returned (`rchar`), cached or not; memory maps do not count.
+    /// Number of bytes that read calls returned (`rchar`), cached or not. Memory maps do not count.
     pub read_bytes: u64,
-    /// Bytes that storage delivered for it (`read_bytes`).
+    /// Number of bytes that came from storage (`read_bytes`).
     pub storage_bytes: u64,
-    /// Seconds that the simulated disk was busy, unscaled; `None` without one.
+    /// Seconds that the simulated disk was busy, unscaled; `None` without a simulated disk.
     pub disk_s: Option<f64>,
-    /// The number of seeks of the simulated disk.
+    /// Number of seeks of the simulated disk.
     pub seeks: Option<u64>,
-    /// Bytes that the simulated disk read or wrote.
+    /// Number of bytes that the simulated disk read or wrote.
     pub disk_bytes: Option<u64>,
 }
 
@@ -108,22 +108,22 @@ pub struct Dated {
 /// Everything that one race recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The properties of the machine, in the order shown.
+    /// The properties of the machine, in display order.
     pub machine: Vec<Fact>,
     /// The programs.
     pub tools: Vec<Tool>,
-    /// The scenarios, in the order shown.
+    /// The scenarios, in display order.
     pub scenarios: Vec<Scenario>,
-    /// All runs, in the order they ran.
+    /// All runs, in the order in which they ran.
     pub runs: Vec<Run>,
 }
 
 impl Record {
-    /// Writes the record to a folder that must not exist.
+    /// Writes the record to a new folder.
     ///
     /// # Errors
     ///
-    /// The folder exists or cannot be written; a part of it may exist afterwards.
+    /// The folder exists or cannot be written. An incomplete folder may exist afterwards.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         std::fs::create_dir_all(folder.parent().unwrap_or(Path::new(".")))
             .and_then(|()| std::fs::create_dir(folder))
@@ -138,7 +138,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// A file is missing or not of this format.
+    /// A file is missing or has another format.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         Ok(Self {
             machine: read_rows(&folder.join("machine.csv"))?,
@@ -192,7 +192,7 @@ pub fn newest(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     Ok(newest.into_iter().map(|(kind, (_, folder))| (kind, runs.join(folder))).collect())
 }
 
-/// Returns a folder name for a race of today that does not exist yet.
+/// Returns an unused folder name for a race of this date.
 ///
 /// # Panics
 ///
@@ -203,7 +203,7 @@ pub fn fresh_name(runs: &Path, date: &str, kind: &str) -> PathBuf {
     names.map(|name| runs.join(name)).find(|folder| !folder.exists()).expect("names never end")
 }
 
-/// Returns the date with the number, which compare in time, and the kind.
+/// Returns the date with the number, which sort chronologically, and the kind.
 fn parse_name(folder: &str) -> Option<((String, u32), String)> {
     let date = folder.get(..10)?;
     let well_formed = date.bytes().enumerate().all(|(i, byte)| match i {

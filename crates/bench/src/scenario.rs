@@ -1,5 +1,5 @@
-//! A scenario: the work, the tree, the storage and the state of the caches that tools are compared
-//! in.
+//! A scenario: the work, the tree, the storage and the state of the caches for a comparison of
+//! tools.
 
 use std::fmt;
 
@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
-    /// Find all groups of equal files.
+    /// Find all groups of identical files.
     Find,
-    /// Replace equal files by hard links of one file.
+    /// Replace identical files by hard links to one file.
     Link,
     /// Copy a tree with its hard links.
     Mirror,
-    /// Copy a tree without hard links, for tools that would copy each link as a file of its own.
+    /// Copy a tree without hard links, for tools that would copy each link as a separate file.
     Copy,
-    /// Copy a tree onto a finished copy of it, so that there is nothing to do.
+    /// Copy a tree onto a complete copy of it, so that nothing remains to be done.
     Again,
-    /// Copy a tree with its hard links to another host: this machine, through ssh.
+    /// Copy a tree with its hard links to another host. The race uses this machine, through ssh.
     Push,
-    /// Copy such a tree from another host.
+    /// Copy a tree with its hard links from another host.
     Pull,
     /// Delete a tree.
     Delete,
 }
 
-/// The order in which the files of a tree were written, which is their order on the disk.
+/// The order in which the files of a tree were written. It determines their order on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Directory by directory, as an archive is unpacked.
+    /// Directory by directory, as if an archive had been unpacked.
     Created,
-    /// In random order over the whole tree, like a disk that was used for years.
+    /// In random order across the whole tree, as on a disk after years of use.
     Shuffled,
 }
 
@@ -69,16 +69,16 @@ impl fmt::Display for Device {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// Everything that the same tools left there when they ran on the same tree just before.
+    /// Everything that the same tools left in the caches when they last ran on the same tree.
     Warm,
-    /// Nothing: caches were dropped (`/proc/sys/vm/drop_caches`) and images mounted anew.
+    /// Nothing. Caches were dropped (`/proc/sys/vm/drop_caches`) and images mounted again.
     Cold,
 }
 
 /// The conditions of one comparison: all tools do this work on this tree, in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// A short name, unique within a race; runs refer to it.
+    /// A short name, unique within a race. Runs refer to it.
     pub id: String,
     /// The work.
     pub work: Work,
@@ -96,14 +96,14 @@ pub struct Scenario {
     pub device: Device,
     /// The state of the caches at the start of a run.
     pub cache: Cache,
-    /// The result of the check of all answers before the race, in words.
+    /// The result of checking all answers before the race, in words.
     pub answers: String,
 }
 
 impl Scenario {
-    /// Returns whether the busy time of the simulated disk counts, rather than the clock.
+    /// Returns true if the busy time of the simulated disk counts, instead of the wall clock.
     ///
-    /// With warm caches the disk is idle, and the clock counts there too.
+    /// With warm caches the disk is idle, so the clock counts.
     pub fn counts_disk_time(&self) -> bool {
         self.device == Device::Hdd && self.cache == Cache::Cold
     }

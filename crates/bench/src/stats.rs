@@ -3,7 +3,7 @@
 /// The median and the extremes of some measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
-    /// The middle value, or the mean of the two middle values of an even number.
+    /// The middle value, or the mean of the two middle values.
     pub(crate) median: f64,
     /// The smallest value.
     pub(crate) min: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Spread {
     pub(crate) max: f64,
 }
 
-/// Returns the spread of some values, none of which may be NaN; `None` without values.
+/// Returns the spread of some values; `None` without values. No value may be NaN.
 pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -21,14 +21,14 @@ pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     Some(Spread { median: f64::midpoint(lower, upper), min, max })
 }
 
-/// Returns the median of some values, none of which may be NaN; `None` without values.
+/// Returns the median of some values; `None` without values. No value may be NaN.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     spread(values).map(|spread| spread.median)
 }
 
-/// Returns the rank of each value, 1 for the smallest; equal values share the mean of their ranks.
+/// Returns the rank of each value, 1 for the smallest. Equal values share the mean of their ranks.
 ///
-/// Infinity is a valid value: use it for tools without a figure, which then share the last ranks.
+/// Infinity is a valid value. Use it for tools without a figure, which then share the last ranks.
 pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let number = |test: &dyn Fn(&f64) -> bool| -> f64 {
         values.iter().filter(|other| test(other)).map(|_| 1.0).sum()
@@ -40,7 +40,7 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// Converts a count for calculations.
+/// Converts a count to a floating-point number.
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, and only printed rounded")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
@@ -51,19 +51,19 @@ mod tests {
     use super::{Spread, float, median, ranks, spread};
 
     #[test]
-    fn an_odd_number_has_a_middle_one() {
+    fn the_median_of_an_odd_number_is_the_middle_value() {
         let of_three = Spread { median: 2.0, min: 1.0, max: 9.0 };
         assert_eq!(spread([9.0, 1.0, 2.0]), Some(of_three));
     }
 
     #[test]
-    fn an_even_number_has_the_mean_of_the_middle_two() {
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle_values() {
         assert_eq!(median([4.0, 1.0, 2.0, 100.0]), Some(3.0));
         assert_eq!(median([7.0]), Some(7.0));
     }
 
     #[test]
-    fn nothing_has_no_median() {
+    fn no_values_have_no_median() {
         assert_eq!(spread([]), None);
     }
 
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_stay_what_they_are() {
+    fn counts_convert_exactly() {
         assert_eq!(median([float(154_205)]), Some(154_205.0));
     }
 }

@@ -1,7 +1,7 @@
 //! The folder that keeps trees, images and results between races.
 //!
-//! Races run as root, remove what they made and mount images, so they work only in a folder that
-//! carries a mark.
+//! Races run as root, delete what they made and mount images. They therefore work only in a folder
+//! that contains a mark.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +12,7 @@ use crate::Failure;
 /// The name of the file that marks a folder as a store.
 const MARK: &str = ".lop-bench";
 
-/// A folder that belongs to the races.
+/// A folder that is reserved for races.
 #[derive(Debug, Clone)]
 pub struct Store(PathBuf);
 
@@ -21,7 +21,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// The folder contains something else, or cannot be created.
+    /// The folder contains other files, or cannot be created.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let at = |e: std::io::Error| Failure::at(path, e);
         fs::create_dir_all(path).map_err(at)?;
@@ -46,20 +46,20 @@ impl Store {
         self.0.join(name)
     }
 
-    /// Returns the kernel's setting that tells programs whether the store's disk rotates.
+    /// Returns the path of the kernel setting that tells programs if the disk of the store rotates.
     pub(crate) fn rotational(&self) -> Option<PathBuf> {
         let device = fs::metadata(&self.0).ok()?.dev();
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let block = format!("/sys/dev/block/{major}:{minor}");
-        // A partition has no queue of its own; its disk has.
+        // A partition does not have a queue. The queue belongs to its disk.
         let settings = ["queue", "../queue"].map(|queue| format!("{block}/{queue}/rotational"));
         settings.map(PathBuf::from).into_iter().find(|path| path.exists())
     }
 }
 
-/// Announces the store's disk as an SSD until it is dropped.
+/// Announces the disk of the store as an SSD until it is dropped.
 ///
-/// Virtual disks often claim to rotate. Some tools then read with one thread, or in another order,
+/// Virtual disks often claim to rotate. Some tools then read with one thread or in another order,
 /// and are several times slower than on the same disk announced as an SSD.
 #[derive(Debug)]
 pub(crate) struct Announced {
@@ -68,7 +68,7 @@ pub(crate) struct Announced {
 }
 
 impl Announced {
-    /// Changes the kernel's setting.
+    /// Changes the setting of the kernel.
     pub(crate) fn as_ssd(store: &Store) -> Result<Self, Failure> {
         let setting = store.rotational();
         let setting = setting.ok_or_else(|| Failure::at(store.path(), "is on no block device"))?;
@@ -94,7 +94,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_store_is_made_of_nothing_and_found_again() {
+    fn a_new_store_can_be_opened_again() {
         let temp = testkit::TempTree::new();
         let store = Store::open(&temp.join("new")).expect("nothing is there");
         fs::write(store.join("tree"), "").expect("ours");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_something_else_is_left_alone() {
+    fn a_folder_with_other_files_is_left_alone() {
         let temp = testkit::TempTree::new();
         fs::write(temp.join("mine"), "data").expect("written");
         Store::open(temp.path()).expect_err("it is not ours");

@@ -1,12 +1,12 @@
-//! Runs programs of the system that make file systems, mount them, or know the date.
+//! Runs system programs that make file systems, mount them, or report the date.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::Failure;
 
-/// Runs a program on some paths and returns its output; what it prints to standard error becomes
-/// the failure.
+/// Runs a program on some paths and returns its output. If it fails, its standard error becomes the
+/// message.
 pub(crate) fn tool(command: &[&str], paths: &[&Path]) -> Result<String, Failure> {
     let (name, args) = command.split_first().expect("a tool to run");
     let path = format!("{}:/sbin:/usr/sbin", std::env::var("PATH").unwrap_or_default());

@@ -1,7 +1,7 @@
-//! The programs of the races: command lines that make them do the same work.
+//! The programs of the races, with command lines that make them do the same work.
 //!
-//! Finders include hidden files, skip empty files, follow no links, do not report hard links as
-//! duplicates, use no cache and print only the groups. Copiers keep hard links, holes, times,
+//! Finders include hidden files, skip empty files, do not follow links, do not report hard links as
+//! duplicates, use no cache and print only the groups. Copiers preserve hard links, holes, times,
 //! ownership, ACLs and extended attributes, and delete extraneous entries. Deleters delete
 //! everything.
 
@@ -18,49 +18,50 @@ use crate::scenario::Work;
 /// The origin of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// This workspace.
+    /// Built in this workspace.
     Here,
-    /// A package of Debian.
+    /// A Debian package.
     Debian(&'static str),
-    /// A crate of crates.io.
+    /// A crate on crates.io.
     Crate(&'static str),
 }
 
 /// The format in which a finder reports its groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// One path a line on standard output; lines that are no absolute path separate the groups.
+    /// One path a line on standard output. Lines that are not absolute paths separate the groups.
     Lines,
-    /// rdfind's result file: the number of a group in the second column, the path in the last.
+    /// The result file of rdfind, with the group number in the second column and the path in the
+    /// last.
     Rdfind,
-    /// czkawka's JSON file: sizes, each with a list of groups.
+    /// The JSON file of czkawka: sizes, each with a list of groups.
     Czkawka,
-    /// No groups: the work changes files.
+    /// No groups, because the work changes files.
     None,
 }
 
 /// A program with a command line.
 #[derive(Debug)]
 pub struct Entrant {
-    /// Its name in the tables.
+    /// The name in the tables.
     pub(crate) name: &'static str,
-    /// The part it plays.
+    /// The role of the program.
     pub(crate) role: Role,
-    /// The work it does.
+    /// The work that the program does.
     pub(crate) work: Work,
     /// Its origin.
     pub(crate) source: Source,
-    /// The command line. `DIR`, `SRC`, `DST`, `FILE` (a result or catalog, missing at the start),
-    /// `EMPTY` (a directory), `RSH` (followed by a host) and `lop` stand for what differs between
-    /// runs. A command line with `&&` in it is run by a shell.
+    /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
+    /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
+    /// (followed by a host) and `lop`. A shell runs a command line that contains `&&`.
     command: &'static str,
-    /// Whether `FILE` of the run before is kept.
+    /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
     version: &'static str,
     answer: Answer,
 }
 
-/// The values of the words in a command line.
+/// The values of the placeholders in a command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     /// `DIR` or `SRC`: the tree.
@@ -77,7 +78,7 @@ pub(crate) struct Places {
     pub(crate) rsh: String,
 }
 
-/// The prefix of paths on the host that `RSH` connects to.
+/// The prefix of paths on the host to which `RSH` connects.
 const HOST: &str = "localhost:";
 
 impl Places {
@@ -103,7 +104,7 @@ impl Places {
     }
 }
 
-/// Groups as sets of inode numbers, because tools choose and write names differently.
+/// Groups as sets of inode numbers, because tools report different names of the same file.
 pub(crate) type Groups = BTreeSet<BTreeSet<u64>>;
 
 const fn peer(
@@ -117,18 +118,18 @@ const fn peer(
     Entrant { name, role: Role::Peer, work, source, command, remembers: false, version, answer }
 }
 
-/// Returns lop with a catalog, which the peers do not have.
+/// Returns an entry for lop with a catalog, which the peers do not have.
 const fn lop(name: &'static str, command: &'static str, remembers: bool) -> Entrant {
     let plain = peer(name, Work::Find, Source::Here, command, Answer::Lines);
     Entrant { role: Role::Aside, remembers, ..plain }
 }
 
-/// Returns lop finding duplicates and acting on them.
+/// Returns an entry for lop that finds duplicates and acts on them.
 const fn lop_acts(name: &'static str, role: Role, command: &'static str) -> Entrant {
     Entrant { role, ..peer(name, Work::Link, Source::Here, command, Answer::None) }
 }
 
-/// Returns lop copying.
+/// Returns an entry for lop that copies.
 const fn lop_copies(work: Work, command: &'static str) -> Entrant {
     Entrant { role: Role::Ours, ..peer("lop", work, Source::Here, command, Answer::None) }
 }
@@ -137,8 +138,8 @@ use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
 use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
 
-/// All programs. dupd, cpdup and fslint are missing because neither Debian 12 nor crates.io has
-/// them, from where a reader gets a program with one command.
+/// All programs. A reader must be able to install each with one command. dupd, cpdup and fslint are
+/// left out because neither Debian 12 nor crates.io has them.
 pub(crate) const ENTRANTS: [Entrant; 34] = [
     Entrant {
         role: Role::Ours,
@@ -224,12 +225,13 @@ pub(crate) const ENTRANTS: [Entrant; 34] = [
 ];
 
 impl Entrant {
-    /// Returns the command line with its words replaced.
+    /// Returns the command line with its placeholders replaced.
     pub(crate) fn argv(&self, places: &Places) -> Vec<OsString> {
         if !self.command.contains("&&") {
             return self.command.split(' ').map(|word| places.fill(word)).collect();
         }
-        // The shell gets the paths as arguments, so that it interprets nothing in them.
+        // The shell receives the paths as arguments, so that it does not interpret characters in
+        // them.
         let mut argv: Vec<OsString> = ["sh", "-c", "", "sh"].map(OsString::from).to_vec();
         let word = |word: &str| {
             let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
@@ -245,7 +247,7 @@ impl Entrant {
         argv
     }
 
-    /// Returns its entry in a record, if it is installed.
+    /// Returns the entry of the program in a record, if it is installed.
     pub(crate) fn tool(&self, lop: &Path) -> Option<Tool> {
         let program = self.command.split(' ').next()?;
         let program = if program == "lop" { lop.as_os_str() } else { program.as_ref() };
@@ -261,11 +263,11 @@ impl Entrant {
         Some(Tool { name, role: self.role, version, command })
     }
 
-    /// Reads the reported groups as sets of inodes; `None` where the work reports none.
+    /// Reads the reported groups as sets of inode numbers; `None` if the work reports none.
     ///
     /// # Errors
     ///
-    /// The output is not in the format of this tool, or contains a path that does not exist.
+    /// The output has another format, or contains a path that does not exist.
     pub(crate) fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
         let source = if self.answer == Lines { output } else { file };
         let read = || {
@@ -309,7 +311,7 @@ fn commit() -> String {
     };
     let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
     let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
-    // Files that a race itself writes do not change the raced program.
+    // Files that a race writes do not change the program under test.
     let sources = [":/crates", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
     let changed = git(&[&["status", "--porcelain", "--"], &sources[..]].concat());
     let clean = changed.is_some_and(|changed| changed.stdout.is_empty());
@@ -343,7 +345,7 @@ fn from_rdfind(text: &str) -> Vec<Vec<String>> {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let columns: Vec<&str> = line.splitn(8, ' ').collect();
         if let [_, group, .., path] = columns[..] {
-            // rdfind negates the number of the group for duplicates.
+            // rdfind negates the group number of duplicates.
             groups.entry(group.trim_start_matches('-')).or_default().push(path.to_owned());
         }
     }
@@ -360,7 +362,7 @@ fn from_czkawka(text: &str) -> serde_json::Result<Vec<Vec<String>>> {
     Ok(sizes.into_values().flatten().map(paths).collect())
 }
 
-/// Looks up the inode of every path; several names of one inode are one file.
+/// Looks up the inode of every path. Several names of one inode are one file.
 fn inodes(groups: Vec<Vec<String>>) -> Result<Groups, Failure> {
     let inode = |path: String| {
         let found = std::fs::symlink_metadata(&path);
@@ -403,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_replaced_and_the_rest_is_kept() {
+    fn placeholders_are_replaced_and_the_rest_is_kept() {
         let places = Places {
             tree: PathBuf::from("/t"),
             copy: PathBuf::from("/c"),

@@ -1,15 +1,15 @@
-//! An attacker that moves things under a program while it works.
+//! An attacker that moves entries around while a program works on them.
 //!
-//! An [`Attacker`] has two threads. The *mover* picks random entries below the roots and exchanges
+//! An [`Attacker`] has two threads. The *mover* picks random entries below the roots. It exchanges
 //! files, exchanges directories, exchanges a file or directory with a symbolic link that leads
-//! outside (and back), and renames entries away (and back). The *stalker* learns from inotify of
-//! every name that another process creates, temporary ones above all, and does the same to it at
-//! once.
+//! outside (and back), and renames entries away (and back). The *stalker* learns from inotify about
+//! every name that another process creates, above all temporary names, and immediately does the
+//! same to it.
 //!
-//! It destroys nothing: it only renames, with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`, and never
-//! unlinks. If it cannot put something back because the program took the place, that stays in
-//! [`held`](Attacker::held). So afterwards each content is below a root or in `held`, unless the
-//! program under test destroyed it:
+//! The attacker destroys nothing. It only renames, with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`,
+//! and never unlinks. An entry whose place was taken by the program cannot be put back and stays in
+//! [`held`](Attacker::held). After an attack, all content is therefore below a root or in `held`,
+//! unless the program under test destroyed it:
 //!
 //! ```no_run
 //! # use testkit::{AttackOptions, Attacker, Compare, Snapshot, TempTree};
@@ -28,10 +28,10 @@
 //!
 //! # The bait
 //!
-//! The links lead to a directory with copies of the tree's own files, under the same names and with
-//! the same times. A program that follows a link finds what it expects there, and only one that
-//! works with descriptors is safe. A copy here does not prove that the program kept the content, so
-//! tests MUST NOT count it.
+//! The links lead to a directory with copies of files of the tree, under the same names and with
+//! the same times. A program that follows a link finds what it expects there. Only a program that
+//! works with descriptors is safe. A copy in the bait does not prove that the program kept the
+//! content, so tests MUST NOT count it.
 
 mod bait;
 mod mover;
@@ -57,13 +57,13 @@ pub enum Swap {
     Files,
     /// Two directories exchanged.
     Dirs,
-    /// A file exchanged with a link to the bait's file, and back.
+    /// A file exchanged with a link to the file of the bait, and back.
     FileForLink,
-    /// A directory exchanged with a link to the bait's directory, and back.
+    /// A directory exchanged with a link to the directory of the bait, and back.
     DirForLink,
-    /// Renamed out of the tree, and back.
+    /// An entry renamed out of the tree, and back.
     Away,
-    /// Any of these, done to a name that was created while the attacker watched.
+    /// Any of these, applied to a name that was created during the attack.
     Fresh,
 }
 
@@ -78,17 +78,19 @@ impl Swap {
 pub struct AttackOptions {
     /// The kinds of swaps.
     pub kinds: Vec<Swap>,
-    /// The number of links to the bait that are put into the tree at the start, named `bait-link-`
-    /// and a number.
+    /// The number of links to the bait that are put into the tree at the start. They are named
+    /// `bait-link-` and a number.
     pub links_inside: u32,
-    /// The longest time that an entry is away or replaced by a link; often it is put back at once.
+    /// The longest time that an entry is away or replaced by a link. Many entries are put back
+    /// immediately.
     pub longest_dwell: Duration,
     /// The pause of the mover after each swap.
     pub rest: Duration,
 }
 
 impl Default for AttackOptions {
-    /// Returns every kind, no links inside, and some thousand swaps per second.
+    /// Returns every kind, no links inside, and a pause that allows a few thousand swaps per
+    /// second.
     fn default() -> Self {
         Self {
             kinds: Swap::ALL.to_vec(),
@@ -113,9 +115,9 @@ pub struct Swaps {
     pub dir_for_link: usize,
     /// [`Swap::Away`].
     pub away: usize,
-    /// [`Swap::Fresh`]; these also count as their own kind.
+    /// [`Swap::Fresh`]. These swaps also count as their other kind.
     pub fresh: usize,
-    /// Entries that could not be put back and stayed outside.
+    /// Number of entries that could not be put back and stayed outside.
     pub stranded: usize,
 }
 
@@ -138,7 +140,7 @@ impl Swaps {
     }
 }
 
-/// A running attack; dropping it stops it.
+/// A running attack. Dropping it stops the attack.
 #[derive(Debug)]
 #[must_use = "dropping it stops the attack"]
 pub struct Attacker {
@@ -155,7 +157,7 @@ struct Ground {
     held: OwnedFd,
     /// The file and the directory of the bait.
     targets: [PathBuf; 2],
-    /// Directories that must never be entered.
+    /// The identity of the bait, which must never be entered.
     bait: Identity,
     options: AttackOptions,
     stop: AtomicBool,
@@ -167,13 +169,12 @@ struct Ground {
 impl Attacker {
     /// Lays the bait in `outside` and begins to attack everything below `roots`.
     ///
-    /// `outside` is created if missing; it must not be below a root, and must be on the same file
-    /// system. The same seed draws the same numbers, although their effect depends on the
-    /// scheduler.
+    /// `outside` is created if missing. It must not be below a root, and must be on the same file
+    /// system. The same seed draws the same numbers, but their effect depends on the scheduler.
     ///
     /// # Panics
     ///
-    /// When `outside` does not qualify, a root cannot be opened, or the bait cannot be laid.
+    /// Panics if `outside` does not qualify, a root cannot be opened, or the bait cannot be laid.
     #[track_caller]
     pub fn start(
         roots: &[impl AsRef<Path>],
@@ -203,7 +204,8 @@ impl Attacker {
         attacker
     }
 
-    /// Returns the directory that no program may enter; take a [`Snapshot`] of it.
+    /// Returns the directory that no program may enter. Take a [`Snapshot`] of it before the
+    /// attack.
     ///
     /// [`Snapshot`]: crate::Snapshot
     pub fn bait(&self) -> PathBuf {
@@ -215,7 +217,7 @@ impl Attacker {
         self.outside.join(bait::HELD)
     }
 
-    /// Returns the swaps so far.
+    /// Returns the number of swaps so far.
     pub fn so_far(&self) -> Swaps {
         let count = |kind: Swap| self.ground.counts[kind as usize].load(Ordering::Relaxed);
         Swaps {
@@ -229,11 +231,11 @@ impl Attacker {
         }
     }
 
-    /// Stops the attack, puts back what it can, and returns the swaps.
+    /// Stops the attack, puts back what can be put back, and returns the number of swaps.
     ///
     /// # Panics
     ///
-    /// When one of its threads panicked.
+    /// Panics if a thread of the attacker panicked.
     pub fn stop(mut self) -> Swaps {
         for thread in self.end() {
             thread.join().expect("the attacker's threads do not panic");

@@ -1,7 +1,7 @@
-//! The contents of files as data: bytes, seeded noise, noise with one byte changed, holes with
+//! The contents of files as data: bytes, seeded noise, noise with one byte changed, and holes with
 //! islands.
 //!
-//! The noise is a fixed function of its seed, so a failing test fails again.
+//! The noise is a fixed function of its seed, so that failures are reproducible.
 
 use std::fs::File;
 use std::io;
@@ -14,8 +14,8 @@ use crate::dice::Dice;
 pub enum Content {
     /// Exactly these bytes.
     Bytes(Vec<u8>),
-    /// `len` pseudo-random bytes that depend only on `seed`; a shorter one is a prefix of a longer
-    /// one.
+    /// `len` pseudo-random bytes that depend only on `seed`. Shorter content is a prefix of longer
+    /// content with the same seed.
     Seeded {
         /// The seed of the noise.
         seed: u64,
@@ -24,28 +24,30 @@ pub enum Content {
     },
     /// [`Content::Seeded`] with the byte at offset `at` changed by XOR with `variant`.
     ///
-    /// Equal before and after that byte. A `variant` of 0, or `at` beyond the end, changes nothing.
+    /// The bytes before and after it are equal. A `variant` of 0, or `at` beyond the end, changes
+    /// nothing.
     Differing {
         /// The seed of the noise.
         seed: u64,
         /// Length in bytes.
         len: u64,
-        /// Offset in bytes of the byte that differs.
+        /// Offset of the byte that differs.
         at: u64,
-        /// The other operand of the XOR; each value makes another content.
+        /// The other operand of the XOR. Each value gives different content.
         variant: u8,
     },
-    /// A hole of `len` bytes with data written at some offsets; reads as zeros elsewhere.
+    /// A hole of `len` bytes with data at some offsets. It reads as zeros elsewhere.
     Sparse {
         /// Length in bytes.
         len: u64,
-        /// Offset in bytes and data; an island past `len` makes the file longer.
+        /// Offsets in bytes, and the data there. An island beyond `len` extends the file.
         islands: Vec<(u64, Vec<u8>)>,
     },
 }
 
 impl Content {
-    /// Returns all bytes of the file, holes as zeros; takes that much memory.
+    /// Returns all bytes of the file, with holes as zeros. Needs as much memory as the file is
+    /// long.
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
@@ -69,7 +71,7 @@ impl Content {
         }
     }
 
-    /// Writes the content into a new, empty `file` and leaves holes as holes.
+    /// Writes the content into a new, empty `file` and preserves holes.
     pub(crate) fn write_to(&self, file: &File) -> io::Result<()> {
         let Self::Sparse { len, islands } = self else {
             return file.write_all_at(&self.bytes(), 0);
@@ -103,7 +105,7 @@ impl From<&str> for Content {
     }
 }
 
-/// Returns the first `len` bytes of the stream of a seed, little-endian ([`Dice`]).
+/// Returns the first `len` bytes of the little-endian stream of a seed ([`Dice`]).
 fn noise(seed: u64, len: u64) -> Vec<u8> {
     let len = index(len);
     let mut bytes = Vec::with_capacity(len + 8);
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn shorter_noise_is_a_prefix_and_seeds_are_unlike() {
+    fn shorter_noise_is_a_prefix_and_seeds_differ() {
         let long = Content::Seeded { seed: 1, len: 100 }.bytes();
         assert_eq!(Content::Seeded { seed: 1, len: 13 }.bytes(), long[..13]);
         assert_ne!(Content::Seeded { seed: 2, len: 100 }.bytes(), long);

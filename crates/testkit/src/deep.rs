@@ -1,4 +1,4 @@
-//! Chains of directories whose full path is far over `PATH_MAX`, made and read through descriptors.
+//! Chains of directories whose full path far exceeds `PATH_MAX`, made and read through descriptors.
 
 use std::fs::File;
 use std::io;
@@ -27,9 +27,9 @@ pub fn deep_path(levels: usize, name: impl PathBytes) -> Vec<u8> {
     path
 }
 
-/// Opens `relative` below `root` for reading, component by component, following no link.
+/// Opens `relative` below `root` for reading, component by component, without following links.
 ///
-/// Works for paths of any length; takes two descriptors at a time.
+/// Works for paths of any length. At most two descriptors are open at a time.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn open_beneath(root: &Path, relative: impl PathBytes) -> io::Result<File> {
     Ok(dir.into())
 }
 
-/// Makes the chain; see [`TreeBuilder::deep_chain`](crate::TreeBuilder::deep_chain).
+/// Makes the chain. See [`TreeBuilder::deep_chain`](crate::TreeBuilder::deep_chain).
 pub(crate) fn make_chain(
     root: &Path,
     levels: usize,

@@ -1,14 +1,14 @@
-//! Random numbers that follow from a seed on every machine, without another dependency.
+//! Random numbers that depend only on a seed, on every machine, without another dependency.
 //!
 //! `SplitMix64`: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-//! The contents of test trees and the corpora of the benchmarks are this stream, so it MUST NOT change.
+//! Test trees and the corpora of the benchmarks are made from this stream, so it MUST NOT change.
 
 use std::time::Duration;
 
-/// The increment of the state: the odd number next to 2^64 divided by the golden ratio.
+/// The increment of the state: the odd number closest to 2^64 divided by the golden ratio.
 pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Scrambles 64 bits; different inputs give different outputs.
+/// Scrambles 64 bits. Different inputs give different outputs.
 #[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -42,7 +42,7 @@ impl Dice {
     /// Returns a number below `sides`, which must not be 0.
     #[inline]
     pub fn below(&mut self, sides: u64) -> u64 {
-        // The bias is sides / 2^64, which is nothing at the counts of files.
+        // The bias is sides / 2^64, which is negligible for numbers of files.
         self.bits() % sides
     }
 
@@ -52,7 +52,7 @@ impl Dice {
         several.get(usize::try_from(self.below(sides)).ok()?)
     }
 
-    /// Returns `None` half of the time, and otherwise a duration up to the longest.
+    /// Returns `None` half of the time, and otherwise a duration of at most `longest`.
     pub fn dwell(&mut self, longest: Duration) -> Option<Duration> {
         let micros = u64::try_from(longest.as_micros()).unwrap_or(u64::MAX - 1);
         (self.below(2) == 0).then(|| Duration::from_micros(self.below(micros + 1)))
@@ -64,7 +64,7 @@ mod tests {
     use super::Dice;
 
     #[test]
-    fn the_stream_is_that_of_the_published_algorithm() {
+    fn the_stream_matches_the_published_algorithm() {
         let mut dice = Dice::new(1_234_567);
         let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
         assert_eq!([dice.bits(), dice.bits()], published);

@@ -1,9 +1,9 @@
-//! Serialises forks, and prevents them while a test keeps files open; resets signals of what it
-//! starts.
+//! Serialises forks, prevents them while a test keeps files open, and resets signals in new
+//! processes.
 //!
-//! Between a fork and the child's exec, the child has a copy of every descriptor that is open here,
-//! also of files that are open for writing. The program under test leaves files alone that another
-//! process has open for writing.
+//! Between fork and exec, a child has a copy of every descriptor of this process, including those
+//! of files that are open for writing. The program under test does not touch files that another
+//! process has open for writing, so such a fork would change the result of a test.
 
 use std::io;
 use std::process::{Child, Command};
@@ -21,7 +21,8 @@ pub fn without_forks() -> RwLockReadGuard<'static, ()> {
     FORKS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a command when no guard prevents it; the command has been executed when this returns.
+/// Starts a command as soon as no guard prevents it. The command has been executed when this
+/// returns.
 ///
 /// # Errors
 ///

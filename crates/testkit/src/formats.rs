@@ -1,7 +1,8 @@
-//! Reads the output formats of the program under test back into [`Groups`].
+//! Parses the output formats of the program under test into [`Groups`].
 //!
-//! The parsers are strict on purpose: truncated output, or a path listed twice, is a defect that a
-//! set would hide, so it panics. A group of one is kept, for the comparison to find.
+//! The parsers are strict on purpose. They panic on truncated output and on a path that is listed
+//! twice, because a set would hide these defects. A group with a single file is kept, so that the
+//! comparison reports it.
 
 use std::collections::BTreeSet;
 
@@ -16,50 +17,51 @@ use crate::groups::{Groups, shown};
 pub struct JsonGroup {
     /// Size in bytes of each file.
     pub size: u64,
-    /// The digest as printed, when there is one.
+    /// The digest as printed, if there is one.
     pub digest: Option<String>,
-    /// The exact paths, in the order printed.
+    /// The exact paths, in output order.
     pub files: Vec<Vec<u8>>,
 }
 
-/// Returns the groups of the `fdupes` format: one path a line, an empty line between groups.
+/// Returns the groups of the `fdupes` format: one path a line, with an empty line between groups.
 ///
-/// The format cannot carry a newline in a name: use another one for such trees.
+/// The format cannot represent a newline in a name. Use another format for trees with such names.
 ///
 /// # Panics
 ///
-/// When the last line has no newline or a path occurs twice.
+/// Panics if the last line has no newline or a path occurs twice.
 pub fn parse_fdupes(output: &[u8]) -> Groups {
     collect(&split(output, b'\n', "fdupes"))
 }
 
-/// Returns the groups of the `nul` format: every path ended by NUL, every group by one more NUL.
+/// Returns the groups of the `nul` format: every path ends with NUL, and every group with one more
+/// NUL.
 ///
 /// # Panics
 ///
-/// When the output does not end with the end of a group or a path occurs twice.
+/// Panics if the output ends within a group or a path occurs twice.
 pub fn parse_nul(output: &[u8]) -> Groups {
     let whole = output.is_empty() || output.ends_with(b"\0\0");
     assert!(whole, "nul output is cut short: it ends with {}", shown(tail(output)));
     collect(&split(output, 0, "nul"))
 }
 
-/// Returns the groups of the JSON format; see [`parse_json_groups`].
+/// Returns the groups of the JSON format. See [`parse_json_groups`].
 ///
 /// # Panics
 ///
-/// As [`parse_json_groups`], and when a path occurs twice.
+/// Same as [`parse_json_groups`], or a path occurs twice.
 pub fn parse_json(output: &[u8]) -> Groups {
     let groups = parse_json_groups(output).into_iter();
     collect(&groups.map(|group| group.files).collect::<Vec<_>>())
 }
 
-/// Returns `{"groups":[{"size":N,"digest":"…" or null,"files":[{"path":"…"}]}]}` with sizes, digests
-/// and order; where a file has a `"path_base64"`, that is its path.
+/// Parses `{"groups":[{"size":N,"digest":"…" or null,"files":[{"path":"…"}]}]}` and keeps sizes,
+/// digests and order. A `"path_base64"` takes precedence over the `"path"` of a file.
 ///
 /// # Panics
 ///
-/// When the output is anything else; the message has the part that is wrong.
+/// Panics if the output has another form. The message shows the part in question.
 pub fn parse_json_groups(output: &[u8]) -> Vec<JsonGroup> {
     let document: Value = serde_json::from_slice(output)
         .unwrap_or_else(|e| panic!("no JSON: {e}: it ends with {}", shown(tail(output))));
@@ -94,7 +96,7 @@ fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().unwrap_or_else(|| panic!("no array \"{key}\" in {value}"))
 }
 
-/// Splits at `end` into groups, each of which an empty path ends.
+/// Splits the output at `end` into groups. An empty path ends each group.
 fn split(output: &[u8], end: u8, format: &str) -> Vec<Vec<Vec<u8>>> {
     let Some((last, rest)) = output.split_last() else {
         return Vec::new();

@@ -1,21 +1,21 @@
-//! Groups of equal files as sets of path bytes, and the comparison of two answers.
+//! Groups of identical files as sets of path bytes, and the comparison of two answers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::path_bytes::PathBytes;
 
-/// Groups of duplicates; no order has a meaning, neither of the groups nor within one.
+/// Groups of duplicates. Neither the order of groups nor the order within a group has a meaning.
 pub type Groups = BTreeSet<BTreeSet<Vec<u8>>>;
 
-/// The number of groups of each kind that a difference shows.
+/// Maximum number of groups of each kind that a difference shows.
 const GROUPS_SHOWN: usize = 10;
-/// The number of paths of a group that a difference shows.
+/// Maximum number of paths of a group that a difference shows.
 const PATHS_SHOWN: usize = 8;
-/// The number of bytes of a path, once escaped, that a difference shows.
+/// Maximum number of bytes of an escaped path that a difference shows.
 const PATH_BYTES_SHOWN: usize = 160;
 
-/// Returns groups that a test writes out.
+/// Converts groups that are written out in a test.
 pub fn groups_of<G, P>(groups: impl IntoIterator<Item = G>) -> Groups
 where
     G: IntoIterator<Item = P>,
@@ -29,7 +29,7 @@ where
 ///
 /// # Panics
 ///
-/// When a path does not begin with it.
+/// Panics if a path does not begin with the prefix.
 pub fn relative_to(root: impl PathBytes, groups: &Groups) -> Groups {
     let mut prefix = root.path_bytes().to_vec();
     if !prefix.ends_with(b"/") {
@@ -42,7 +42,8 @@ pub fn relative_to(root: impl PathBytes, groups: &Groups) -> Groups {
     groups.iter().map(|group| group.iter().map(relative).collect()).collect()
 }
 
-/// Returns a bounded description of how `actual` differs from `expected`, or `None` if it does not.
+/// Returns a bounded description of the differences between `expected` and `actual`, or `None` if
+/// they are equal.
 pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
     if expected == actual {
         return None;
@@ -66,7 +67,7 @@ pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
 ///
 /// # Panics
 ///
-/// When they are not, with the description of [`diff_groups`].
+/// Panics with the description of [`diff_groups`] if they differ.
 #[track_caller]
 pub fn assert_groups(expected: &Groups, actual: &Groups) {
     if let Some(difference) = diff_groups(expected, actual) {
@@ -93,7 +94,7 @@ fn list(text: &mut String, title: &str, groups: Vec<&BTreeSet<Vec<u8>>>) {
     }
 }
 
-/// Returns a path for people: escaped, and cut in the middle if it is long.
+/// Returns a path in readable form: escaped, and shortened in the middle if it is long.
 pub(crate) fn shown(path: &[u8]) -> String {
     let text = path.escape_ascii().to_string();
     if text.len() <= PATH_BYTES_SHOWN {

@@ -1,7 +1,8 @@
-//! A tree of everything that broke some duplicate finder: odd names, odd kinds, missing
-//! permissions.
+//! A tree with everything that has broken a duplicate finder: odd names, odd kinds of entries, and
+//! missing permissions.
 //!
-//! All odd names have contents of one size, so that no file is dismissed before it is opened.
+//! All files with odd names have the same size, so that a duplicate finder has to open each of
+//! them.
 
 #[cfg(test)]
 mod tests;
@@ -14,12 +15,12 @@ use crate::groups::Groups;
 use crate::path_bytes::PathBytes;
 use crate::tree::TreeBuilder;
 
-/// The truth about the hostile tree; all paths are relative to its root.
+/// The correct results for the hostile tree. All paths are relative to its root.
 #[derive(Debug, Clone)]
 pub struct Hostile {
     /// The groups that root finds.
     pub groups: Groups,
-    /// The groups that any other user finds, unless they own the tree and change its modes.
+    /// The groups that any other user finds, unless the user owns the tree and changes its modes.
     pub groups_without_rights: Groups,
     /// The entries that only root can examine: one file and one directory of mode 000.
     pub unreadable: BTreeSet<Vec<u8>>,
@@ -33,12 +34,12 @@ impl Hostile {
 }
 
 impl Hostile {
-    /// Gives the current user access to everything in the tree at `root`. Root has access anyway,
-    /// so for root the tree does not change.
+    /// Gives the current user access to everything in the tree at `root`. Has no effect for root,
+    /// who has access anyway.
     ///
     /// # Panics
     ///
-    /// If the modes cannot be set.
+    /// Panics if the modes cannot be set.
     pub fn unlock(&self, root: impl AsRef<Path>) {
         use std::os::unix::ffi::OsStrExt;
         for name in self.unreadable.iter().filter(|_| !crate::is_root()) {
@@ -52,7 +53,7 @@ impl Hostile {
 ///
 /// # Panics
 ///
-/// When it cannot be created.
+/// Panics if the tree cannot be created.
 pub fn hostile_tree(root: impl AsRef<Path>) -> Hostile {
     let names = odd_names();
     let mut tree = TreeBuilder::new();
@@ -73,7 +74,7 @@ pub fn hostile_tree(root: impl AsRef<Path>) -> Hostile {
     Hostile { groups, groups_without_rights, unreadable }
 }
 
-/// Returns an even number of file names, each awkward in its own way.
+/// Returns an even number of file names. Each is awkward in a different way.
 fn odd_names() -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> = [
         &b"new\nline"[..],
@@ -126,7 +127,7 @@ fn odd_names() -> Vec<Vec<u8>> {
     names
 }
 
-/// Adds equal files in directories with odd names, and one whose name looks like the path of
+/// Adds identical files in directories with odd names. The name of one file looks like the path of
 /// another.
 fn in_odd_directories(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
     let (one, other) = (&b"dir \xff\n/copy"[..], &b"-dir/\x1b[2J/copy"[..]);
@@ -139,7 +140,7 @@ fn in_odd_directories(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
         .file("CASE2", "IN A DIR   \n")
 }
 
-/// Adds hard links: two names of one inode and a copy are one group of two.
+/// Adds hard links. Two names of one inode and a copy form a group of two.
 fn linked(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
     groups.insert(group(&["linked 1", "linked copy"]));
     tree.hard_links("linked     \n", &["linked 1", "linked 2"])
@@ -147,7 +148,7 @@ fn linked(tree: TreeBuilder, groups: &mut Groups) -> TreeBuilder {
         .hard_links("only links \n", &["lone 1", "lone 2"])
 }
 
-/// Adds everything that is no regular file, and empty files.
+/// Adds entries that are not regular files, and empty files.
 fn other_kinds(tree: TreeBuilder) -> TreeBuilder {
     tree.fifo("fifo")
         .socket("socket")
@@ -163,8 +164,8 @@ fn other_kinds(tree: TreeBuilder) -> TreeBuilder {
         .file("empty 2", "")
 }
 
-/// Adds a file and a directory of mode 000, each with a copy elsewhere, and the groups that root
-/// finds.
+/// Adds a file and a directory of mode 000, each with a copy elsewhere. Adds the groups that root
+/// finds to `groups`.
 fn without_rights(tree: TreeBuilder, groups: &mut Groups) -> (TreeBuilder, Groups) {
     let others = groups.clone();
     groups.insert(group(&[&b"locked file"[..], b"open copy 1"]));

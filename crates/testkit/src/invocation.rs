@@ -1,4 +1,4 @@
-//! A run of a sandbox's binary: described as data, then started.
+//! One run of the binary of a sandbox. It is described as data and then started.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -19,7 +19,8 @@ use crate::process::Capture;
 use crate::running::{Running, When};
 use crate::sandbox::Sandbox;
 
-/// A run of the sandbox's binary, as data until [`run`](Self::run) or [`spawn`](Self::spawn).
+/// A run of the binary of the sandbox. It is data until [`run`](Self::run) or
+/// [`spawn`](Self::spawn).
 #[derive(Debug, Clone)]
 #[must_use = "describes a run that does not happen until `run` or `spawn`"]
 pub struct Invocation<'a> {
@@ -33,22 +34,22 @@ pub struct Invocation<'a> {
     stdin: Vec<u8>,
     stdout_limit: Option<u64>,
     signals: Vec<(Signal, When)>,
-    /// A program with arguments that runs the binary, which follows them.
+    /// A program and its arguments. It runs the binary that follows them.
     wrapper: Vec<OsString>,
     pub(crate) timeout: Duration,
 }
 
 impl Sandbox {
-    /// Runs the binary with these arguments, without input, to its end.
+    /// Runs the binary with these arguments and without input, and waits for its end.
     ///
     /// # Panics
     ///
-    /// When it cannot be started or hangs.
+    /// Panics if the binary cannot be started or hangs.
     pub fn run<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
         self.command().args(args).run()
     }
 
-    /// Returns a run to describe.
+    /// Returns a run that can be configured further.
     pub fn command(&self) -> Invocation<'_> {
         Invocation::new(self)
     }
@@ -97,14 +98,14 @@ impl<'a> Invocation<'a> {
 
     /// Runs as another user and group, without supplementary groups (needs root).
     ///
-    /// Home, state and `TMPDIR` are given to that user; the working directory and its files are not
-    /// (see [`TreeBuilder::owner`](crate::TreeBuilder::owner)).
+    /// Home, state and `TMPDIR` are given to that user. The owner of the working directory and its
+    /// files does not change (see [`TreeBuilder::owner`](crate::TreeBuilder::owner)).
     pub fn as_user(mut self, uid: u32, gid: u32) -> Self {
         self.user = Some((uid, gid));
         self
     }
 
-    /// Limits the descriptors that the program may have open (`ulimit -n`).
+    /// Limits the number of descriptors that the program may have open (`ulimit -n`).
     pub fn descriptor_limit(mut self, descriptors: u32) -> Self {
         self.descriptors = Some(descriptors);
         self
@@ -122,18 +123,19 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Closes standard output after this many bytes were read from it: a broken pipe.
+    /// Closes standard output after this many bytes were read from it, which breaks the pipe.
     ///
-    /// With 0 the pipe is broken before the program starts; otherwise the program may fill a pipe's
-    /// buffer (64 KiB) before it notices.
+    /// With 0 the pipe is broken before the program starts. With more, the program may first fill
+    /// the buffer of a pipe (64 KiB) before it notices.
     pub fn close_stdout_after(mut self, bytes: u64) -> Self {
         self.stdout_limit = Some(bytes);
         self
     }
 
-    /// Sends a signal at a moment, after the signals added before; for [`run`](Self::run) only.
+    /// Sends a signal at a moment, after the signals added earlier. Only [`run`](Self::run)
+    /// supports this.
     ///
-    /// [`Output::signals_sent`] says whether the program was still running.
+    /// [`Output::signals_sent`] counts the signals that found the program still running.
     pub fn signal(mut self, signal: Signal, when: When) -> Self {
         self.signals.push((signal, when));
         self
@@ -145,14 +147,14 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Runs the binary through another program, which gets the binary and its arguments after its
-    /// own.
+    /// Runs the binary through another program. The binary and its arguments are appended to the
+    /// arguments of that program.
     pub(crate) fn under(mut self, wrapper: Vec<OsString>) -> Self {
         self.wrapper = wrapper;
         self
     }
 
-    /// Creates an empty file in the sandbox, outside of the working directory, and returns its
+    /// Creates an empty file in the sandbox, outside of the working directory, and returns the
     /// path.
     pub(crate) fn scratch_file(&self, prefix: &str) -> PathBuf {
         let made = tempfile::Builder::new().prefix(prefix).tempfile_in(self.sandbox.root.path());
@@ -160,11 +162,11 @@ impl<'a> Invocation<'a> {
         kept.unwrap_or_else(|e| panic!("no file {prefix} in the sandbox: {e}"))
     }
 
-    /// Runs the program to its end.
+    /// Runs the program and waits for its end.
     ///
     /// # Panics
     ///
-    /// When it cannot be started or hangs.
+    /// Panics if the program cannot be started or hangs.
     pub fn run(self) -> Output {
         let mut running = self.spawn();
         for (signal, when) in &self.signals {
@@ -175,11 +177,11 @@ impl<'a> Invocation<'a> {
         running.wait()
     }
 
-    /// Starts the program and returns it running.
+    /// Starts the program and returns without waiting for its end.
     ///
     /// # Panics
     ///
-    /// When it cannot be started.
+    /// Panics if the program cannot be started.
     pub fn spawn(&self) -> Running {
         let argv = self.argv();
         let scene = Scene { cwd: self.cwd.clone(), argv: argv.clone() };
@@ -212,7 +214,7 @@ impl<'a> Invocation<'a> {
         let mut child = spawn_when_free(&mut command)?;
         if let Some(mut stdin) = child.stdin.take() {
             let bytes = self.stdin.clone();
-            // A program need not read its input, so a broken pipe is no error.
+            // A program need not read its input, so a broken pipe is not an error.
             thread::spawn(move || stdin.write_all(&bytes));
         }
         let stderr = Capture::start(child.stderr.take().expect("piped"), None);
@@ -235,8 +237,8 @@ impl<'a> Invocation<'a> {
             .envs(self.env.iter().map(|(name, value)| (name, value)));
     }
 
-    /// Returns the program and its arguments, in a shell that sets limits and ignores signals if
-    /// requested.
+    /// Returns the program and its arguments. If limits or ignored signals are requested, a shell
+    /// sets them up first.
     pub(crate) fn argv(&self) -> Vec<OsString> {
         let mut argv: Vec<OsString> = Vec::new();
         let mut script = String::new();
@@ -260,7 +262,7 @@ impl<'a> Invocation<'a> {
         argv
     }
 
-    /// Returns the binary, or a link to it or a copy of it that every user can execute.
+    /// Returns a path of the binary that every user can execute. This can be a link or a copy.
     fn binary_for_others(&self) -> PathBuf {
         let binary = &self.sandbox.binary;
         let open = |p: &Path| fs::metadata(p).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
@@ -284,8 +286,8 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// Spawns the program; tries again while a child that another thread forked holds the binary open
-/// for writing.
+/// Spawns the program. Retries while a child that another thread forked has the binary open for
+/// writing.
 fn spawn_when_free(command: &mut Command) -> io::Result<Child> {
     for _ in 0..100 {
         match spawn(command) {

@@ -1,14 +1,15 @@
-//! Kills a program at a chosen moment, or fails one of its system calls.
+//! Kills a program at a chosen moment, or makes one of its system calls fail.
 //!
 //! | moment | function | precision |
 //! |---|---|---|
 //! | some time after the start | [`kill_after`] | some 100 µs; [`at_random_moments`] draws the delays |
-//! | a file grew by some lines or bytes | [`kill_when_grown`] | the program runs on for some 100 µs |
+//! | a file grew by some lines or bytes | [`kill_when_grown`] | the program continues for some 100 µs |
 //! | before its N-th call of a kind | [`Strace::kill`] | exact for each thread |
 //! | its N-th call of a kind fails | [`Strace::fail`] | exact for each thread |
 //!
-//! Each returns the run's [`Output`] and whether the moment came. A program that ended first was
-//! not killed, so a test that looks for the effects of a kill counts the runs that were.
+//! Each function returns the [`Output`] of the run and whether the moment was reached. A program
+//! that ended earlier was not killed. A test that looks for the effects of a kill must count the
+//! kills.
 
 pub mod strace;
 #[cfg(test)]
@@ -30,17 +31,17 @@ pub use strace::{Calls, Strace, Traced};
 
 /// The pause between two inspections of a file.
 const INSPECTION_PAUSE: Duration = Duration::from_micros(50);
-/// The part of a delay that is waited for without sleeping, as a sleep may last this much longer
-/// than requested.
+/// The last part of a delay, which is waited for without sleeping. A sleep may last this much
+/// longer than requested.
 const SPIN_TIME: Duration = Duration::from_micros(200);
 
-/// A run that should be killed.
+/// A run that was to be killed.
 #[derive(Debug)]
 #[must_use = "a run that nobody looks at tests nothing"]
 pub struct Killed {
     /// The result of the run.
     pub output: Output,
-    /// Whether the signal ended it.
+    /// True if the signal ended the run.
     pub fired: bool,
 }
 
@@ -59,7 +60,7 @@ pub enum Growth {
 ///
 /// # Panics
 ///
-/// When it cannot be started or hangs.
+/// Panics if the program cannot be started or hangs.
 pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
     let running = invocation.spawn();
     let moment = Instant::now() + delay;
@@ -72,14 +73,15 @@ pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
 
 /// Repeats a run that is killed at random moments until it was killed a given number of times.
 ///
-/// `round` gets the number of the round and a delay, runs something that is killed after the delay,
-/// and returns whether it was killed. A run that ended first does not count, and makes the next
-/// delays shorter. `whole` is the approximate time of a whole run. The delays are drawn from
-/// `seed`.
+/// `round` gets the number of the round and a delay. It runs something that is killed after the
+/// delay, and returns true if that was killed. A run that ended first does not count and shortens
+/// the next delays. `whole` is the approximate duration of an undisturbed run. The delays are drawn
+/// from `seed`.
 ///
 /// # Panics
 ///
-/// When nearly all of twenty runs for each wanted kill ended first: nothing is killed then.
+/// Panics if this takes more than twenty runs for each wanted kill. Nearly all runs ended first
+/// then.
 pub fn at_random_moments(
     times: u32,
     seed: u64,
@@ -90,7 +92,7 @@ pub fn at_random_moments(
     for number in 0..20 * times {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let part = u32::try_from(state >> 56).expect("eight bits");
-        // In the long run two of three runs are killed, whatever else the machine does.
+        // In the long run, two of three runs are killed, regardless of the load on the machine.
         if round(number, whole * part / 256) {
             killed += 1;
             whole += whole / 16;
@@ -106,12 +108,12 @@ pub fn at_random_moments(
 
 /// Runs a program and sends it SIGKILL when a file at or below `path` has grown by a given amount.
 ///
-/// Growth counts from the size before the start, or from zero for a new file; `path` need not exist
-/// then. A file that replaces another of the same name counts as the same file.
+/// Growth counts from the size before the start, or from zero for a new file. `path` need not exist
+/// before the start. A file that replaces another of the same name counts as the same file.
 ///
 /// # Panics
 ///
-/// When it cannot be started or hangs.
+/// Panics if the program cannot be started or hangs.
 pub fn kill_when_grown(invocation: &Invocation, path: impl AsRef<Path>, growth: Growth) -> Killed {
     let path = path.as_ref();
     let before = sizes(path, growth);
@@ -140,7 +142,7 @@ fn grown(path: &Path, growth: Growth, before: &BTreeMap<PathBuf, u64>) -> bool {
     sizes(path, growth).iter().any(|(path, size)| *size >= had(path) + by)
 }
 
-/// Returns the size of every regular file at or below `path`; a file that vanishes meanwhile is
+/// Returns the size of every regular file at or below `path`. A file that vanishes meanwhile is
 /// left out.
 fn sizes(path: &Path, growth: Growth) -> BTreeMap<PathBuf, u64> {
     let (mut sizes, mut unlisted) = (BTreeMap::new(), vec![path.to_path_buf()]);

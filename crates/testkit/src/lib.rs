@@ -1,11 +1,10 @@
 //! The basis of all tests: trees as data, an independent oracle, sandboxed runs, fault injection,
-//! mounts.
+//! and mounts.
 //!
-//! This crate is the independent oracle. It depends on no other crate of the workspace, so that a
-//! mistake in the program cannot repeat itself here, and it prefers the obvious algorithm over the
-//! fast one. It is never released. When the *test* is at fault (a tree that cannot be made, a
-//! program that hangs) it panics with a full report; when the *program* is to be judged it returns
-//! data.
+//! This crate is the independent oracle. It depends on no other crate of the workspace, so that it
+//! cannot share a mistake with the program. It prefers the obvious algorithm over the fast one. It
+//! is never released. If the *test* is at fault (a tree that cannot be made, a program that hangs),
+//! it panics with a full report. To judge the *program*, it returns data.
 //!
 //! | module | for |
 //! |---|---|
@@ -13,7 +12,7 @@
 //! | [`hostile`], [`random`] | trees that nobody would write by hand |
 //! | [`oracle`], [`formats`], [`groups`], [`peers`] | the true groups of duplicates, the answers of programs, and their differences |
 //! | [`snapshot`] | whether a tree changed, and whether its contents still exist |
-//! | [`attacker`] | moves things under a program while it works |
+//! | [`attacker`] | moves entries around while a program works on them |
 //! | [`sandbox`], [`invocation`], [`running`], [`output`], [`terminal`] | runs a binary isolated from the machine |
 //! | [`kill`] | kills it at a chosen moment, or fails one of its system calls |
 //! | [`sshd`] | an ssh server on this machine |
@@ -85,8 +84,8 @@ pub use temp::TempTree;
 pub use terminal::Shown;
 pub use tree::{Made, TreeBuilder};
 
-/// The time that a test waits for a certain event before it fails: far more than anything takes on
-/// a busy machine.
+/// The time that a test waits for an expected event before it fails. It is much longer than any
+/// such event takes on a busy machine.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
 
 /// Returns whether this process is root (effective uid 0).
@@ -94,7 +93,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Prints that a check was skipped, and why, for readers of the test log.
+/// Prints that a check was skipped and why, for readers of the test log.
 #[expect(clippy::print_stderr, reason = "a skipped check must not look like a passed one")]
 pub fn skipped(reason: impl std::fmt::Display) {
     eprintln!("skipped: {reason}");

@@ -1,4 +1,4 @@
-//! A bounded listing of a directory for the report of a failure; it never fails itself.
+//! A bounded listing of a directory for the report of a failure. Creating it never fails.
 
 use std::fmt::Write as _;
 use std::fs::{self, Metadata};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::groups::shown;
 
-/// Returns at most `most` lines, one per entry below `root`: mode, links, size, escaped path.
+/// Returns at most `most` lines, one per entry below `root`: mode, links, size, and escaped path.
 pub(crate) fn listing(root: &Path, most: usize) -> String {
     let mut text = String::new();
     let mut lines = 0;

@@ -1,7 +1,8 @@
-//! Real file systems for tests: images on loop devices, tmpfs, bind mounts; unmounted on drop.
+//! Real file systems for tests: images on loop devices, tmpfs, and bind mounts. They are unmounted
+//! on drop.
 //!
-//! Everything here needs root and a kernel that permits mounts. Where that is missing the reason is
-//! returned as text, for the caller to print with [`skipped`](crate::skipped).
+//! All of this needs root and a kernel that permits mounts. Otherwise the reason is returned as
+//! text, and the caller prints it with [`skipped`](crate::skipped).
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use crate::temp::TempTree;
 
 pub use views::View;
 
-/// The number of attempts to mount or unmount while the device or directory is busy.
+/// Maximum number of attempts to mount or unmount while the device or directory is busy.
 const ATTEMPTS: u32 = 20;
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -27,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A kind of file system that can be mounted for a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
-    /// ext4 on an image; at most 65,000 links to an inode.
+    /// ext4 on an image, with at most 65,000 links to an inode.
     Ext4,
     /// XFS on an image, with reflinks.
     Xfs,
@@ -35,15 +36,15 @@ pub enum FileSystem {
     Btrfs,
     /// A file system in memory.
     Tmpfs,
-    /// NTFS on an image, through FUSE: all files have one owner and all permissions.
+    /// NTFS on an image, through FUSE. All files have the same owner and all permissions.
     Ntfs,
-    /// exFAT on an image, through FUSE: names that differ only in case are one name, and there are
-    /// no links.
+    /// exFAT on an image, through FUSE. Names that differ only in case are the same name, and links
+    /// are not supported.
     ExFat,
 }
 
 impl FileSystem {
-    /// Every kind that keeps all metadata, for tests that run on each of them.
+    /// Every kind that preserves all metadata, for tests that run on each of them.
     pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Tmpfs];
 
     /// Returns the name for `mount -t`.
@@ -58,7 +59,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the smallest size of an image in bytes: mkfs.xfs 6.1 refuses less than 300 MiB.
+    /// Returns the smallest size of an image in bytes. mkfs.xfs 6.1 refuses less than 300 MiB.
     fn least_bytes(self) -> u64 {
         match self {
             Self::Ext4 | Self::Ntfs | Self::ExFat => 16 << 20,
@@ -68,7 +69,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the mkfs command with its arguments before the image; empty for tmpfs.
+    /// Returns the mkfs command and its arguments before the image. It is empty for tmpfs.
     fn mkfs(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["mkfs.ext4", "-q", "-F"],
@@ -80,18 +81,18 @@ impl FileSystem {
         }
     }
 
-    /// Returns the mount options: without them every user may read and write files on exFAT.
+    /// Returns the mount options. Without them every user may read and write files on exFAT.
     fn options(self) -> &'static str {
         if self == Self::ExFat { "loop,umask=077" } else { "loop" }
     }
 }
 
-/// A mounted file system; dropping it unmounts it and removes its image.
+/// A mounted file system. Dropping it unmounts it and removes its image.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mount {
     point: PathBuf,
-    /// Contains the image and the mount point; `None` for a bind mount.
+    /// The directory with the image and the mount point; `None` for a bind mount.
     home: Option<TempTree>,
 }
 
@@ -101,17 +102,17 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: this process is not root, mkfs is missing or fails, or mounting is not
+    /// The reason as text: this process is not root, mkfs is missing or fails, or mounting is not
     /// permitted.
     pub fn new(kind: FileSystem, size_bytes: u64) -> Result<Self, String> {
         Self::with_features(kind, size_bytes, &[])
     }
 
-    /// Makes and mounts one with further arguments for mkfs.
+    /// Makes and mounts an empty file system with additional arguments for mkfs.
     ///
     /// # Errors
     ///
-    /// As for [`Mount::new`].
+    /// Same as [`Mount::new`].
     pub fn with_features(
         kind: FileSystem,
         size_bytes: u64,
@@ -129,7 +130,7 @@ impl Mount {
             let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
             mount(&["-t", kind.name(), "-o", kind.options(), image], &point)?;
         }
-        // From here on the guard unmounts it.
+        // From here on, the guard unmounts the file system if an error occurs.
         let mount = Self { point, home: Some(home) };
         drop(fs::remove_dir(mount.point.join("lost+found")));
         Ok(mount)
@@ -139,7 +140,7 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: this process is not root, or mounting is not permitted.
+    /// The reason as text: this process is not root, or mounting is not permitted.
     pub fn image(image: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
         needs_root()?;
         let image = image.as_ref().to_str().ok_or("the image's name is not UTF-8")?;
@@ -151,7 +152,7 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: this process is not root, or mounting is not permitted.
+    /// The reason as text: this process is not root, or mounting is not permitted.
     pub fn bind(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Self, String> {
         needs_root()?;
         let source = source.as_ref().to_str().ok_or("the source's name is not UTF-8")?;
@@ -159,14 +160,14 @@ impl Mount {
         Ok(Self { point: target.as_ref().to_path_buf(), home: None })
     }
 
-    /// Simulates a power failure, which loses everything that was not yet written to the disk. Then
-    /// mounts it again.
+    /// Simulates a power failure, which loses everything that was not yet written to the disk.
+    /// Mounts the file system again afterwards.
     ///
-    /// For ext4 and XFS. Nothing on it may be open.
+    /// Works for ext4 and XFS. No file of the file system may be open.
     ///
     /// # Errors
     ///
-    /// The reason: `xfs_io` (of xfsprogs) is not installed, or a mount failed.
+    /// The reason as text: `xfs_io` (from xfsprogs) is not installed, or a mount failed.
     pub fn fail_power(&self) -> Result<(), String> {
         let image = self.home.as_ref().ok_or("there is no image")?.join("image");
         let image = image.to_str().ok_or("the temporary directory's name is not UTF-8")?;
@@ -175,7 +176,7 @@ impl Mount {
         mount(&["-o", "loop", image], &self.point)
     }
 
-    /// Returns the mount point, which is empty at first unless this is a bind mount.
+    /// Returns the mount point. It is empty at first, unless this is a bind mount.
     pub fn path(&self) -> &Path {
         &self.point
     }
@@ -190,18 +191,18 @@ impl Mount {
     }
 }
 
-/// A file system on an image, while it is unmounted; dropping this mounts it again.
+/// A temporarily unmounted file system on an image. Dropping this mounts it again.
 #[derive(Debug)]
 #[must_use = "dropping it mounts the file system again"]
 pub struct Away<'a>(&'a Mount, PathBuf);
 
 impl Mount {
-    /// Unmounts a file system on an image for a while; its mount point remains as an empty
+    /// Unmounts a file system on an image temporarily. Its mount point remains as an empty
     /// directory.
     ///
     /// # Errors
     ///
-    /// The reason, for example that it is not on an image.
+    /// The reason as text, for example that the file system is not on an image.
     pub fn away(&self) -> Result<Away<'_>, String> {
         let home = self.home.as_ref().ok_or("a bind mount has no image")?;
         tool(&["umount"], &self.point)?;
@@ -255,7 +256,7 @@ fn make_image(
     tool(&[kind.mkfs(), features].concat(), image)
 }
 
-/// Mounts; tries again if other tests took all loop devices at the same moment.
+/// Mounts a file system. Retries if other tests have taken all loop devices.
 fn mount(args: &[&str], point: &Path) -> Result<(), String> {
     let command = [&["mount"], args].concat();
     let mut result = tool(&command, point);
@@ -269,7 +270,7 @@ fn mount(args: &[&str], point: &Path) -> Result<(), String> {
     result
 }
 
-/// Runs a tool with its arguments and `last`; its standard error is the error.
+/// Runs a tool with its arguments and `last`. If it fails, its standard error is returned.
 fn tool(command: &[&str], last: &Path) -> Result<(), String> {
     let (name, args) = command.split_first().expect("a tool to run");
     let program = find_tool(name).ok_or_else(|| format!("{name} is not installed"))?;

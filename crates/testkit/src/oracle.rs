@@ -1,10 +1,12 @@
-//! The naive truth: reads every file whole; files of equal size and SHA-256 are duplicates.
+//! The naive oracle. It reads every file completely and treats files of equal size and SHA-256 as
+//! duplicates.
 //!
-//! It walks with `std` alone and shares no code with the program. It considers regular files only
-//! and follows no symbolic links, except that a root may be one. Hidden files are included, empty
-//! files only on request, and hard links are one file under its smallest path unless requested
-//! otherwise. There are no stages and no shortcuts: a large sparse file is read from end to end.
-//! Paths beyond `PATH_MAX` cannot be reached with `std` and are reported as unread.
+//! It walks with `std` alone and shares no code with the program. It considers only regular files
+//! and does not follow symbolic links, except that a root may be one. Hidden files are included.
+//! Empty files are included only on request. Hard links count as one file under its smallest path,
+//! unless requested otherwise. There are no stages or shortcuts: even a large sparse file is read
+//! from end to end. Paths beyond `PATH_MAX` cannot be reached with `std` and are reported as
+//! unread.
 
 #[cfg(test)]
 mod tests;
@@ -21,21 +23,22 @@ use sha2::{Digest, Sha256};
 
 use crate::groups::Groups;
 
-/// The definition of a duplicate; the default is that of `lop scan` without options.
+/// The definition of a duplicate. The default is that of `lop scan` without options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
-    /// Empty files are duplicates of each other.
+    /// True if empty files are duplicates of each other.
     pub empty: bool,
-    /// Every name of an inode counts, so two names of one file are a group.
+    /// True if every name of an inode counts, so that two names of one file are a group.
     pub every_link: bool,
 }
 
 /// The answer of the oracle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Groups of 2 or more equal files.
+    /// Groups of two or more identical files.
     pub groups: Groups,
-    /// Paths that could not be examined: directories not listed, files not read.
+    /// Paths that could not be examined: directories that were not listed and files that were not
+    /// read.
     pub unread: BTreeSet<Vec<u8>>,
 }
 
@@ -51,11 +54,11 @@ pub(crate) struct Name {
 
 /// Returns the duplicates below one directory by the default [`Rules`].
 ///
-/// Paths are `root` joined with the rest, so absolute when `root` is.
+/// Paths are `root` joined with the relative path, so they are absolute if `root` is.
 ///
 /// # Panics
 ///
-/// When something could not be read: use [`naive_truth`] where that is expected.
+/// Panics if something could not be read. Use [`naive_truth`] if that is expected.
 pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
     let truth = naive_truth(&[root], Rules::default());
     let unread: Vec<_> = truth.unread.iter().map(|path| String::from_utf8_lossy(path)).collect();
@@ -65,7 +68,7 @@ pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
 
 /// Returns the duplicates among everything below `roots`, and the paths that could not be read.
 ///
-/// A file that several paths lead to (overlapping roots, bind mounts) is one file, unless
+/// A file that can be reached by several paths (overlapping roots, bind mounts) is one file, unless
 /// [`Rules::every_link`] counts each path as a name.
 pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
     let mut truth = Truth::default();
@@ -84,8 +87,9 @@ pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
 
 /// Maps every path to the smallest path of its inode below `root`, and drops groups of one.
 ///
-/// This makes answers comparable that chose different names of one file. Relative paths are taken,
-/// and returned, relative to `root`; a path that leads to no regular file below it is not changed.
+/// Answers that name the same file differently become comparable. Relative paths are interpreted,
+/// and returned, relative to `root`. A path that does not lead to a regular file below `root` is
+/// unchanged.
 pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
     let root = root.as_ref();
     let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));
@@ -125,7 +129,7 @@ pub(crate) fn smallest_paths(names: &[Name]) -> BTreeMap<Identity, PathBuf> {
     smallest
 }
 
-/// Returns every name of a regular file below `roots`, once per path, in no order.
+/// Returns every name of a regular file below `roots`, once per path, in arbitrary order.
 pub(crate) fn regular_files(
     roots: &[impl AsRef<Path>],
     unread: &mut BTreeSet<Vec<u8>>,
@@ -176,7 +180,7 @@ fn sha256(path: &Path) -> io::Result<[u8; 32]> {
     sha256_of(File::open(path)?)
 }
 
-/// Returns the SHA-256 of everything that can be read.
+/// Returns the SHA-256 of everything that the reader yields.
 pub(crate) fn sha256_of(mut reader: impl Read) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];

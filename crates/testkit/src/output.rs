@@ -1,4 +1,4 @@
-//! The end and the output of a run, with assertions that report everything when they fail.
+//! The output of a run and how it ended, with assertions that report everything when they fail.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,18 +9,18 @@ use std::process::ExitStatus;
 
 use crate::listing::listing;
 
-/// The number of entries of the working directory that a failure lists.
+/// Maximum number of entries of the working directory that a failure lists.
 const ENTRIES_SHOWN: usize = 100;
-/// The number of bytes of each stream that a failure shows: half from its beginning, half from its
-/// end.
+/// Maximum number of bytes of each stream that a failure shows, half from its beginning and half
+/// from its end.
 const STREAM_BYTES_SHOWN: usize = 16 * 1024;
 
-/// The end of a process.
+/// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It exited with this code.
+    /// The process exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// This signal ended the process.
     Signal(i32),
 }
 
@@ -40,7 +40,7 @@ impl From<ExitStatus> for Ending {
     }
 }
 
-/// The place and the command line of a run.
+/// The working directory and the command line of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) cwd: PathBuf,
@@ -62,17 +62,19 @@ impl Scene {
     }
 }
 
-/// The result of a run; assert on it at once, while the sandbox's files can still be listed.
+/// The result of a run. Assert on it immediately, while the files of the sandbox can still be
+/// listed.
 #[derive(Debug, Clone)]
 #[must_use = "a run that nobody looks at tests nothing"]
 pub struct Output {
-    /// The end of the program.
+    /// How the program ended.
     pub ending: Ending,
     /// Everything on standard output, or the part that was read if it was closed early.
     pub stdout: Vec<u8>,
     /// Everything on standard error.
     pub stderr: Vec<u8>,
-    /// The number of requested signals that reached the running program: count them in race tests.
+    /// The number of requested signals that reached the running program. Race tests should count
+    /// them.
     pub signals_sent: usize,
     pub(crate) scene: Scene,
 }
@@ -100,7 +102,7 @@ impl Output {
     ///
     /// # Panics
     ///
-    /// When it is not UTF-8.
+    /// Panics if it is not UTF-8.
     #[track_caller]
     pub fn stdout_str(&self) -> &str {
         self.text(&self.stdout, "stdout")
@@ -110,7 +112,7 @@ impl Output {
     ///
     /// # Panics
     ///
-    /// When it is not UTF-8.
+    /// Panics if it is not UTF-8.
     #[track_caller]
     pub fn stderr_str(&self) -> &str {
         self.text(&self.stderr, "stderr")
@@ -140,7 +142,8 @@ impl Output {
     }
 }
 
-/// Returns text with unprintable characters escaped and the middle removed if it is long.
+/// Returns the stream as text, with unprintable characters escaped. A long text is shortened in the
+/// middle.
 fn excerpt(stream: &[u8]) -> String {
     if stream.len() <= STREAM_BYTES_SHOWN {
         return printable(stream);

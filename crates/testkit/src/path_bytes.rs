@@ -1,12 +1,12 @@
-//! Everything that a test may pass as a path: text, bytes that are no text, `OsStr`, `Path`.
+//! Types that a test may pass as a path: text, bytes that are not text, `OsStr`, and `Path`.
 //!
-//! File names are bytes. `&[u8]` does not implement `AsRef<OsStr>`, hence this trait.
+//! File names are bytes. This trait exists because `&[u8]` does not implement `AsRef<OsStr>`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A path, or any other argument, as the bytes the kernel sees.
+/// A path, or any other argument, as the bytes that the kernel sees.
 pub trait PathBytes {
     /// Returns the bytes, unchanged.
     fn path_bytes(&self) -> &[u8];
@@ -41,7 +41,7 @@ impl PathBytes for Vec<u8> {
     }
 }
 
-/// Implements [`PathBytes`] through the type's view as `OsStr`.
+/// Implements [`PathBytes`] for types that convert to `OsStr`.
 macro_rules! through_os_str {
     ($($type:ty),*) => {$(
         impl PathBytes for $type {

@@ -1,4 +1,4 @@
-//! Other programs that answer the same question, where they are installed.
+//! Other duplicate finders, where they are installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,17 +8,17 @@ use crate::formats::parse_nul;
 use crate::groups::Groups;
 use crate::process::{find_tool, run_tool};
 
-/// Returns the groups that jdupes finds below `root`; prints the reason and returns `None` without
-/// it.
+/// Returns the groups that jdupes finds below `root`. Prints the reason and returns `None` if
+/// jdupes is not installed.
 ///
-/// Runs `jdupes -r -q -0`: hidden files included, empty files excluded, no links followed, contents
-/// compared byte by byte, exact names. Without `-H` (seen with 1.21.3) it lists *some* names of a
-/// file with several, and even more than one of an inode: pass the result through
-/// [`collapse_links`](crate::collapse_links) before comparing.
+/// Runs `jdupes -r -q -0`: it includes hidden files, excludes empty files, follows no links,
+/// compares contents byte by byte and prints exact names. Without `-H`, jdupes (seen with 1.21.3)
+/// lists only *some* names of a file with several names, and can list more than one. Pass the
+/// result through [`collapse_links`](crate::collapse_links) before comparing.
 ///
 /// # Panics
 ///
-/// When jdupes fails, hangs, or prints something other than NUL-separated groups.
+/// Panics if jdupes fails, hangs, or prints something other than NUL-separated groups.
 pub fn jdupes(root: impl AsRef<Path>) -> Option<Groups> {
     let Some(tool) = find_tool("jdupes") else {
         crate::skipped("jdupes is not installed");
@@ -27,8 +27,8 @@ pub fn jdupes(root: impl AsRef<Path>) -> Option<Groups> {
     let root = root.as_ref().canonicalize().expect("a directory to run jdupes on");
     let finished = run_tool(Command::new(tool).args(["-r", "-q", "-0"]).arg(root), PATIENCE);
     assert!(finished.status.success(), "jdupes failed: {}", finished.account());
-    // The end of the last group is missing if that group's first file is the last one found (`if
-    // (files->next != NULL)` in its act_printmatches.c).
+    // The end of the last group is missing if the first file of that group is the last one found
+    // (`if (files->next != NULL)` in act_printmatches.c of jdupes).
     let mut output = finished.stdout;
     if !output.ends_with(b"\0\0") && output.ends_with(b"\0") {
         output.push(0);

@@ -1,4 +1,4 @@
-//! Child processes that cannot hang a test: threads collect their output, and every wait has a
+//! Child processes that cannot hang a test. Threads collect their output, and every wait has a
 //! limit.
 
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ struct Stream {
 }
 
 impl Capture {
-    /// Starts to collect from `reader`; closes it after `limit` bytes.
+    /// Starts to collect from `reader`. Closes it after `limit` bytes.
     pub(crate) fn start(reader: impl Read + Send + 'static, limit: Option<u64>) -> Self {
         let capture = Self(Arc::default());
         let sink = capture.clone();
@@ -62,7 +62,7 @@ impl Capture {
         contains(&self.lock().bytes, needle)
     }
 
-    /// Waits for the end of the stream; returns whether it came before `deadline`.
+    /// Waits for the end of the stream. Returns true if it ended before `deadline`.
     pub(crate) fn wait_end(&self, deadline: Instant) -> bool {
         let patience = deadline.saturating_duration_since(Instant::now());
         let wait = self.0.1.wait_timeout_while(self.lock(), patience, |stream| !stream.ended);
@@ -74,7 +74,7 @@ impl Capture {
     }
 }
 
-/// Returns whether `needle` occurs in `bytes`; an empty one always does.
+/// Returns whether `needle` occurs in `bytes`. An empty needle always does.
 pub(crate) fn contains(bytes: &[u8], needle: &[u8]) -> bool {
     needle.is_empty() || bytes.windows(needle.len()).any(|window| window == needle)
 }
@@ -99,7 +99,7 @@ pub(crate) fn wait_exit(child: &mut Child, deadline: Instant) -> Option<ExitStat
     poll(deadline, || child.try_wait().expect("a child can be waited for"))
 }
 
-/// The end and the output of a tool.
+/// The exit status and the output of a tool.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
@@ -115,11 +115,11 @@ impl Finished {
     }
 }
 
-/// Runs a tool of the system without input and collects its output.
+/// Runs a system tool without input and collects its output.
 ///
 /// # Panics
 ///
-/// When it cannot be started or runs longer than `patience`; it is then killed first.
+/// Panics if the tool cannot be started or runs longer than `patience`. It is killed first then.
 pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     let deadline = Instant::now() + patience;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -137,7 +137,7 @@ pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     Finished { status, stdout: stdout.bytes(), stderr: stderr.bytes() }
 }
 
-/// Returns the path of a tool, also from the directories of administration programs outside `PATH`.
+/// Returns the path of a tool. Also searches directories of administration programs outside `PATH`.
 pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();

@@ -1,8 +1,9 @@
 //! Random trees for proptest, as lists of operations that shrink to the few that matter.
 //!
-//! Sizes lie around the boundaries at which readers change their behaviour. Contents come from a
-//! small pool, so that duplicates, files of one size that differ everywhere, only at the start, in
-//! the middle or in the last byte, and holes equal to written zeros all occur often.
+//! Sizes are around the boundaries at which readers change their behaviour. Contents come from a
+//! small pool, so that interesting relations between files are frequent: duplicates, files of one
+//! size that differ everywhere, only at the start, in the middle or in the last byte, and holes
+//! equal to written zeros.
 
 use std::fmt;
 use std::path::Path;
@@ -14,58 +15,59 @@ use proptest::sample::select;
 use crate::content::Content;
 use crate::tree::{Made, TreeBuilder};
 
-/// Sizes in bytes: zero, one, around a page, a first read and a large buffer, and many reads.
+/// Sizes in bytes: zero, one, and sizes around a page, a first read, a large buffer, and many
+/// reads.
 const SIZES: [u64; 12] =
     [0, 1, 4095, 4096, 4097, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 200 * 1024];
 
-/// Names of directories; no file's name is among them.
+/// Names of directories. They differ from all names of files.
 const DIR_NAMES: [&[u8]; 4] = [b"d", b".d", b"d\n \xff", b"-d"];
 
-/// Prefixes of the names of files; the number of the operation follows.
+/// Prefixes of file names. The number of the operation follows.
 const NAME_STARTS: [&[u8]; 9] =
     [b"f", b".f", b"-f", b"f ", b"f\n", b"f\t\"'", b"$f`", b"\xff\xfe", b"\x1b[1m"];
 
 /// The depth of nested directories.
 const MAX_DEPTH: usize = 4;
 
-/// One step in making a random tree.
+/// One step in the creation of a random tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// An empty directory, unless something is created in it later.
+    /// A directory, which stays empty unless a later operation creates something in it.
     Dir {
-        /// Components of its path.
+        /// Components of the path.
         dir: Vec<&'static [u8]>,
     },
     /// A regular file.
     File {
-        /// Components of its directory's path.
+        /// Components of the path of the parent directory.
         dir: Vec<&'static [u8]>,
-        /// The prefix of its name.
+        /// Prefix of the file name.
         name: &'static [u8],
-        /// Its content.
+        /// Content of the file.
         content: Content,
     },
-    /// Another name for an earlier file; nothing if there is none.
+    /// Another name for an earlier file. Has no effect if no file was created before.
     HardLink {
-        /// Components of its directory's path.
+        /// Components of the path of the parent directory.
         dir: Vec<&'static [u8]>,
-        /// The prefix of its name.
+        /// Prefix of the name.
         name: &'static [u8],
-        /// The number of the earlier file, modulo their count.
+        /// The number of the earlier file, modulo the number of files.
         file: usize,
     },
     /// A symbolic link.
     Symlink {
-        /// Components of its directory's path.
+        /// Components of the path of the parent directory.
         dir: Vec<&'static [u8]>,
-        /// The prefix of its name.
+        /// Prefix of the name.
         name: &'static [u8],
         /// Its target.
         target: &'static str,
     },
 }
 
-/// A random tree as data; its `Debug` form is one line per operation, with escaped paths.
+/// A random tree as data. Its `Debug` form has one line per operation, with escaped paths.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RandomTree {
     /// The operations, in order.
@@ -73,7 +75,7 @@ pub struct RandomTree {
 }
 
 impl RandomTree {
-    /// Returns the tree as a description; any list of operations gives a valid one.
+    /// Returns the tree as a description. Any list of operations gives a valid tree.
     pub fn builder(&self) -> TreeBuilder {
         let mut tree = TreeBuilder::new();
         let mut files: Vec<Vec<u8>> = Vec::new();
@@ -99,7 +101,7 @@ impl RandomTree {
     ///
     /// # Panics
     ///
-    /// As [`TreeBuilder::make`].
+    /// Same as [`TreeBuilder::make`].
     pub fn make(&self, root: impl AsRef<Path>) -> Made {
         self.builder().make(root)
     }
@@ -150,7 +152,7 @@ fn dir() -> impl Strategy<Value = Vec<&'static [u8]>> {
     vec(select(&DIR_NAMES[..]), 0..=MAX_DEPTH)
 }
 
-/// Draws from 12 sizes times 11 kinds, so that some dozen files are likely to include equal ones.
+/// Draws from 12 sizes and 11 kinds, so that a few dozen files are likely to include duplicates.
 pub fn content() -> impl Strategy<Value = Content> {
     let seeded =
         (select(&SIZES[..]), 0_u64..2).prop_map(|(len, seed)| Content::Seeded { seed, len });

@@ -1,10 +1,10 @@
-//! Removes a test's tree, of any depth and with any modes, without recursion.
+//! Removes the tree of a test, of any depth and with any modes, without recursion.
 //!
-//! `std::fs::remove_dir_all` holds a descriptor and a stack frame per level (seen with Rust 1.95: a
-//! chain of 3,000 directories ends in EMFILE under the usual limit of 1,024); this holds two or
-//! three descriptors at any depth. It climbs through `..` and checks that it returned to the same
-//! directory. It never enters a mount, not even a bind mount of the same file system: a test that
-//! forgot a mount must not empty the mounted directory.
+//! `std::fs::remove_dir_all` holds a descriptor and a stack frame per level. With Rust 1.95, a
+//! chain of 3,000 directories fails with EMFILE under the usual limit of 1,024. This module holds
+//! two or three descriptors at any depth. It climbs through `..` and checks that it returned to the
+//! same directory. It never enters a mount, not even a bind mount of the same file system, because
+//! a test that forgot a mount must not empty the mounted directory.
 
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -33,12 +33,12 @@ struct Place {
     inode: u64,
 }
 
-/// Removes `root` and everything below it; a missing `root` is no error.
+/// Removes `root` and everything below it. A missing `root` is not an error.
 ///
 /// # Errors
 ///
-/// The first failure; everything before it was removed. `CrossesDevices` if a mount lies below;
-/// `Other` if a directory was moved away meanwhile.
+/// The first failure. Everything before it was removed. `CrossesDevices` if there is a mount below
+/// `root`, and `Other` if a directory was moved away meanwhile.
 pub fn remove_tree(root: &Path) -> io::Result<()> {
     let mut dir = match enter(CWD, root) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -65,7 +65,7 @@ pub fn remove_tree(root: &Path) -> io::Result<()> {
     fs::remove_dir(root)
 }
 
-/// Opens a directory after giving its owner the permissions to empty it.
+/// Opens a directory after giving its owner the permissions that emptying it requires.
 fn enter(
     parent: impl std::os::fd::AsFd,
     name: impl rustix::path::Arg + Copy,

@@ -1,4 +1,5 @@
-//! A running program: observes it, sends it signals, waits for its end, never for ever.
+//! A running program. Tests can observe it, send it signals, and wait for its end with a time
+//! limit.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,23 +11,23 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::output::{Output, Scene};
 use crate::process::{Capture, contains, poll, wait_exit};
 
-/// The time that its output may stay open after its end; pipes hold no more than 64 KiB.
+/// Maximum time that the output may stay open after the program ended. Pipes hold at most 64 KiB.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// A moment in a program's run.
+/// A moment during the run of a program.
 #[derive(Debug, Clone)]
 pub enum When {
     /// This long after the start.
     After(Duration),
-    /// Standard output contains this.
+    /// Standard output contains these bytes.
     Stdout(Vec<u8>),
-    /// Standard error contains this.
+    /// Standard error contains these bytes.
     Stderr(Vec<u8>),
-    /// The file exists and contains this text; an empty text means that it exists.
+    /// The file exists and contains this text. An empty text only requires that it exists.
     File(PathBuf, Vec<u8>),
 }
 
-/// A started program; dropping it while it runs kills it and its process group.
+/// A started program. Dropping it while the program runs kills its process group.
 #[must_use = "dropping it kills the program"]
 pub struct Running {
     child: Child,
@@ -53,26 +54,27 @@ impl Running {
         self.child.id()
     }
 
-    /// Returns whether it is still running.
+    /// Returns whether the program is still running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends a signal to the program alone; returns whether it was still running.
+    /// Sends a signal to the program, but not to its process group. Returns whether it was still
+    /// running.
     pub fn signal(&mut self, signal: Signal) -> bool {
         let sent = self.is_running() && kill_process(pid(&self.child), signal).is_ok();
         self.signals_sent += usize::from(sent);
         sent
     }
 
-    /// Waits for the moment; returns whether it came before the program ended.
+    /// Waits for a moment. Returns true if it came before the program ended.
     ///
     /// # Panics
     ///
-    /// When neither happens within the timeout; the program is killed and reported as hanging.
+    /// Panics if neither happens within the timeout. The program is killed and reported as hanging.
     pub fn wait_for(&mut self, when: &When) -> bool {
         let found = poll(self.deadline(), || {
-            // Checked first, so that the output before the program's end is seen.
+            // Checked before `when`, so that output just before the end of the program is seen.
             let ended = !self.is_running() && self.output_ended();
             if self.shows(when) { Some(true) } else { ended.then_some(false) }
         });
@@ -83,8 +85,8 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// When it does not end within the timeout; it is killed and reported as hanging. When it ends
-    /// but a process that it started keeps its output open.
+    /// Panics if the program does not end within the timeout. It is killed and reported as hanging.
+    /// Also panics if the program ends but a process that it started keeps its output open.
     pub fn wait(mut self) -> Output {
         let deadline = self.deadline();
         let Some(status) = wait_exit(&mut self.child, deadline) else {
@@ -127,10 +129,10 @@ impl Running {
         panic!("{}", self.scene.account(&what, &self.stdout.bytes(), &self.stderr.bytes()));
     }
 
-    /// Kills the program's process group, and reaps the program itself.
+    /// Kills the process group of the program, and reaps the program.
     ///
-    /// A program that waits for a disk that does not answer only ends when the disk does, so it is
-    /// left behind.
+    /// A program that waits for a disk that does not answer cannot end before the disk answers. It
+    /// is left behind.
     fn kill(&mut self) {
         let _ = kill_process_group(pid(&self.child), Signal::KILL);
         let _reaped = wait_exit(&mut self.child, Instant::now() + GRACE);

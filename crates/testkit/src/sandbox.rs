@@ -1,9 +1,11 @@
-//! Runs a program isolated from the machine: its own home, an empty environment, a fixed locale.
+//! Runs a program isolated from the machine, with a separate home, an empty environment and a fixed
+//! locale.
 //!
-//! Each sandbox is a temporary directory with `home` (`HOME`, which contains `XDG_STATE_HOME`),
-//! `work` (the working directory, empty at first, so that the program's own state is not among the
-//! files it scans) and `tmp` (`TMPDIR`). The umask does not change. Each program gets its own
-//! process group, no terminal, and a time limit: one that hangs is killed and reported.
+//! Each sandbox is a temporary directory with three subdirectories. `home` is `HOME` and contains
+//! `XDG_STATE_HOME`. `work` is the working directory. It is empty at first, so that the state of
+//! the program is not among the files that it scans. `tmp` is `TMPDIR`. The umask does not change.
+//! Each program gets a new process group, no terminal, and a time limit. A program that hangs is
+//! killed and reported.
 
 #[cfg(test)]
 mod tests;
@@ -16,10 +18,10 @@ use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 use crate::tree::{Made, TreeBuilder};
 
-/// The user and group nobody on Linux.
+/// The user and group `nobody` on Linux.
 pub const NOBODY: u32 = 65534;
 
-/// A directory to run one binary in; removed on drop.
+/// A directory to run one binary in. It is removed on drop.
 #[derive(Debug)]
 pub struct Sandbox {
     pub(crate) binary: PathBuf,
@@ -32,7 +34,7 @@ impl Sandbox {
     ///
     /// # Panics
     ///
-    /// When its directories cannot be created.
+    /// Panics if the directories cannot be created.
     pub fn new(binary: impl AsRef<Path>) -> Self {
         let root = TempTree::new();
         TreeBuilder::new().dir("home/state").dir("work").dir("tmp").make(&root);
@@ -70,7 +72,7 @@ impl Sandbox {
     ///
     /// # Panics
     ///
-    /// As [`TreeBuilder::make`].
+    /// Same as [`TreeBuilder::make`].
     pub fn lay(&self, tree: &TreeBuilder) -> Made {
         tree.make(self.work())
     }

@@ -1,9 +1,8 @@
-//! Starts programs with the default reactions to signals, however the tests themselves were
-//! started.
+//! Starts programs with the default signal actions, even if the tests ignore signals.
 //!
 //! `nohup`, cron, and shells that run a script in the background start programs with signals
-//! ignored, and their children inherit that. A test that interrupts a program would then wait for
-//! ever.
+//! ignored, and their children inherit that. A test that interrupts such a program would wait
+//! forever.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
@@ -11,11 +10,10 @@ use std::sync::{Arc, Once};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
-/// Ensures that programs that this process starts from now on ignore none of the signals that end a
-/// program.
+/// Ensures that programs started from now on do not ignore signals that end a program.
 ///
-/// `exec` keeps ignored signals and resets those with a handler. So each ignored signal gets a
-/// handler that does nothing, which makes no difference to this process.
+/// `exec` keeps ignored signals ignored but resets signals with a handler. Each ignored signal
+/// therefore gets an empty handler, which makes no difference to this process.
 pub(crate) fn heed_in_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -29,8 +27,8 @@ pub(crate) fn heed_in_children() {
     });
 }
 
-/// Returns the set of ignored signals from the text of `/proc/PID/status`, signal 1 in the lowest
-/// bit.
+/// Returns the set of ignored signals from the text of `/proc/PID/status`. The lowest bit is signal
+/// 1.
 fn ignored(status: &str) -> u64 {
     let mut lines = status.lines();
     let set = lines.find_map(|line| line.strip_prefix("SigIgn:"));
@@ -55,7 +53,7 @@ mod tests {
     #[test]
     fn a_program_can_be_interrupted_by_tests_that_cannot() {
         if std::env::var_os(AGAIN).is_none() {
-            // This test, in a process that was started with the signals ignored.
+            // Runs this test again in a process that ignores the signals.
             let sandbox = Sandbox::new("/bin/sh");
             let this = std::env::current_exe().expect("the binary of this test");
             let test = "signals::tests::a_program_can_be_interrupted_by_tests_that_cannot";

@@ -1,11 +1,11 @@
 //! The complete state of a tree, to compare with its state later.
 //!
-//! A [`Snapshot`] judges programs that change files: it shows what is missing, what is new, and
-//! what is a different file than before. It contains the root itself under the empty path and every
-//! entry below it. It follows no link, opens only regular files and directories (so it never waits
-//! for a FIFO), and preserves access times where it may (`O_NOATIME` requires the owner or root).
-//! Paths may have any length. The tree must not change meanwhile; if it does, the test is at fault
-//! and this panics.
+//! A [`Snapshot`] judges programs that change files. It shows which entries are missing, which are
+//! new, and which names lead to another file than before. It contains the root under the empty
+//! path, and every entry below it. It does not follow links and opens only regular files and
+//! directories, so it never waits for a FIFO. It preserves access times where permitted
+//! (`O_NOATIME` requires the owner or root). Paths may have any length. The tree must not change
+//! while the snapshot is taken. A change is an error of the test and causes a panic.
 
 mod compare;
 mod read;
@@ -21,7 +21,7 @@ use crate::path_bytes::PathBytes;
 
 pub use compare::Compare;
 
-/// The number of differences that a failure lists.
+/// Maximum number of differences that a failure lists.
 const DIFFERENCES_SHOWN: usize = 40;
 
 /// The size in bytes and the SHA-256 of a regular file.
@@ -49,35 +49,35 @@ pub enum Kind {
 /// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its kind.
+    /// The kind of the entry.
     pub kind: Kind,
-    /// The permission bits, set-id and sticky bits included.
+    /// The permission bits, including set-id and sticky bits.
     pub mode: u32,
     /// The owner.
     pub uid: u32,
     /// The group.
     pub gid: u32,
-    /// The size in bytes; meaningless for a directory, and not compared there.
+    /// The size in bytes. It is meaningless for a directory and not compared there.
     pub size_bytes: u64,
     /// The modification time in nanoseconds since 1970.
     pub mtime_ns: i128,
-    /// Names and values of all extended attributes, including access control lists; no value if it
-    /// cannot be read.
+    /// Names and values of all extended attributes, including access control lists. An unreadable
+    /// value is `None`.
     pub xattrs: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// SHA-256 of the content; regular files only.
     pub sha256: Option<[u8; 32]>,
-    /// The reason that the content, or the directory, could not be read.
+    /// The reason why the content, or the directory, could not be read.
     pub unread: Option<String>,
-    /// The smallest path of the same inode in the snapshot, which may be its own.
+    /// The smallest path of the same inode in the snapshot. It can be the path of this entry.
     pub same_as: Vec<u8>,
-    /// The number of all its names, including those outside of the tree; not compared.
+    /// The link count, which includes names outside of the tree. It is not compared.
     pub links: u64,
 }
 
-/// The state of a tree at one time.
+/// The state of a tree at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The entries by their path relative to the root; the root's own is empty.
+    /// The entries by their path relative to the root. The path of the root is empty.
     pub entries: BTreeMap<Vec<u8>, Entry>,
 }
 
@@ -86,19 +86,19 @@ impl Snapshot {
     ///
     /// # Panics
     ///
-    /// When `root` is no directory, the tree changes meanwhile, or something fails for another
-    /// reason than missing permission; see [`Entry::unread`] for that.
+    /// Panics if `root` is not a directory, if the tree changes meanwhile, or if something fails.
+    /// Missing permissions are not a failure but recorded in [`Entry::unread`].
     #[track_caller]
     pub fn of(root: impl AsRef<Path>) -> Self {
         Self::except(root, |_| false)
     }
 
-    /// Takes a snapshot without entries whose names begin with one of `prefixes`, and everything
-    /// below them.
+    /// Takes a snapshot without entries whose names begin with one of `prefixes`, and without
+    /// everything below them.
     ///
     /// # Panics
     ///
-    /// As [`of`](Self::of).
+    /// Same as [`of`](Self::of).
     #[track_caller]
     pub fn without_names<P: PathBytes>(root: impl AsRef<Path>, prefixes: &[P]) -> Self {
         Self::except(root, |path| {
@@ -107,11 +107,12 @@ impl Snapshot {
         })
     }
 
-    /// Takes a snapshot without entries whose paths `leave_out` selects, and everything below them.
+    /// Takes a snapshot without entries whose paths `leave_out` selects, and without everything
+    /// below them.
     ///
     /// # Panics
     ///
-    /// As [`of`](Self::of).
+    /// Same as [`of`](Self::of).
     #[track_caller]
     pub fn except(root: impl AsRef<Path>, leave_out: impl Fn(&[u8]) -> bool) -> Self {
         let root = root.as_ref();
@@ -126,30 +127,30 @@ impl Snapshot {
         self.entries.get(path.path_bytes())
     }
 
-    /// Returns the contents of all regular files, each once.
+    /// Returns the distinct contents of all regular files.
     ///
     /// # Panics
     ///
-    /// When a file or directory could not be read, so that its content is unknown.
+    /// Panics if a file or directory could not be read, because its content is unknown.
     #[track_caller]
     pub fn contents(&self) -> BTreeSet<ContentKey> {
         let key = |(path, entry): (&Vec<u8>, &Entry)| {
             if let Some(reason) = &entry.unread {
-                panic!("the contents cannot be told: {}: {reason}", shown(path));
+                panic!("cannot determine the contents: {}: {reason}", shown(path));
             }
             entry.sha256.map(|digest| (entry.size_bytes, digest))
         };
         self.entries.iter().filter_map(key).collect()
     }
 
-    /// Returns the paths of the regular files of one content.
+    /// Returns the paths of the regular files with this content.
     fn paths_of(&self, content: ContentKey) -> Vec<&[u8]> {
         let is_it = |e: &Entry| e.sha256.is_some_and(|digest| (e.size_bytes, digest) == content);
         let paths = self.entries.iter().filter(|(_, entry)| is_it(entry));
         paths.map(|(path, _)| path.as_slice()).collect()
     }
 
-    /// Returns the groups of paths that are names of one inode, without groups of one.
+    /// Returns the groups of paths that are names of the same inode, without groups of one.
     pub fn link_groups(&self) -> crate::Groups {
         let mut groups: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (path, entry) in &self.entries {
@@ -158,8 +159,8 @@ impl Snapshot {
         groups.into_values().filter(|group| group.len() > 1).collect()
     }
 
-    /// Returns how `after` differs in the compared properties, one difference per line in the order
-    /// of paths; empty if it does not.
+    /// Returns the differences of `after` in the compared properties, one per line, sorted by path.
+    /// The result is empty if there are none.
     pub fn diff(&self, after: &Self, what: Compare) -> Vec<String> {
         compare::diff(self, after, what)
     }
@@ -169,7 +170,7 @@ impl Snapshot {
 ///
 /// # Panics
 ///
-/// When it is not, with the differences.
+/// Panics with a list of the differences if it changed.
 #[track_caller]
 pub fn assert_same(before: &Snapshot, after: &Snapshot, what: Compare) {
     let differences = before.diff(after, what);
@@ -187,11 +188,11 @@ pub fn assert_same(before: &Snapshot, after: &Snapshot, what: Compare) {
     panic!("{text}");
 }
 
-/// Asserts that every content of `before` is still in one of the trees of `after`.
+/// Asserts that all content of `before` is still in one of the trees of `after`.
 ///
 /// # Panics
 ///
-/// When one is lost, with its former paths.
+/// Panics if some content is lost, and lists its former paths.
 #[track_caller]
 pub fn assert_contents_kept(before: &Snapshot, after: &[&Snapshot]) {
     let kept: BTreeSet<ContentKey> = after.iter().flat_map(|tree| tree.contents()).collect();

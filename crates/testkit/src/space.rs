@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Returns the disk space that a file takes, in bytes, as `du` counts it.
+/// Returns the disk space of a file in bytes, as `du` counts it.
 ///
-/// The space that XFS allocates beyond a file's need and takes back later is not counted.
+/// Space that XFS preallocates beyond the needs of a file and frees later is not counted.
 ///
 /// # Panics
 ///
-/// If there is no such file.
+/// Panics if the file does not exist.
 pub fn disk_space(path: impl AsRef<Path>) -> u64 {
     let metadata = fs::symlink_metadata(path).expect("is there");
     let block = metadata.blksize().min(4096);

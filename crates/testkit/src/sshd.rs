@@ -1,6 +1,6 @@
-//! An ssh server on this machine: OpenSSH with a configuration and keys of its own.
+//! An ssh server on this machine: OpenSSH with a separate configuration and separate keys.
 //!
-//! It reads nothing of the machine's configuration, and none of the user's keys and known hosts.
+//! It does not read the configuration of the machine, nor the keys and known hosts of the user.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,13 +15,13 @@ use crate::forks::spawn;
 use crate::process::{find_tool, poll, run_tool};
 use crate::temp::TempTree;
 
-/// The number of ports tried: another program may take a port after it was found free.
+/// Maximum number of ports tried. Another program may take a port after it was found free.
 const ATTEMPTS: u32 = 5;
 
-/// The empty directory that Debian's server requires when root starts it.
+/// The empty directory that sshd on Debian requires if root starts it.
 const EMPTY: &str = "/run/sshd";
 
-/// A server on a port of the loopback device that accepts the user of this process; dropping it
+/// A server on a port of the loopback device that accepts the user of this process. Dropping it
 /// stops it.
 #[derive(Debug)]
 #[must_use = "dropping it ends the server"]
@@ -32,7 +32,7 @@ pub struct Sshd {
 }
 
 impl Sshd {
-    /// Starts a server; prints the reason and returns `None` if that is impossible.
+    /// Starts a server. Prints the reason and returns `None` if that is impossible.
     pub fn start() -> Option<Sshd> {
         Sshd::try_start().map_err(crate::skipped).ok()
     }
@@ -41,14 +41,13 @@ impl Sshd {
     ///
     /// # Errors
     ///
-    /// The reason: it is not installed, no port is free, or no login succeeds.
+    /// The reason as text: sshd is not installed, no port is free, or no login succeeds.
     fn try_start() -> Result<Sshd, String> {
         let tool = |name: &str| find_tool(name).ok_or_else(|| format!("{name} is not installed"));
         let (sshd, keygen) = (tool("sshd")?, tool("ssh-keygen")?);
         tool("ssh")?;
         if crate::is_root() && !Path::new(EMPTY).exists() {
-            // It is not removed, like a directory of the system: another server may have begun to
-            // use it.
+            // The directory is not removed, because another server may have begun to use it.
             let made = fs::create_dir_all(EMPTY);
             let closed =
                 made.and_then(|()| fs::set_permissions(EMPTY, Permissions::from_mode(0o755)));
@@ -68,13 +67,13 @@ impl Sshd {
         Err(format!("sshd lets nobody in: {reason}"))
     }
 
-    /// Returns the command that connects to it, without the host, which may be any name that
-    /// resolves to the loopback device, such as `localhost`. A shell, or something that splits like
-    /// one, takes it apart.
+    /// Returns the command that connects to the server, without the host. The host may be any name
+    /// that resolves to the loopback device, such as `localhost`. A shell, or code that splits
+    /// words like a shell, must split the command.
     ///
     /// # Panics
     ///
-    /// When the path of the temporary directory is not UTF-8 or has characters that a shell
+    /// Panics if the path of the temporary directory is not UTF-8 or has characters that a shell
     /// interprets.
     pub fn rsh(&self) -> String {
         let key = self.home.join("user");
@@ -94,7 +93,7 @@ impl Sshd {
         fs::read_to_string(self.home.join("log")).unwrap_or_default()
     }
 
-    /// Waits until a login succeeds; the error is the reason that none will.
+    /// Waits until a login succeeds. The error is the reason why no login will.
     fn lets_in(&mut self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let listens = format!("Server listening on 127.0.0.1 port {}", self.port);
@@ -122,7 +121,7 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        // A connected client has a server process of its own, which ends with the connection.
+        // A connected client has a separate server process, which ends with the connection.
         let _gone = self.server.kill();
         let _status = self.server.wait();
     }

@@ -1,15 +1,15 @@
-//! Quarantines of test runs, which are outside of the folder of a test: they lie in the topmost
-//! directory that belongs to the user who runs the test.
+//! Quarantines of test runs. They are outside of the folder of a test, in the topmost directory
+//! that belongs to the user who runs the test.
 
 use std::path::{Path, PathBuf};
 
 use crate::remove_tree;
 
-/// Returns the existing quarantine directories that the journals in a folder name.
+/// Returns the existing quarantine directories that are named by the journals in a folder.
 pub fn stores(runs: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
-        // A test may have put something else there.
+        // A test may have put other entries there.
         if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
@@ -25,11 +25,11 @@ pub fn stores(runs: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Removes them as far as possible; a finished test needs nothing of them.
+/// Removes the quarantines of a finished test. Errors are ignored.
 pub fn remove_stores(runs: &Path) {
     for store in stores(runs) {
         drop(remove_tree(&store));
-        // Other entries may be in there.
+        // The parent may contain other entries.
         drop(store.parent().map(std::fs::remove_dir));
     }
 }

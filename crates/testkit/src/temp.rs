@@ -1,4 +1,5 @@
-//! A temporary directory that can always be removed: deep trees, unreadable directories.
+//! A temporary directory that can always be removed, even with deep trees and unreadable
+//! directories.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::path_bytes::PathBytes;
 use crate::remove::remove_tree;
 
-/// A new directory, mode 755, removed on drop with everything in it.
+/// A new directory of mode 755. It is removed on drop with everything in it.
 ///
 /// Mode 755 lets a program that runs as another user reach the files of a test.
 #[derive(Debug)]
@@ -16,21 +17,21 @@ pub struct TempTree {
 }
 
 impl TempTree {
-    /// Creates the directory below the system's temporary directory; its path is canonical.
+    /// Creates the directory below the system's temporary directory. Its path is canonical.
     ///
     /// # Panics
     ///
-    /// When it cannot be made.
+    /// Panics if the directory cannot be created.
     #[expect(clippy::new_without_default, reason = "making a directory is no default")]
     pub fn new() -> Self {
         Self::new_in(std::env::temp_dir())
     }
 
-    /// Creates the directory in `parent`; its path is canonical.
+    /// Creates the directory in `parent`. Its path is canonical.
     ///
     /// # Panics
     ///
-    /// When it cannot be made.
+    /// Panics if the directory cannot be created.
     pub fn new_in(parent: impl AsRef<Path>) -> Self {
         let make = || {
             let parent = parent.as_ref().canonicalize()?;

@@ -1,4 +1,4 @@
-//! Runs a program on a terminal of its own: waits for texts on it, and types answers.
+//! Runs a program on a pseudo-terminal, waits for its output, and types answers.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -14,25 +14,25 @@ use crate::forks::spawn;
 use crate::invocation::Invocation;
 use crate::process::{Capture, poll, wait_exit};
 
-/// The screen output of a program, and its end.
+/// The screen output of a program, and how it ended.
 #[derive(Debug)]
 pub struct Shown {
-    /// All output, including the echo of typed text; lines end with `\n`.
+    /// All output, including the echo of typed text. Lines end with `\n`.
     pub text: String,
-    /// The exit code; `None` if a signal ended it.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the program, if any.
     pub signal: Option<i32>,
 }
 
 impl Invocation<'_> {
-    /// Runs the program on a terminal of a given width. When it has shown the first text of a pair,
-    /// behind the texts waited for before, the second text is typed: `\n` is the return key,
-    /// `\u{4}` is Ctrl-D.
+    /// Runs the program on a terminal of a given width. Each pair of `dialogue` is a text to wait
+    /// for and a text to type. The text to wait for must appear after the previous one. `\n` is the
+    /// return key, and `\u{4}` is Ctrl-D.
     ///
     /// # Panics
     ///
-    /// When it cannot be started, never shows the text, or hangs.
+    /// Panics if the program cannot be started, never shows the text, or hangs.
     pub fn talk(&self, columns: u16, dialogue: &[(&str, &str)]) -> Shown {
         let deadline = Instant::now() + self.timeout;
         let (master, slave) = terminal(columns);
@@ -56,7 +56,7 @@ impl Invocation<'_> {
                 panic!("never shows {shows:?} behind:\n{}", talk.text());
             };
             at = end;
-            // A program that has ended reads no input.
+            // This fails if the program has ended.
             let _typed = rustix::io::write(&master, typed.as_bytes());
         }
         let Some(status) = wait_exit(&mut talk.child, deadline) else {
@@ -67,7 +67,7 @@ impl Invocation<'_> {
     }
 }
 
-/// A program on a terminal; killed when dropped.
+/// A program on a terminal. Dropping it kills the program.
 struct Talk {
     child: Child,
     shown: Capture,
@@ -78,7 +78,7 @@ impl Talk {
         String::from_utf8_lossy(&self.shown.bytes()).replace("\r\n", "\n")
     }
 
-    /// Returns the end of `wanted` in the output from `at` on.
+    /// Returns the end of `wanted` in the output after position `at`.
     fn find(&self, at: usize, wanted: &str) -> Option<usize> {
         let text = self.text();
         text.get(at..)?.find(wanted).map(|found| at + found + wanted.len())

@@ -1,9 +1,9 @@
-//! A tree described as data, and created below a directory.
+//! A tree that is described as data and created below a directory.
 //!
-//! Nothing is written before [`TreeBuilder::make`]. Nodes are created in the order described,
-//! missing parents first; a name described twice is an error. Owners, extended attributes, times
-//! and modes come last, deepest path first, so that creating a child does not change its parent's
-//! time, and a directory without permissions can still be filled.
+//! Nothing is written before [`TreeBuilder::make`]. Nodes are created in the order of the
+//! description, missing parents first. Describing a name twice is an error. Owners, extended
+//! attributes, times and modes are set last, deepest path first. Creating a child therefore does
+//! not change the time of its parent, and a directory without permissions can still be filled.
 
 mod make;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use crate::content::Content;
 use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 
-/// A tree as data; every method adds to it and returns it.
+/// A tree as data. Every method adds to it and returns it.
 ///
 /// Paths are bytes relative to the directory given to [`make`](Self::make).
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ enum Node {
     DeepChain { levels: usize, name: Vec<u8>, content: Content },
 }
 
-/// The metadata that is set once every node exists.
+/// The metadata that is set after every node exists.
 #[derive(Debug, Clone, Default)]
 struct Attributes {
     owner: Option<(u32, u32)>,
@@ -52,9 +52,9 @@ struct Attributes {
 /// A created tree.
 #[derive(Debug, Clone)]
 pub struct Made {
-    /// The directory that contains it.
+    /// The directory that contains the tree.
     pub root: PathBuf,
-    /// Device nodes that could not be created without permission, as described.
+    /// Paths, as described, of device nodes that could not be created without permission.
     pub skipped: Vec<PathBuf>,
 }
 
@@ -64,7 +64,8 @@ impl Made {
         self.root.join(relative.to_path())
     }
 
-    /// Returns whether `relative` was created; `false` only for a device node without permission.
+    /// Returns whether `relative` was created. This is false only for a device node without
+    /// permission.
     pub fn was_made(&self, relative: impl PathBytes) -> bool {
         !self.skipped.contains(&relative.to_path())
     }
@@ -81,17 +82,18 @@ impl TreeBuilder {
         self.node(path, Node::Dir)
     }
 
-    /// Adds a regular file of the given content.
+    /// Adds a regular file with the given content.
     pub fn file(self, path: impl PathBytes, content: impl Into<Content>) -> Self {
         self.node(path, Node::File(content.into()))
     }
 
-    /// Adds a file of `len` bytes of noise; see [`Content::Seeded`].
+    /// Adds a file of `len` bytes of noise. See [`Content::Seeded`].
     pub fn seeded(self, path: impl PathBytes, seed: u64, len: u64) -> Self {
         self.file(path, Content::Seeded { seed, len })
     }
 
-    /// Adds a file like [`seeded`](Self::seeded) but for the byte at `at`; see [`Content::Differing`].
+    /// Adds a file like [`seeded`](Self::seeded) except for the byte at `at`. See
+    /// [`Content::Differing`].
     pub fn differing(
         self,
         path: impl PathBytes,
@@ -109,7 +111,7 @@ impl TreeBuilder {
         self.file(path, Content::Sparse { len, islands })
     }
 
-    /// Adds another name for a file described before.
+    /// Adds another name for a file that was described earlier.
     pub fn hard_link(self, original: impl PathBytes, link: impl PathBytes) -> Self {
         self.node(link, Node::HardLink { original: original.to_path() })
     }
@@ -118,7 +120,7 @@ impl TreeBuilder {
     ///
     /// # Panics
     ///
-    /// When `paths` is empty.
+    /// Panics if `paths` is empty.
     pub fn hard_links<P: PathBytes>(mut self, content: impl Into<Content>, paths: &[P]) -> Self {
         let (first, rest) = paths.split_first().expect("a hard-link group has at least one name");
         self = self.file(first, content);
@@ -128,12 +130,12 @@ impl TreeBuilder {
         self
     }
 
-    /// Adds a symbolic link with exactly `target`, whether or not that exists.
+    /// Adds a symbolic link with exactly this `target`, which need not exist.
     pub fn symlink(self, path: impl PathBytes, target: impl PathBytes) -> Self {
         self.node(path, Node::Symlink { target: target.to_path() })
     }
 
-    /// Adds a symbolic link to nothing.
+    /// Adds a symbolic link to a target that does not exist.
     pub fn dangling_symlink(self, path: impl PathBytes) -> Self {
         self.symlink(path, "there is no such file")
     }
@@ -149,26 +151,26 @@ impl TreeBuilder {
         self.node(path, Node::Special(FileType::Fifo))
     }
 
-    /// Adds a unix socket that no process listens on.
+    /// Adds a unix socket without a listening process.
     pub fn socket(self, path: impl PathBytes) -> Self {
         self.node(path, Node::Special(FileType::Socket))
     }
 
-    /// Adds a character device; without permission it is left out and listed in [`Made::skipped`].
+    /// Adds a character device. Without permission it is left out and listed in [`Made::skipped`].
     pub fn char_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
         self.node(path, Node::Device { kind: FileType::CharacterDevice, major, minor })
     }
 
-    /// Adds a block device; without permission it is left out and listed in [`Made::skipped`].
+    /// Adds a block device. Without permission it is left out and listed in [`Made::skipped`].
     pub fn block_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
         self.node(path, Node::Device { kind: FileType::BlockDevice, major, minor })
     }
 
     /// Adds `levels` nested directories called `name`, and a file [`BOTTOM`](crate::deep::BOTTOM)
-    /// in the last.
+    /// in the last one.
     ///
-    /// The full path may be far longer than `PATH_MAX`: it is created relative to descriptors, and
-    /// reachable only that way (see [`open_beneath`](crate::deep::open_beneath)).
+    /// The full path may be far longer than `PATH_MAX`. It is created relative to descriptors, and
+    /// can be reached only that way (see [`open_beneath`](crate::deep::open_beneath)).
     pub fn deep_chain(
         self,
         levels: usize,
@@ -179,40 +181,40 @@ impl TreeBuilder {
         self.node("", Node::DeepChain { levels, name, content: content.into() })
     }
 
-    /// Sets the permission bits of a node, whatever the umask; not for symbolic links.
+    /// Sets the permission bits of a node, regardless of the umask. Not for symbolic links.
     pub fn mode(self, path: impl PathBytes, mode: u32) -> Self {
         self.attribute(path, |a| a.mode = Some(mode))
     }
 
-    /// Sets the modification time, in seconds and nanoseconds since 1970; links are not followed.
+    /// Sets the modification time, in seconds and nanoseconds since 1970. Links are not followed.
     pub fn mtime(self, path: impl PathBytes, seconds: i64, nanoseconds: u32) -> Self {
         self.attribute(path, |a| a.mtime = Some((seconds, nanoseconds)))
     }
 
-    /// Sets the owner (needs root); links are not followed.
+    /// Sets the owner (needs root). Links are not followed.
     pub fn owner(self, path: impl PathBytes, uid: u32, gid: u32) -> Self {
         self.attribute(path, |a| a.owner = Some((uid, gid)))
     }
 
-    /// Sets an extended attribute such as `user.note`; links are not followed.
+    /// Sets an extended attribute such as `user.note`. Links are not followed.
     pub fn xattr(self, path: impl PathBytes, name: &str, value: &[u8]) -> Self {
         self.attribute(path, |a| a.xattrs.push((name.to_owned(), value.to_vec())))
     }
 
-    /// Creates the tree in `root`, which is created too if missing.
+    /// Creates the tree in `root`, which is also created if missing.
     ///
     /// # Panics
     ///
-    /// When anything but a device node cannot be created, with the path and the reason.
+    /// Panics with the path and the reason if something other than a device node cannot be created.
     pub fn make(&self, root: impl AsRef<Path>) -> Made {
         make::make(self, root.as_ref())
     }
 
-    /// Creates the tree in a new temporary directory that is removed on drop, at any depth.
+    /// Creates the tree in a new temporary directory, which is removed on drop at any depth.
     ///
     /// # Panics
     ///
-    /// As [`make`](Self::make).
+    /// Same as [`make`](Self::make).
     pub fn make_temp(&self) -> TempTree {
         let temp = TempTree::new();
         self.make(temp.path());

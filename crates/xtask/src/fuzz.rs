@@ -1,11 +1,11 @@
-//! Runs the fuzzers of `fuzz/` for some seconds each, without `cargo fuzz` and on any toolchain:
-//! apart from sanitizers, stable Rust has every compiler option that `cargo fuzz` uses.
+//! Runs each fuzzer of `fuzz/` for some seconds, without `cargo fuzz` and on any toolchain. Apart
+//! from sanitizers, stable Rust has every compiler option that `cargo fuzz` uses.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// The compiler options that count taken branches in the way libFuzzer expects.
+/// The compiler options that count taken branches as libFuzzer expects.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
@@ -13,13 +13,13 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-cov
 
 const TARGETS: [&str; 3] = ["messages", "sender", "receiver"];
 
-/// The largest conversation in bytes, and the time limit of one.
+/// The largest conversation in bytes, and the limits of one run in seconds and MiB.
 const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"];
 
-/// The default time of each fuzzer in seconds.
+/// The default duration of each fuzzer in seconds.
 const DEFAULT_SECONDS: &str = "60";
 
-/// Runs each fuzzer for some seconds; returns a complaint for each that found something.
+/// Runs each fuzzer for some seconds. Returns a complaint for each one that found something.
 #[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
     let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {

@@ -1,8 +1,8 @@
-//! Generated files below `docs/`: written, or compared with the files that are there.
+//! Generated files below `docs/`: written, or compared with the existing files.
 //!
-//! The man pages, the completions and the reference come from the arguments of `lop`, the benchmark
-//! pages from the records of races ([`crate::instrument::pages`]). The programs print the files as
-//! JSON; only this module writes them.
+//! The man pages, the completions and the reference come from the arguments of `lop`. The benchmark
+//! pages come from the records of races ([`crate::instrument::pages`]). The programs print the
+//! files as JSON, and only this module writes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,16 +12,16 @@ use std::process::{Command, Stdio};
 
 /// A set of generated files.
 pub(crate) struct Generated {
-    /// The texts by their paths below `docs/`.
+    /// The contents of the files by their paths below `docs/`.
     pub(crate) files: BTreeMap<String, String>,
-    /// Folders below `docs/` in which every file is of this set.
+    /// Folders below `docs/` that contain only files of this set.
     pub(crate) folders: &'static [&'static str],
-    /// The command that writes them.
+    /// The command that writes the files.
     pub(crate) command: &'static str,
 }
 
 impl Generated {
-    /// Writes all files and removes those in the folders that are no longer generated.
+    /// Writes all files, and removes files in the folders that are not part of the set.
     #[expect(
         clippy::disallowed_methods,
         reason = "writes to the source tree, not to a user's files"
@@ -40,7 +40,7 @@ impl Generated {
         Ok(())
     }
 
-    /// Returns a complaint about each file that is stale, missing or no longer generated.
+    /// Returns a complaint about each file that is stale, missing or not part of the set.
     pub(crate) fn check(&self, docs: &Path) -> io::Result<Vec<String>> {
         let mut complaints = Vec::new();
         for (name, text) in &self.files {
@@ -58,7 +58,7 @@ impl Generated {
         Ok(complaints)
     }
 
-    /// Returns the files in the folders that are not generated.
+    /// Returns the files in the folders that do not belong to this set.
     fn left_over(&self, docs: &Path) -> io::Result<Vec<String>> {
         let mut left_over = Vec::new();
         for folder in self.folders {
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// A `docs` folder that is removed with it.
+    /// A `docs` folder that is removed on drop.
     struct Docs(PathBuf);
 
     impl Docs {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_missing_and_left_over_files_are_found_and_mended() {
+    fn stale_missing_and_left_over_files_are_found_and_fixed() {
         let docs = Docs::new("stale");
         generated().write(&docs.0).expect("written");
         fs::write(docs.0.join("page.md"), "# Other\n").expect("changed");

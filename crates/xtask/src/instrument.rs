@@ -1,4 +1,4 @@
-//! Builds the crate `bench` and the program that it measures, and runs its commands.
+//! Builds the crate `bench` and the program that it measures, and runs the commands of `bench`.
 //!
 //! The measured `lop` is always optimised.
 
@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use crate::generated::Generated;
 
-/// Runs a command of `lop-bench`; returns whether it succeeded.
+/// Runs a command of `lop-bench`. Returns true if it succeeded.
 ///
-/// A race and a head trace change what the benchmark pages are made from, so these are written anew.
+/// A race or a head trace changes the data behind the benchmark pages, so these are regenerated.
 pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     let is_fast = !is_small(args);
     build(root, &["--release", "--package", "lop"])?;
@@ -24,8 +24,8 @@ pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     Ok(succeeded)
 }
 
-/// Returns whether a command measures nothing that depends on the speed of `lop-bench`: it then runs as
-/// the tests have built it, which saves the optimised build.
+/// Returns true if a command measures nothing that depends on the speed of `lop-bench`. It can then
+/// use the build of the tests, which saves an optimised build.
 fn is_small(args: &[OsString]) -> bool {
     match args.first().and_then(|command| command.to_str()) {
         Some("counts") => true,

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `test` | [`suite`]: the whole test suite, and the traces that it must not leave ([`traces`]) |
 //! | `generate`, `check`, `page` | [`generated`]: generated files below `docs/`, written or compared |
-//! | `transcript` | [`transcript`]: the README's example, run again |
-//! | `tidy` | [`tidy`]: rules that no lint knows |
+//! | `transcript` | [`transcript`]: the example in the README, run again |
+//! | `tidy` | [`tidy`]: rules that no lint checks |
 //! | `fuzz` | [`fuzz`]: the fuzzers |
 //! | `corpus`, `race`, `counts`, `disk`, `head-trace` | [`instrument`]: commands of the crate `bench`, built on demand |
 

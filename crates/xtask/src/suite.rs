@@ -1,8 +1,8 @@
-//! Runs all tests, after installing the tools that some of them compare with or build on.
+//! Runs all tests, after installing the tools that some of them need.
 //!
-//! A test that needs a missing tool, or root, skips itself with a message; this module installs the
-//! tools where it can: as root, on Debian and its derivatives. The suite must leave the machine
-//! unchanged: everything it leaves is a complaint.
+//! A test that lacks a tool or root privileges skips itself with a message. This module installs
+//! the tools if it runs as root on Debian or a derivative. The suite must leave the machine
+//! unchanged: everything that it leaves behind is a complaint.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::traces::{Temporary, Traces};
 
-/// Programs of the tests and counts, and their Debian packages.
+/// Programs that tests and counts use, and their Debian packages.
 const TOOLS: [(&str, &str); 17] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
@@ -31,7 +31,7 @@ const TOOLS: [(&str, &str); 17] = [
     ("valgrind", "valgrind"),
 ];
 
-/// Runs the suite; returns the reasons that it did not pass.
+/// Runs the suite. Returns the reasons why it did not pass.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;
@@ -64,15 +64,15 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Returns the number of tests that run in parallel: more than there are processors, because many
-/// of them wait for a disk or another process.
+/// Returns the number of tests to run in parallel. It exceeds the number of processors, because
+/// many tests wait for a disk or another process.
 fn threads() -> String {
     let given = std::env::var("RUST_TEST_THREADS").ok();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     given.unwrap_or_else(|| (2 * processors).to_string())
 }
 
-/// Installs missing tools if possible; the tests skip what they cannot do.
+/// Installs missing tools if possible. Tests skip themselves if a tool is still missing.
 fn install() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<_> = std::env::split_paths(&path).collect();
@@ -104,7 +104,7 @@ fn am_root() -> bool {
     id.is_ok_and(|output| output.stdout == b"0\n")
 }
 
-/// Returns the number of passed tests in a line of the test harness.
+/// Returns the number of passed tests that a line of the test harness reports.
 fn passed_in(line: &str) -> u64 {
     let result = line.strip_prefix("test result: ok. ");
     let number = result.and_then(|rest| rest.split(' ').next());

@@ -1,12 +1,12 @@
-//! Rules that no lint checks; each module returns complaints, one a line.
+//! Rules that no lint checks. Each module returns complaints, one a line.
 //!
 //! | module | rule |
 //! |---|---|
 //! | `sources` | a file opens with its purpose, is short and is finished |
 //! | `orphans` | no source file is forgotten |
-//! | `layers`, `rings` | crates depend downwards only; modules of a crate import each other in no ring |
+//! | `layers`, `rings` | crates depend downwards only; modules of a crate do not import each other in a circle |
 //! | `words`, `prose` | no retired word, no sentence without a subject, on `lexer` |
-//! | `architecture`, `glossary` | the two pages are short, and name what exists |
+//! | `architecture`, `glossary` | the two pages are short, and name only what exists |
 
 mod architecture;
 mod glossary;
@@ -22,7 +22,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The sources of the fuzzers, which are a workspace of their own.
+/// The sources of the fuzzers, which form a separate workspace.
 const FUZZERS: [&str; 2] = ["fuzz/src", "fuzz/fuzz_targets"];
 
 /// Returns all complaints.
@@ -57,7 +57,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a path as complaints show it.
+/// Returns a path in the form that complaints show.
 fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }

@@ -1,9 +1,9 @@
-//! Traces that tests leave on a machine, found by comparing two inspections: stray files, mounts,
-//! loop devices, users, processes.
+//! Finds traces that tests leave on a machine, by comparing two inspections. Traces are stray
+//! files, mounts, loop devices, users and processes.
 //!
-//! Other programs work on the machine too, so only what the suite can have caused counts: anything
-//! in its temporary directory or started from there, and new names in places where other programs
-//! rarely create any.
+//! Other programs run on the machine too, so only traces that the suite can have caused count.
+//! These are anything in its temporary directory or started from there, and new names in places
+//! where other programs rarely create any.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Creates the directory below the system's temporary directory, writable for everyone.
+    /// Creates the directory below the system's temporary directory, writable by everyone.
     #[expect(clippy::disallowed_methods, reason = "makes a directory of its own")]
     pub(crate) fn new(name: &str) -> io::Result<Temporary> {
-        // Short, because names of sockets are limited to 108 bytes.
+        // The path is short because socket names are limited to 108 bytes.
         let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path)?;
-        // The mode of /tmp, because some tests work in it as other users.
+        // The same mode as /tmp, because some tests use the directory as other users.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
         Ok(Temporary(path.canonicalize()?))
     }
@@ -40,23 +40,23 @@ impl Temporary {
 impl Drop for Temporary {
     #[expect(clippy::disallowed_methods, reason = "removes a directory of its own, if it is empty")]
     fn drop(&mut self) {
-        // The remaining files were reported and should be inspected.
+        // Files that remain were reported and should be inspected.
         let _not_empty = fs::remove_dir(&self.0);
     }
 }
 
-/// The findings of one inspection, a line each.
+/// The findings of one inspection, one a line.
 pub(crate) struct Traces(BTreeSet<String>);
 
 impl Traces {
-    /// Looks for traces of programs below `target` and in `temporary`.
+    /// Looks for traces of programs that run below `target`, and for traces in `temporary`.
     pub(crate) fn inspect(target: &Path, temporary: &Path) -> Traces {
         let mut all = BTreeSet::new();
         let home = std::env::var_os("HOME").map(PathBuf::from);
         for dir in [Path::new("/"), temporary].into_iter().chain(home.as_deref()) {
             all.extend(names(dir).map(|name| format!("file {}", dir.join(name).display())));
         }
-        // A quarantine may have existed before.
+        // A quarantine may have existed before the tests.
         for store in names(Path::new("/")).filter(|name| name.starts_with(".lop-quarantine-")) {
             let store = Path::new("/").join(store);
             all.extend(names(&store).map(|name| format!("file {}", store.join(name).display())));
@@ -86,14 +86,14 @@ impl Traces {
     }
 }
 
-/// Returns the names in a directory; none if it cannot be listed.
+/// Returns the names in a directory. An unreadable directory yields no names.
 fn names(dir: &Path) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
-/// Returns the processes that run a program below one of the directories, or work there, except
-/// this one.
+/// Returns the processes that run a program, or have their working directory, below one of the
+/// directories. This process is left out.
 fn processes(dirs: &[&Path]) -> Vec<String> {
     let own = std::process::id().to_string();
     let all = names(Path::new("/proc")).filter(|name| name.parse::<u32>().is_ok() && *name != own);
@@ -125,7 +125,7 @@ mod tests {
         let (file, mut sleep) = (temporary.path().join("file"), Command::new("sleep"));
         std::fs::write(&file, "").expect("written");
         let mut child = sleep.arg("60").current_dir(temporary.path()).spawn().expect("started");
-        // A process has its arguments only a moment after its start.
+        // The arguments of a process appear a moment after its start.
         let args = format!("/proc/{}/cmdline", child.id());
         while std::fs::read(&args).expect("a process").is_empty() {
             std::thread::yield_now();

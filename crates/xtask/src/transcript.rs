@@ -1,7 +1,7 @@
-//! The README's example: its commands run in a small tree that is the same everywhere, and their
-//! output replaces the one in the README.
+//! Updates the example in the README. Its commands run in a small tree that is the same on every
+//! machine, and their output replaces the one in the README.
 //!
-//! Only times differ between runs; if nothing else changed, the README is left as it is.
+//! Times differ between runs. If nothing else changed, the README is left as it is.
 
 mod example;
 
@@ -12,18 +12,18 @@ use std::process::{Command, Stdio};
 
 use crate::traces::Temporary;
 
-/// The first and the last line of the block with the example.
+/// The first and the last line of the code block with the example.
 const BEGIN: &str = "```console\n";
 const END: &str = "```\n";
 
-/// The directory that the example claims to be in.
+/// The working directory that the example shows.
 const HOME: &str = "/home/me";
 const MOUNTED: &str = "/mnt";
 
-/// A line that marks the end of a command's output; no command prints it.
+/// A line that marks the end of the output of a command. No command prints it.
 const MARK: &str = "\u{1}\n";
 
-/// Writes the README's example anew; with `check`, returns a complaint if it is stale.
+/// Updates the example in the README. With `check`, returns a complaint if the example is stale.
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
     let readme = root.join("README.md");
@@ -82,7 +82,7 @@ fn program(root: &Path) -> io::Result<PathBuf> {
     executable.ok_or_else(|| io::Error::other("cargo built no program"))
 }
 
-/// Runs the commands one after the other in one shell; returns the output of each.
+/// Runs the commands in one shell, in order. Returns the output of each.
 fn play(program: &Path, steps: &[Step]) -> io::Result<Vec<String>> {
     let place = Temporary::new("lop-example")?;
     let result = play_in(place.path(), program, steps);
@@ -127,7 +127,7 @@ fn play_in(place: &Path, program: &Path, steps: &[Step]) -> io::Result<Vec<Strin
     Err(io::Error::other(format!("the example ended early: {printed:?}")))
 }
 
-/// Returns the text with every time replaced by zero: `in 0.22 s`.
+/// Returns the text with every time replaced by zero, such as `in 0.22 s`.
 fn timeless(text: &str) -> String {
     let mut parts = text.split(" in ");
     let mut plain = parts.next().unwrap_or_default().to_string();

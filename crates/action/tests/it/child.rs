@@ -1,4 +1,5 @@
-//! Runs lop's actions in a separate process that can be killed at any change, or in which any change can fail.
+//! Runs the actions of lop in a separate process. The process can be killed at any change, and any
+//! change can fail.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ const SYNCED_AT: &str = "ACTION_TEST_SYNCED_AT";
 const FULL: &str = "ACTION_TEST_FULL";
 const BLOW: &str = "ACTION_TEST_BLOW";
 
-/// What the process does.
+/// The task of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Apply(Kind),
@@ -30,28 +31,28 @@ pub(crate) enum What {
 /// How the process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The number of changes it made, unless it was killed.
+    /// The number of changes that the process made, unless it was killed.
     pub(crate) changes: Option<u64>,
     pub(crate) killed: bool,
     pub(crate) account: String,
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits for its end.
 pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     testkit::spawn(command)?.wait_with_output()
 }
 
-/// What a process does, and what happens to it.
+/// The task of a process, and the faults that it meets.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     /// The folder with the tree.
     folder: PathBuf,
     runs: PathBuf,
     what: What,
-    /// Before this change, everything done so far is synced to the disk.
+    /// The change before which everything done so far is synced to the disk.
     pub(crate) synced_at: Option<u64>,
-    /// Whether there is no room for a staging directory.
+    /// True if there is no room for a staging directory.
     pub(crate) is_full: bool,
 }
 
@@ -61,7 +62,7 @@ impl Orders {
         Orders { folder, runs, what, synced_at: None, is_full: false }
     }
 
-    /// Runs a process to its end, which may be a kill.
+    /// Runs a process and waits for its end, which may be a kill.
     pub(crate) fn carry_out(&self, number: u64, blow: ChangeFault) -> Ended {
         let mut command = command(&self.folder, self.what, number, blow);
         command.env(RUNS, &self.runs);
@@ -93,7 +94,8 @@ fn command(folder: &Path, what: What, number: u64, blow: ChangeFault) -> Command
     command
 }
 
-/// Runs a process that works on `folder/tree` with the journals in `folder/runs` to its end, which may be a kill.
+/// Runs a process that works on `folder/tree` with the journals in `folder/runs`. Waits for its
+/// end, which may be a kill.
 pub(crate) fn run(folder: &Path, what: What, number: u64, blow: ChangeFault) -> Ended {
     ended(&mut command(folder, what, number, blow))
 }
@@ -117,9 +119,9 @@ fn account(output: &Output) -> String {
 #[ignore = "run by other tests, in a process of its own"]
 #[expect(clippy::print_stdout, reason = "the account for the test that started it")]
 fn child_process_follows_its_orders() {
-    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
-    let what = std::env::var(WHAT).expect("told what");
-    let blow = std::env::var(BLOW).expect("told the blow");
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("another test runs this one"));
+    let what = std::env::var(WHAT).expect("the task is in the environment");
+    let blow = std::env::var(BLOW).expect("the fault is in the environment");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     let blow = if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) };
@@ -138,7 +140,7 @@ fn child_process_follows_its_orders() {
         let plans = world::plans(&folder.join("tree"), kind);
         fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
-            // One thread, so that the number of a change is reproducible.
+            // With one thread, the number of a change is reproducible.
             let (outcome, ended) = world::apply(&runs, kind, plans, 1);
             println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
         }

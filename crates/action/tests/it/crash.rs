@@ -1,5 +1,5 @@
-//! A run that is killed at any of its steps leaves every content under one of its names, and the next run or an undo
-//! finishes it. Over 600 points in all.
+//! A killed run leaves all content under one of its names, whichever step it was at. The next run
+//! or an undo finishes it. These tests kill at more than 600 points.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -11,7 +11,7 @@ use testkit::{
 use crate::child::{What, run};
 use crate::world::{WHOLE, World, odd_tree};
 
-/// Kills a run at each of its changes, checks what is left, undoes it, and checks again.
+/// Kills a run at each of its changes, checks the remains, undoes the run, and checks again.
 fn killed_everywhere(kind: Kind) -> u64 {
     let mut points = 0;
     for number in 0.. {
@@ -31,7 +31,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
     points
 }
 
-/// Kills a run at each of its changes, and lets another one complete instead.
+/// Kills a run at each of its changes, and lets another run complete its work.
 fn killed_and_run_again(kind: Kind) -> u64 {
     let whole = World::new(&odd_tree());
     let whole_run = whole.apply(kind);
@@ -60,7 +60,7 @@ fn killed_and_run_again(kind: Kind) -> u64 {
     points
 }
 
-/// Kills an undo at each of its changes, and lets others complete, until nothing is left to undo.
+/// Kills an undo at each of its changes, and lets others continue until nothing is left to undo.
 fn undo_killed_everywhere(kind: Kind) -> u64 {
     let mut points = 0;
     for number in 0.. {
@@ -90,7 +90,7 @@ pub(crate) fn contents_are_there(world: &World, before: &Snapshot, account: &str
     assert!(kept.is_ok(), "{account}");
 }
 
-/// Only a directory or a manifest that could not be removed may be left, nothing else.
+/// Asserts that no file is left. A directory or a manifest that could not be removed is permitted.
 pub(crate) fn no_file_is_left(world: &World, number: u64) {
     for store in world.stores() {
         let entries = Snapshot::without_names(&store, &["manifest.jsonl"]).entries;

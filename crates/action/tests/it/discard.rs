@@ -1,5 +1,5 @@
-//! Trash runs: killed or failed at each change, each tree is whole in one of two places, and the next process knows
-//! where.
+//! Trash runs that are killed or that fail at each change. Each tree is complete in one of two
+//! places, and the next process finds it.
 
 #![expect(clippy::disallowed_methods, reason = "tests remove what they made")]
 
@@ -31,7 +31,7 @@ fn builder() -> TreeBuilder {
         .file("kept", "four")
 }
 
-/// Returns all trees but `kept`.
+/// Returns all trees except `kept`.
 pub(crate) fn trees(folder: &Path) -> Vec<Tree> {
     let dir = Dir::open(folder).expect("a folder");
     let tree = |name: &CStr| Tree {
@@ -52,7 +52,7 @@ fn take(runs: &Path, run: u64) -> TrashRun {
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in TrashRun::unfinished(&world.runs).expect("a list") {
-        // A run that was killed before it began has left its lock.
+        // A run that was killed before it began leaves its lock behind.
         let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
@@ -75,7 +75,7 @@ pub(crate) fn finish(world: &World) -> usize {
     removed
 }
 
-/// Kills a process or fails a call at each change. Returns how many changes there were.
+/// Kills a process or fails a call at each change. Returns the number of changes.
 fn at_each_change(blow: ChangeFault) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
@@ -102,7 +102,8 @@ fn trees_there(tree: &Path) -> usize {
 
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
-    // A journal, a quarantine directory with its staging directory, and a line and a move for each tree.
+    // The changes create a journal and a quarantine directory with its staging directory. Each tree adds
+    // a line and a move.
     assert!(at_each_change(ChangeFault::Kill) >= 10);
 }
 
@@ -118,7 +119,7 @@ fn entries_that_changed_since_the_user_chose_them_stay() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].was.inode += 1;
-    // As if the inode number had been reused.
+    // Pretends that the inode number was reused.
     trees[1].was.born_ns += 1;
     let Started { run: discard, refused, moved, .. } =
         TrashRun::begin(&world.runs, &trees).expect("begins");
@@ -159,7 +160,7 @@ fn one_process_claims_a_run_and_others_learn_its_number() {
     assert_eq!(names.len(), 1, "no lock is left: {names:?}");
 }
 
-/// Returns the trash runs; all journals must be readable.
+/// Returns the trash runs. All journals must be readable.
 fn listed(world: &World) -> Vec<TrashSummary> {
     let runs = TrashSummary::list(&world.runs).expect("a list");
     runs.into_iter().map(|run| run.expect("is read")).collect()
@@ -202,7 +203,8 @@ fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     assert!(!discard.finish().expect("is looked at"));
 }
 
-/// Entries with the same names on another file system, as after an unmount in a bind mount, are no proof either.
+/// Entries with the same names on another file system, as after an unmount in a bind mount, prove
+/// nothing either.
 #[test]
 fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
@@ -218,7 +220,7 @@ fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
 }
 
 #[test]
-fn a_journal_cannot_name_directories_that_are_no_staging_directories() {
+fn a_journal_cannot_name_directories_that_are_not_staging_directories() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let store = world.stores().pop().expect("a store");
@@ -242,7 +244,7 @@ fn an_entry_moved_by_mistake_is_moved_back_once_its_name_is_free() {
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.run.run();
     let store = world.stores().pop().expect("a store");
-    // As if the process had been killed before it verified what arrived.
+    // Pretends that the process was killed before it verified the moved entry.
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
@@ -277,7 +279,7 @@ fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
         trees(&mount.path().canonicalize().expect("a mount"))
     };
     let all = [of(&full), of(&free)].concat();
-    // Not private, so that it is not used.
+    // The directory is not private, so it is not used.
     let name = format!(".lop-quarantine-{}", fsops::effective_user());
     fs::create_dir(full.path().join(name)).expect("is made");
     let begun = TrashRun::begin(runs.path(), &all).expect("begins");

@@ -1,4 +1,4 @@
-//! Files that the caller calls equal are left alone unless they are equal to the last byte.
+//! Files that the caller claims to be equal are left alone unless they are equal to the last byte.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -27,7 +27,7 @@ fn member(path: &Path) -> Member {
     Member::new(target(path), Stat::of_path(path).expect("is there"))
 }
 
-/// Files with a common prefix, like a log and a copy that has grown.
+/// Returns files with a common prefix, like a log and a copy that has grown.
 fn grown() -> World {
     let tree = TreeBuilder::new()
         .file("kept", "line 1\n")

@@ -1,5 +1,5 @@
-//! Actions on a disk without a free block, as users run them then: there is no room for a staging directory, and
-//! files pass through names beside them.
+//! Actions on a disk without a free block, a typical situation for users. A staging directory has
+//! no room, so files are moved to temporary names beside their old ones.
 
 #![expect(clippy::disallowed_methods, reason = "tests fill the disks they made")]
 
@@ -18,7 +18,7 @@ use crate::world::{WHOLE, World, odd_tree};
 
 const FREEING: [Kind; 3] = [Kind::Delete, Kind::Hardlink, Kind::Symlink];
 
-/// Makes a file that takes all the free space.
+/// Creates a file that takes all free space.
 fn fill(mount: &Mount) -> std::path::PathBuf {
     let path = mount.path().join("full");
     let mut file = fs::File::create(&path).expect("is made");
@@ -100,7 +100,7 @@ fn a_run_without_room_may_be_killed_anywhere() {
             let ended = orders.carry_out(number, ChangeFault::Kill);
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
-            // There are no names beside files either.
+            // No names beside the files are left over either.
             assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
             if !ended.killed {
                 assert!(number > 25, "{}", ended.account);

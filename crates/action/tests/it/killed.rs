@@ -1,5 +1,5 @@
-//! Runs that are killed, and files that other programs change before the next command: an undo restores only what the
-//! run removed.
+//! Runs that are killed, and files that other programs change before the next command. An undo
+//! restores only what the run removed.
 
 #![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
 
@@ -46,7 +46,8 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
     }
 }
 
-/// Calls `act`, and unwinds before a change in place of a kill. Returns whether it got that far.
+/// Calls `act`, and unwinds before a change to simulate a kill. Returns whether this change was
+/// reached.
 pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     before_change(number, || resume_unwind(Box::new(())));
     let ended = catch_unwind(AssertUnwindSafe(act));
@@ -54,7 +55,8 @@ pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     ended.is_err()
 }
 
-/// A list claims that two different files are equal. The run is killed, and the owner of one file renames it.
+/// A list claims that two different files are equal. The run is killed, and the owner of one file
+/// renames it.
 #[test]
 fn files_that_the_run_did_not_compare_are_not_restored() {
     for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {
@@ -83,8 +85,8 @@ fn files_that_the_run_did_not_compare_are_not_restored() {
     }
 }
 
-/// Puts a new file at `name` that has the inode number, size and modification time of a removed one. Returns whether
-/// the file system reused the inode number.
+/// Puts a new file at `name` that has the inode number, size and modification time of a removed
+/// one. Returns whether the file system reused the inode number.
 fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
     for number in 0..200 {
         let path = world.tree.join(format!("new {number}"));
@@ -96,7 +98,7 @@ fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
             return true;
         }
     }
-    skipped("the file system gives no inode number again");
+    skipped("the file system does not reuse inode numbers");
     false
 }
 

@@ -1,4 +1,5 @@
-//! Changes by users between a kill and the next run survive, and a second kill does no more harm than the first.
+//! Changes by users between a kill and the next run survive, and a second kill does no additional
+//! harm.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -15,14 +16,14 @@ use crate::child::{What, output, run};
 use crate::crash::contents_are_there;
 use crate::world::{WHOLE, World, odd_tree};
 
-/// Writes a text to a file.
+/// A way to write a text to a file.
 type Edit = fn(&Path, &[u8]) -> io::Result<()>;
 
 fn append(path: &Path, text: &[u8]) -> io::Result<()> {
     OpenOptions::new().append(true).open(path)?.write_all(text)
 }
 
-/// Writes as `rsync --inplace --times` does: size and modification time stay.
+/// Writes as `rsync --inplace --times` does, preserving size and modification time.
 pub(crate) fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let metadata = file.metadata()?;
@@ -31,7 +32,7 @@ pub(crate) fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     file.set_modified(metadata.modified()?)
 }
 
-/// Writes to every file below the tree, each time something else.
+/// Writes a different text to every file below the tree.
 fn edit_all(world: &World, edit: Edit) {
     let files = world.snapshot();
     for (path, entry) in files.entries.iter().filter(|(_, entry)| entry.kind == Entry::File) {
@@ -42,7 +43,7 @@ fn edit_all(world: &World, edit: Edit) {
     }
 }
 
-/// Kills a run or an undo at each of its changes; then a program writes to all files that exist.
+/// Kills a run or an undo at each of its changes. A program then writes to all existing files.
 fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
     for number in 0.. {
         let world = World::new(&odd_tree());
@@ -56,8 +57,8 @@ fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
         contents_are_there(&world, &edited, &ended.account);
         drop(world.undo());
         contents_are_there(&world, &edited, &ended.account);
-        // Each text is still under its name. A text that was written through a link is in the file the link leads
-        // to.
+        // Each text is still under its name. A text that was written through a link is in the
+        // target of that link.
         let after = world.snapshot();
         let alone = |entry: &testkit::snapshot::Entry| entry.sha256.is_some() && entry.links == 1;
         for (path, entry) in edited.entries.iter().filter(|(_, entry)| alone(entry)) {
@@ -112,7 +113,7 @@ fn an_undo_may_be_killed_twice() {
     }
 }
 
-/// A directory in which names cannot change for a while.
+/// A directory in which names cannot be changed until this is dropped.
 struct Frozen(std::path::PathBuf);
 
 impl Frozen {
@@ -134,7 +135,7 @@ fn an_unfinished_copy_never_replaces_a_file() {
         let (world, _mount) = World::in_memory(&odd_tree());
         let before = world.snapshot();
         world.apply(Kind::Delete);
-        // The first undo gets as far as the replacements, and no further.
+        // The first undo stops after the replacements.
         let dirs =
             ["b", "b/deep/er", "h", "g", "s", ""].map(|dir| Frozen::new(world.tree.join(dir)));
         if dirs.iter().any(Option::is_none) {

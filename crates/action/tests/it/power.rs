@@ -1,5 +1,5 @@
-//! Power failures on the disk of the files, while the journals are safe on another one: what a run or an undo
-//! reported as done is done, or another undo can do it.
+//! Power failures on the disk of the files, with the journals safe on another disk. Everything that
+//! a run or an undo reported as done is on the disk, or another undo can complete it.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -13,7 +13,7 @@ use crate::world::{WHOLE, World, odd_tree};
 const KINDS: [Kind; 5] =
     [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate];
 
-/// What a test does before the power fails.
+/// The actions of a test before the power fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Run,
@@ -25,9 +25,9 @@ fn sync(mount: &Mount) {
     dir.sync_file_system().expect("synced");
 }
 
-/// Returns a mount, or `None` if this kind is not available here.
+/// Returns a mount, or `None` if this kind of file system is not available here.
 fn mounted(kind: FileSystem) -> Option<Mount> {
-    // The extended attributes of the tree do not fit into the blocks of small images.
+    // By default, mkfs gives small images blocks that are too small for the extended attributes.
     let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
     let mount = Mount::with_features(kind, 0, features).map_err(skipped).ok()?;
     sync(&mount);
@@ -54,7 +54,7 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     testkit::remove_tree(&world.tree).expect("removed");
 }
 
-/// A directory may be there again, but without files.
+/// Asserts that no files came back. A removed directory may exist again, but must be empty.
 fn assert_no_files(mount: &Mount, kind: Kind) {
     let others = Snapshot::except(mount.path(), |path| path.starts_with(b"tree"));
     let left: Vec<_> =
@@ -107,12 +107,12 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
             let world = World::on(&odd_tree(), &mount);
             let before = world.snapshot();
             sync(&mount);
-            // The journal has all of the run, the disk only what was done until then.
+            // The journal has the whole run, but the disk has only the changes up to `synced_at`.
             let mut orders = Orders::of(&world, What::Apply(kind));
             orders.synced_at = Some(synced_at);
             let ended = orders.carry_out(synced_at + 12, ChangeFault::Kill);
             mount.fail_power().expect("it is mounted again");
-            // Even without an undo, no file is left in a staging directory.
+            // Even without an undo, no file remains in a staging directory.
             drop(Runs::open(&world.runs, |_| {}).expect("opens"));
             if kind != Kind::Quarantine {
                 assert_no_files(&mount, kind);

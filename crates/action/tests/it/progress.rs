@@ -1,4 +1,4 @@
-//! The progress counters of a run and of its undo: the totals are known in advance and are reached.
+//! The progress counters of a run and of its undo. The totals are known in advance and are reached.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -13,7 +13,8 @@ use testkit::{TreeBuilder, without_forks};
 
 use crate::world::{World, plans};
 
-/// Makes three equal files of 100,000 bytes, the third of them with two names, and two equal files of 30 bytes.
+/// Creates three identical files of 100,000 bytes, the third of them with two names, and two
+/// identical files of 30 bytes.
 fn world() -> World {
     let tree = TreeBuilder::new()
         .seeded("large 1", 1, 100_000)
@@ -25,7 +26,7 @@ fn world() -> World {
     World::new(&tree)
 }
 
-/// Returns the files and bytes that a progress counts as done, and its totals.
+/// Returns the numbers of files and bytes that a progress counts as done, and their totals.
 fn counters(progress: &Progress) -> [(u64, u64); 2] {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     [
@@ -58,7 +59,7 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, ApplyOutcome) 
 #[test]
 fn the_totals_of_a_run_are_known_in_advance_and_reached() {
     for (kind, bytes) in [
-        // The kept file is read beside the others.
+        // The kept file is read as well as the others.
         (Kind::Delete, 400_060),
         (Kind::Hardlink, 400_060),
         (Kind::Symlink, 400_060),
@@ -68,7 +69,7 @@ fn the_totals_of_a_run_are_known_in_advance_and_reached() {
         let world = world();
         let runs = Runs::open(&world.runs, |_| {}).expect("opens");
         let (progress, outcome) = apply(&runs, kind, plans(&world.tree, kind));
-        // Not every file system can share extents.
+        // Some file systems cannot share extents.
         let is_done = outcome.refused.is_empty() || kind == Kind::Reflink;
         assert!(is_done, "{kind:?}: {outcome:?}");
         assert_eq!(counters(&progress), [(4, bytes); 2], "{kind:?}");

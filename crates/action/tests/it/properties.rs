@@ -1,5 +1,5 @@
-//! Properties of every tree, every kind and every rule: no content is lost, protected files are not touched, and
-//! undo restores everything.
+//! Properties that hold for every tree, kind and rule: no content is lost, protected files are not
+//! touched, and undo restores everything.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn rules() -> impl Strategy<Value = Vec<&'static str>> {
 /// Returns the digests of the files below directories, by `find` and `sha256sum`.
 fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     let mut find = Command::new("find");
-    // A staging directory has a manifest besides the files.
+    // A staging directory has a manifest in addition to the files.
     find.args(dirs).args([
         "-type",
         "f",
@@ -58,13 +58,13 @@ fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     lines.map(|line| String::from_utf8_lossy(&line[..64]).into_owned()).collect()
 }
 
-/// Returns a number for a path, always the same one.
+/// Returns a number that depends only on the path and the seed.
 fn dice(path: &[u8], seed: u64) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     path.iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, step) >> 20
 }
 
-/// Protects names; `one_in` of them.
+/// Returns true if a path is protected. One path in `one_in` is.
 fn is_protected(path: &[u8], seed: u64, one_in: u64) -> bool {
     one_in > 0 && dice(path, seed).is_multiple_of(one_in)
 }
@@ -103,14 +103,14 @@ fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, 
     if kind != Kind::Reflink {
         assert!(outcome.refused.is_empty(), "{:?}", outcome.refused);
         assert_eq!(outcome.done + outcome.already, planned as u64);
-        // The kept files are in the tree itself.
+        // The kept files are in the tree.
         assert_contents_kept(&before, &[&after]);
     }
     for (path, entry) in &before.entries {
         let is_file = entry.sha256.is_some();
         if !is_file || is_protected(path, seed, one_in) {
             let mut now = after.get(path).cloned().expect("is there");
-            // More names, or a smaller link count of the same file, are no change to it.
+            // Additional names or a different link count do not count as changes of the file.
             (now.links, now.same_as) = (entry.links, entry.same_as.clone());
             now.size_bytes = entry.size_bytes;
             assert_eq!(entry, &now, "{}", path.escape_ascii());
@@ -145,7 +145,7 @@ proptest! {
 
 #[test]
 fn names_of_a_file_removed_in_several_batches_are_restored_as_one_file() {
-    // Each batch of five finds fewer names left, the last one a single name.
+    // Each batch of five leaves fewer names to act on. The last batch has a single name.
     for number in [6, 11] {
         let names: Vec<String> = (0..number).map(|at| format!("names/{at}")).collect();
         let tree = TreeBuilder::new()

@@ -1,9 +1,9 @@
-//! An attacker moves entries around while a run or an undo works: no content is lost, and nothing outside of the
-//! tree is touched.
+//! An attacker moves entries around during a run or an undo. No content is lost, and nothing
+//! outside of the tree is touched.
 //!
-//! Contents are counted in the tree, in what the attacker holds, and in the staging directories. Fresh names are
-//! rare: a run creates none in the tree, but moves entries there that it made in its staging directory, where no
-//! other process can interfere.
+//! Content may be in the tree, held by the attacker, or in the staging directories. Attacks on
+//! fresh names are rare. A run creates no names in the tree, but moves entries there from its
+//! staging directory, where no other process can interfere.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use testkit::{
 
 use crate::world::{World, apply, plans, undo};
 
-/// How long all races last together, unless `RACE_SECONDS` says otherwise.
+/// The total duration of all races, unless `RACE_SECONDS` sets another one.
 const BUDGET: Duration = Duration::from_secs(32);
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 
-/// Swaps that put directories where the run expects files.
+/// Swaps without exchanges of directories.
 const ON_FILES: [Swap; 4] = [Swap::Files, Swap::FileForLink, Swap::Away, Swap::Fresh];
 
 /// The result of several rounds of attacks.
@@ -39,7 +39,7 @@ struct Account {
 }
 
 impl Account {
-    /// Returns whether attacks and runs have met often enough for the test to mean something.
+    /// Returns whether attacks and runs met often enough for the test to be meaningful.
     fn is_enough(&self) -> bool {
         let attacked = self.swaps > 1000 && self.links > 100;
         attacked && self.done > 100 && self.refused > 10 && self.undone > 50
@@ -51,7 +51,7 @@ fn budget() -> Duration {
     asked.map_or(BUDGET, Duration::from_secs)
 }
 
-/// Files with equals in several directories, some with several names.
+/// Returns a tree with duplicates in several directories. Some files have several names.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..150u64 {
@@ -63,7 +63,7 @@ fn tree() -> TreeBuilder {
     tree.seeded("a/alone", 999, 3000)
 }
 
-/// Asserts that every content is in the tree, held by an attacker, or in a staging directory.
+/// Asserts that all content is in the tree, held by an attacker, or in a staging directory.
 fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     let stores = world.stores();
     let places = [&world.tree].into_iter().chain(held).chain(&stores);
@@ -71,7 +71,7 @@ fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// One round: a run under attack, then an undo under attack, then an undo in peace.
+/// Runs one round: a run under attack, an undo under attack, and an undo without an attack.
 fn round(kind: Kind, seed: u64, account: &mut Account) {
     let world = World::new(&tree());
     let outside = TempTree::new();
@@ -82,7 +82,7 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
         let options = AttackOptions {
             kinds: if seed.is_multiple_of(3) { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
             links_inside: if turn == 0 { 3 } else { 0 },
-            // Fast attackers hit narrow moments, slow ones let the run get there.
+            // Fast attackers hit narrow windows, and slow attackers let the run reach them.
             rest: Duration::from_micros(20 + seed % 7 * 150),
             longest_dwell: Duration::from_micros(seed % 5 * 100),
         };

@@ -1,5 +1,5 @@
-//! Two runs that know nothing of each other want opposite things of one tree at the same time: of each content a
-//! file stays, and everything that both can restore is whole.
+//! Two runs that do not know of each other act on one tree at the same time, with opposite goals.
+//! One file of each content remains, and all files that the two can restore are complete.
 
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
@@ -34,7 +34,7 @@ fn judge(before: &Snapshot, tree: &Path, folders: &[PathBuf; 2]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Starts both runs at once, and returns their outcomes.
+/// Starts both runs at the same time, and returns their outcomes.
 fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<ApplyOutcome> {
     let barrier = Barrier::new(2);
     let run = |side: usize| {
@@ -54,7 +54,7 @@ fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<Apply
 }
 
 #[test]
-fn two_runs_with_opposite_wishes_lose_nothing() {
+fn two_runs_with_opposite_goals_lose_nothing() {
     let mut met = 0;
     for round in 0..2 {
         for (one, other) in KINDS.iter().flat_map(|one| KINDS.iter().map(move |two| (*one, *two))) {
@@ -64,7 +64,7 @@ fn two_runs_with_opposite_wishes_lose_nothing() {
             let outcomes = at_once(&world, &folders, [one, other]);
             judge(&before, &world.tree, &folders);
             met += outcomes.iter().filter(|outcome| !outcome.refused.is_empty()).count();
-            // Both are undone at once too, and then the rest one after the other.
+            // Undoes both at the same time, and then the rest one after the other.
             std::thread::scope(|scope| {
                 for folder in &folders {
                     scope.spawn(move || undo(folder));

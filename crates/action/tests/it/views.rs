@@ -1,5 +1,5 @@
-//! Runs on file systems that are stacked, cached, or limited: each kind of action either does what it reports and
-//! can be undone, or is refused.
+//! Runs on file systems that are stacked, cached, or limited. Each kind of action either does what
+//! it reports and can be undone, or is refused.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -34,8 +34,8 @@ fn tree() -> TreeBuilder {
         .file("h/3", "linked")
 }
 
-/// Makes a tree below a folder on the tested file system; the journals are elsewhere, as those of a catalog in a
-/// home directory are.
+/// Creates a tree below a folder on the tested file system. The journals are elsewhere, as they are
+/// with a catalog in a home directory.
 fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     let mut world = World::in_home(tree, TempTree::new_in(folder));
     let journals = TempTree::new();
@@ -43,7 +43,7 @@ fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     (world, journals)
 }
 
-/// Carries out an action, with the digests known.
+/// Carries out an action with known digests.
 fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let plans = plans(&world.tree, kind).into_iter().map(|plan| {
@@ -53,9 +53,8 @@ fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     apply(&runs, kind, plans.collect(), 2).0
 }
 
-/// Carries out and undoes each kind. Of the `names` to act on, `same` turn out to be the kept file, which does not
-/// matter for a hard link.
-/// matter for a hard link.
+/// Carries out and undoes each kind of action on `names` names. `same` of them turn out to be the
+/// kept file, which does not matter for a hard link.
 fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
     for kind in KINDS {
         let (world, _journals) = world_in(folder, &tree());
@@ -97,7 +96,7 @@ fn links_to_files_in_the_lower_layer_of_an_overlay_are_recognized() {
         assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
         let undone = world.undo().expect("there is a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
-        // Names of one file in the lower layer become separate files where one of them is copied up.
+        // Names of one file in the lower layer become separate files when one of them is copied up.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
@@ -131,7 +130,8 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
 
 #[test]
 fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_name() {
-    // With an inode number for each name, two names of one file look like two files until one is taken out.
+    // Each name has a different inode number, so two names of one file look like two files until
+    // one is taken out.
     for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -161,7 +161,8 @@ fn files_removed_from_exfat_can_be_restored() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
-    // Nothing is overwritten: the entry that has the name now stays, and so does the file that was to be restored.
+    // Nothing is overwritten. The entry that has taken the name stays, and so does the file that
+    // was to be restored.
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");
@@ -189,7 +190,7 @@ fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
             TrashRun::begin(&world.runs, &trees).expect("begins");
         assert_eq!((moved, refused.len()), (3, 0), "{refused:?}");
         let run = discard.run();
-        // Another process continues with it.
+        // Another process continues the run.
         drop(discard);
         let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             panic!("nobody has it");
@@ -251,13 +252,13 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no sshfs: {reason}")),
     };
-    // A link that leads upwards cannot be read there.
+    // A link that leads upwards cannot be read on this file system.
     let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
     for kind in KINDS {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
-        // The file system does not count links, so that a link cannot be told from a copy.
+        // The file system does not count links, so a link looks like a copy.
         let can = kind != Kind::Hardlink;
         let counts = (outcome.done, outcome.refused.len());
         assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");
@@ -287,7 +288,7 @@ fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
             else {
                 continue;
             };
-            // An entry that cannot be identified is moved back at once.
+            // An entry that cannot be identified is moved back immediately.
             let (left, unknown) = discard.remaining().expect("is read");
             let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
             assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");

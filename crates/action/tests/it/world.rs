@@ -1,4 +1,4 @@
-//! A tree, its groups as a naive reader finds them, and runs on it.
+//! A tree, its groups as found by a naive reader, and runs on it.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -17,10 +17,10 @@ use testkit::{
     FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
 };
 
-/// What to compare of a restored tree.
+/// The properties to compare after a tree was restored.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
-/// A tree, and the folder of its runs, which is outside of the tree.
+/// A tree, and the folder of its runs outside of the tree.
 pub(crate) struct World {
     pub(crate) tree: PathBuf,
     pub(crate) runs: PathBuf,
@@ -32,7 +32,7 @@ impl World {
         World::in_home(tree, TempTree::new())
     }
 
-    /// Makes the tree on a file system that never reuses an inode number, if one can be mounted.
+    /// Creates the tree on a file system that never reuses an inode number, if one can be mounted.
     pub(crate) fn in_memory(tree: &TreeBuilder) -> (World, Option<Mount>) {
         match Mount::new(FileSystem::Tmpfs, 64 << 20) {
             Ok(mount) => (World::in_home(tree, TempTree::new_in(&mount)), Some(mount)),
@@ -56,7 +56,7 @@ impl World {
         World { tree, runs, _home: TempTree::new() }
     }
 
-    /// Makes the tree on a file system, and the folder of its runs on another one.
+    /// Creates the tree on a file system, and the folder of its runs on another one.
     pub(crate) fn on(tree: &TreeBuilder, mount: &Mount) -> World {
         let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
         world.tree = mount.path().canonicalize().expect("a mount").join("tree");
@@ -65,7 +65,7 @@ impl World {
         world
     }
 
-    /// Returns the folder with both.
+    /// Returns the folder that contains both.
     pub(crate) fn folder(&self) -> PathBuf {
         self.tree.parent().expect("a folder").to_path_buf()
     }
@@ -74,7 +74,7 @@ impl World {
         Snapshot::of(&self.tree)
     }
 
-    /// Returns the staging directories in the journals, as far as they exist.
+    /// Returns the existing staging directories that are named in the journals.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         testkit::stores(&self.runs)
     }
@@ -90,8 +90,9 @@ impl World {
     }
 }
 
-/// Waits until the kernel reports no file below a directory as open for writing. On a busy machine it may still report
-/// one for a moment after the last writer has closed it, and lop would leave that file alone.
+/// Waits until the kernel reports no file below a directory as open for writing. On a busy machine,
+/// it may still report a file for a moment after the last writer closed it, and lop would leave
+/// that file alone.
 fn wait_for_writers(dir: &Path) {
     let opened = Dir::open(dir).expect("is there");
     for entry in std::fs::read_dir(dir).expect("is listed").flatten() {
@@ -110,7 +111,7 @@ fn wait_for_writers(dir: &Path) {
 }
 
 impl Drop for World {
-    /// Removes what runs have left outside of the world's own folder.
+    /// Removes what runs left outside of this folder.
     fn drop(&mut self) {
         for folder in [self.runs.clone(), other_runs(self)] {
             testkit::remove_stores(&folder);
@@ -118,17 +119,17 @@ impl Drop for World {
     }
 }
 
-/// Returns the folder for runs that know nothing of the world's own.
+/// Returns a second folder of runs, which do not know of the first one.
 pub(crate) fn other_runs(world: &World) -> PathBuf {
     world.folder().join("other runs")
 }
 
-/// Plans all groups below a directory, as an independent reader finds them.
+/// Plans actions on all groups below a directory. An independent reader finds the groups.
 pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
     plans_of(tree, kind, &[], |_| None)
 }
 
-/// Like `plans`, with rules and with names that may not be changed.
+/// Like `plans`, with rules and with protected names.
 pub(crate) fn plans_of(
     tree: &Path,
     kind: Kind,
@@ -201,11 +202,12 @@ pub(crate) fn apply_groups(
     }
 }
 
-/// Asserts that a run that ended has counted everything it expected to process, whatever the outcome.
+/// Asserts that a finished run has counted everything that it expected to process, whatever the
+/// outcome.
 fn assert_gone_through(progress: &Progress) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     assert_eq!(load(&progress.files_done), load(&progress.files_total));
-    // With few open files allowed, the kept one is read more often.
+    // If few files may be open, the kept one is read more than once.
     assert!(load(&progress.bytes_done) >= load(&progress.bytes_total), "{progress:?}");
 }
 
@@ -225,7 +227,7 @@ pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
     }
 }
 
-/// A tree with all the oddities of equal files.
+/// Returns a tree with all known oddities of identical files.
 pub(crate) fn odd_tree() -> TreeBuilder {
     let long = [b'n'; 255];
     TreeBuilder::new()

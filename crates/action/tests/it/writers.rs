@@ -1,5 +1,5 @@
-//! Programs use the files while a run acts on them, at each of its steps: what they write is found under a name
-//! afterwards.
+//! Programs use the files while a run acts on them, at each of its steps. Whatever they write has a
+//! name afterwards.
 
 #![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
 
@@ -28,7 +28,7 @@ pub(crate) const SAME: &str = "equal in both\n";
 pub(crate) const EDITED: &str = "EQUAL";
 pub(crate) const PRECIOUS: &str = "written meanwhile\n";
 
-/// What a program does with a file.
+/// The action of a program on a file.
 pub(crate) type FileAction = fn(&Path) -> io::Result<()>;
 
 pub(crate) fn append(path: &Path) -> io::Result<()> {
@@ -45,7 +45,7 @@ pub(crate) fn rename_over(path: &Path) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Writes as `rsync --inplace --times` does: size and modification time stay.
+/// Writes as `rsync --inplace --times` does, preserving size and modification time.
 pub(crate) fn edit(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let modified = file.metadata()?.modified()?;
@@ -53,11 +53,11 @@ pub(crate) fn edit(path: &Path) -> io::Result<()> {
     file.set_modified(modified)
 }
 
-/// A program at work on a file, which may have to wait for the run.
+/// A program that uses a file. It may have to wait for the run.
 pub(crate) struct Program(JoinHandle<io::Result<()>>);
 
 impl Program {
-    /// Starts the program, and waits until it is done or blocks.
+    /// Starts the program, and waits until it is done or blocked.
     pub(crate) fn start(file_action: FileAction, path: PathBuf) -> Program {
         let (said, heard) = mpsc::channel();
         let program = thread::spawn(move || {
@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-/// Returns whether a thread waits for something that another one holds, as in `open(2)` of a file with a lease.
+/// Returns whether a thread waits for another one, as in `open(2)` of a file with a lease.
 fn is_waiting(task: &Path) -> bool {
     let wchan = fs::read_to_string(task.join("wchan")).unwrap_or_default();
     if !matches!(&wchan[..], "" | "0") {
@@ -91,7 +91,7 @@ fn is_waiting(task: &Path) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
 }
 
-/// Returns whether what the program wrote has a name in the tree.
+/// Returns whether the text of the program has a name in the tree.
 fn is_found(world: &World) -> bool {
     let files = fs::read_dir(&world.tree).expect("a tree").flatten();
     files
@@ -99,7 +99,7 @@ fn is_found(world: &World) -> bool {
         .any(|text| text.contains(PRECIOUS) || text.starts_with(EDITED))
 }
 
-/// Runs a program at each step of a run. Returns how often it wrote its text.
+/// Runs a program at each step of a run. Returns how many times it wrote its text.
 fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAction) -> u64 {
     let mut written = 0;
     for number in 0.. {
@@ -125,7 +125,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAc
             assert!(is_found(&world), "{account}");
             written += 1;
         }
-        // The compared content exists as long as no program wrote over it.
+        // The compared content still exists, unless the program overwrote it.
         let texts = ["a", "b"].map(|name| fs::read_to_string(world.tree.join(name)));
         assert!(texts.iter().flatten().any(|text| text.contains(SAME)) || did.is_ok(), "{account}");
     }
@@ -134,7 +134,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAc
 
 #[test]
 fn writes_at_any_step_of_a_run_keep_a_name() {
-    // In memory if possible: hundreds of runs wait for the disk.
+    // Uses a tmpfs if possible, because hundreds of runs would wait for the disk.
     let mount = Mount::new(FileSystem::Tmpfs, 64 << 20);
     let home = TempTree::new();
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
@@ -149,7 +149,7 @@ fn writes_at_any_step_of_a_run_keep_a_name() {
 
 #[test]
 fn writes_keep_a_name_where_no_lease_is_granted() {
-    // FUSE has no leases; a write shows in size and time.
+    // FUSE does not support leases, but size and time reveal a write.
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,
@@ -167,7 +167,8 @@ fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo claims the current status change time of a file as its own, without a change by others.
+/// Returns whether an undo reports the current status change time of a file as the result of its
+/// own change, with no change by others before it.
 fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("is there");
     undone.statuses.of(now.key()).is_some_and(|status| {
@@ -176,7 +177,8 @@ fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool
     })
 }
 
-/// Runs a program that edits a file of the tree at each step of an undo. Returns at how many steps it could.
+/// Runs a program that edits a file of the tree at each step of an undo. Returns the number of
+/// steps at which it succeeded.
 fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
     let mut edits = 0;
     for number in 0.. {
@@ -221,7 +223,7 @@ fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
     }
 }
 
-/// The kept file has lost its own name, so the undo replaces its last one.
+/// The kept file has lost its original name, so the undo replaces its last name.
 #[test]
 fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
     let home = TempTree::new();
@@ -249,7 +251,8 @@ fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
     assert!(edits > 2, "{edits}");
 }
 
-/// Two names of one file were separated. While an undo makes them one file again, a program edits one of them.
+/// Two names of one file were separated. While an undo joins them again, a program edits one of
+/// them.
 #[test]
 fn an_edit_while_names_become_one_file_again_loses_no_content() {
     let home = TempTree::new();

@@ -1,5 +1,5 @@
-//! Trees that each defeat one assumption: that sizes differ, that prefixes differ, that files are
-//! small.
+//! Trees that defeat common assumptions of duplicate finders: that sizes differ, that prefixes
+//! differ, or that files are small.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::Plan;
 
-/// The size of all files of `same-size` at scale 1.
+/// The size of every file of `same-size` at scale 1.
 const SAME_SIZE_BYTES: f64 = 16_384.0;
 /// The size of the files of `late` at scale 1.
 const LATE_BYTES: f64 = 4_194_304.0;
@@ -17,7 +17,7 @@ const IMAGE_BYTES: f64 = 268_435_456.0;
 /// Plans `same-size`: different files of one size, a hundred to a directory, like the logs of a
 /// robot.
 ///
-/// All share a prefix of one line. It took dupd 1.x an hour.
+/// All files begin with the same line. dupd 1.x needed an hour for such a tree.
 pub(super) fn same_size(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let shape = Shape::Header { id: 20_000, len: 64 };
@@ -29,14 +29,14 @@ pub(super) fn same_size(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// Plans `late`: families of eight files. Two are equal, four differ from them in one byte near the
-/// end, two in one byte in the middle.
+/// Plans `late`: families of eight files. Two files are identical, four differ from them in one
+/// byte near the end, and two in one byte in the middle.
 pub(super) fn late(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(LATE_BYTES, scale);
     for number in 0..files {
         let (family, member) = (number / 8, number % 8);
-        // The amount added to that byte; 0 for the equal pair.
+        // The amount added to that byte; 0 for the identical pair.
         let (at, seed) = match member {
             0 | 1 => (size - 8, 0),
             2..6 => (size - 8, member),
@@ -49,8 +49,9 @@ pub(super) fn late(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// Plans `vm-images`: large images in families of six. Two are equal; four are like them for half,
-/// three quarters, 15/16 and 255/256 of their length. A quarter of each is holes.
+/// Plans `vm-images`: large images in families of six. Two images are identical. The other four
+/// share only their beginning with these: a half, three quarters, 15/16 and 255/256 of the image. A
+/// quarter of each image is holes.
 pub(super) fn vm_images(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(IMAGE_BYTES, scale);
@@ -132,7 +133,7 @@ pub(super) fn chains(files: u64) -> Plan {
     plan
 }
 
-/// Returns a size at a scale: whole words, and never too small to tell files apart.
+/// Returns a size at a scale, rounded to whole words. It is never too small to tell files apart.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 fn scaled(bytes: f64, scale: f64) -> u64 {
     ((bytes * scale) as u64).max(1_024) & !7

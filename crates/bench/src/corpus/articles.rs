@@ -1,24 +1,24 @@
 //! The four trees of the articles by the author of jdupes: two with hardly any duplicates, one of
 //! pictures, and a huge mixture.
 //!
-//! The articles publish numbers of files and directories, mean sizes and numbers of duplicates;
-//! everything else is our choice.
+//! The articles publish the numbers of files, directories and duplicates, and the mean sizes.
+//! Everything else is our choice.
 
 use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::Plan;
 
-/// The published figures of a tree, and our choices for the gaps.
+/// The published figures of a tree, and our choices where a figure was not published.
 pub(super) struct Article {
     pub(super) names: u64,
     dirs: u64,
     mean_bytes: f64,
     /// The size of the largest file, if it was published.
     largest_bytes: Option<u64>,
-    /// The number of copies, and the number of contents that they are copies of.
+    /// The number of copies, and the number of distinct files that were copied.
     copies: u64,
     copied: u64,
-    /// The number of further hard links, and the number of files that have some.
+    /// The number of additional hard links, and the number of files that have any.
     links: u64,
     linked: u64,
     /// The spread of sizes (see [`Dice::size`]), and the number of different headers.
@@ -68,8 +68,8 @@ pub(super) const PHOTOS: Article = Article {
     ..NO_DUPS_135
 };
 
-/// 900,000 files in 12,599 directories with many hard links and duplicates. Their numbers were not
-/// published: here a quarter of the names are further hard links, and a fifth are copies.
+/// 900,000 files in 12,599 directories with many hard links and duplicates. How many was not
+/// published. Here, a quarter of the names are additional hard links, and a fifth are copies.
 pub(super) const HUGE_MIXED: Article = Article {
     names: 900_000,
     dirs: 12_599,
@@ -85,7 +85,8 @@ pub(super) const HUGE_MIXED: Article = Article {
 };
 
 impl Article {
-    /// Plans the tree with scaled sizes and about `names` names; other counts follow in proportion.
+    /// Plans the tree with scaled sizes and about `names` names. The other counts scale in
+    /// proportion.
     pub(super) fn plan(&self, names: u64, scale: f64, seed: u64) -> Plan {
         let mut dice = Dice::new(seed);
         let part = |count: u64| (count * names).div_ceil(self.names);
@@ -101,7 +102,7 @@ impl Article {
             let name = format!("{number:06}.{}", self.extension);
             plan.file(dir, name, Content { size, seed: number, shape });
         }
-        // First each of them once, then random ones, so that all are copied or linked.
+        // Picks each original once before picking at random, so that every one is copied or linked.
         let originals = plan.inodes.len() as u64;
         let which = |n: u64, of: u64, dice: &mut Dice| if n < of { n } else { dice.below(of) };
         for number in 0..copies {
@@ -119,7 +120,7 @@ impl Article {
         plan
     }
 
-    /// Adds directory `n`: flat where there are few, otherwise on two levels.
+    /// Adds directory `n`. A small tree is flat, and a large one has two levels.
     fn dir(&self, plan: &mut Plan, n: u64) -> u32 {
         if self.dirs < 1_000 {
             return plan.dir(format!("dir{n:03}"));
@@ -136,7 +137,8 @@ impl Article {
             *size *= factor;
         }
         if let Some(largest) = self.largest_bytes {
-            // The excess of the largest file is taken from the others, so that the mean does not change.
+            // The other files shrink to make up for the largest one, so that the mean size does not
+            // change.
             let largest = largest as f64 * scale;
             let all: f64 = drawn.iter().sum();
             let rest = (all - largest).max(all / 2.0) / (all - drawn[0]);
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn photos_are_large_and_all_unlike() {
+    fn photos_are_large_and_all_different() {
         let plan = PHOTOS.plan(PHOTOS.names, 1.0, 1);
         let counts = plan.counts();
         assert_eq!((counts.names, counts.dirs, counts.groups), (18_500, 395, 0));
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_tree_has_a_part_of_everything() {
+    fn counts_scale_with_the_number_of_names() {
         let counts = counts(&HUGE_MIXED, 9_000);
         assert_eq!((counts.names, counts.linked, counts.groups), (9_000, 900, 600));
     }

@@ -1,8 +1,8 @@
 //! Reads a tree back and compares it with its plan.
 //!
-//! Every name is looked up and must lead to the planned inode and to no other. Every file is read
-//! whole and must contain the planned bytes. Symbolic links and FIFOs must be as planned, and
-//! nothing else may be there.
+//! Every name must lead to the planned inode. Every file is read completely and must contain the
+//! planned bytes. Symbolic links and FIFOs must match the plan, and the tree must not contain
+//! anything else.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ const READER_THREADS: usize = 2;
 /// An inode number, and a path to it.
 type Place = (u64, PathBuf);
 
-/// Returns the counts of the tree, if it is as planned.
+/// Checks the tree against its plan and returns its counts.
 pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
     let counts = plan.counts();
     let found = entries(root).map_err(|e| Failure::at(root, e))?;
@@ -34,7 +34,7 @@ pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
     let places = inodes(plan, root)?;
     others(plan, root)?;
     let digests = digests(plan, &places)?;
-    // Contents that were planned as different must not be equal.
+    // Files with different planned content must have different bytes.
     let mut read = Counts { empty_or_other: plan.others.len() as u64, ..Counts::default() };
     read.add_files(plan.inodes.iter().zip(digests).map(|(content, digest)| (content.size, digest)));
     let Counts { dirs, names, linked, .. } = counts;
@@ -44,7 +44,7 @@ pub(super) fn check(plan: &Plan, root: &Path) -> Result<Counts, Failure> {
     Ok(counts)
 }
 
-/// Returns the planned groups of equal files as inodes of the tree.
+/// Returns the planned groups of identical files as sets of inode numbers.
 pub(super) fn groups(plan: &Plan, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>, Failure> {
     let mut groups: HashMap<_, BTreeSet<u64>> = HashMap::new();
     for ((number, _), content) in inodes(plan, root)?.into_iter().zip(&plan.inodes) {
@@ -55,14 +55,14 @@ pub(super) fn groups(plan: &Plan, root: &Path) -> Result<BTreeSet<BTreeSet<u64>>
     Ok(groups.into_values().filter(|group| group.len() > 1).collect())
 }
 
-/// Returns the numbers of directories and of other names below `root`.
+/// Returns the number of directories and the number of other names below `root`.
 fn entries(root: &Path) -> io::Result<(u64, u64)> {
     let (mut dirs, mut names) = (0, 0);
     let mut unlisted = vec![root.to_path_buf()];
     while let Some(dir) = unlisted.pop() {
         for entry in fs::read_dir(&dir)? {
             let entry = entry?;
-            // mkfs.ext4 creates one at the top of an image.
+            // mkfs.ext4 creates `lost+found` at the top of an image.
             if entry.file_type()?.is_dir() && entry.file_name() != "lost+found" {
                 dirs += 1;
                 unlisted.push(entry.path());
@@ -74,7 +74,7 @@ fn entries(root: &Path) -> io::Result<(u64, u64)> {
     Ok((dirs, names))
 }
 
-/// Looks every name up and returns a path to each inode.
+/// Looks up every name and returns a path to each inode.
 fn inodes(plan: &Plan, root: &Path) -> Result<Vec<Place>, Failure> {
     let mut places: Vec<Option<Place>> = vec![None; plan.inodes.len()];
     let mut taken = HashSet::new();
@@ -103,7 +103,7 @@ fn inodes(plan: &Plan, root: &Path) -> Result<Vec<Place>, Failure> {
     Ok(places.into_iter().map(|place| place.expect("every inode has a name")).collect())
 }
 
-/// Checks the entries that are no regular files.
+/// Checks the entries that are not regular files.
 fn others(plan: &Plan, root: &Path) -> Result<(), Failure> {
     for other in &plan.others {
         let path = root.join(&plan.dirs()[other.dir as usize]).join(&*other.name);
@@ -121,7 +121,8 @@ fn others(plan: &Plan, root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads every file, compares its BLAKE3 with that of the planned bytes, and returns it.
+/// Reads every file and compares its BLAKE3 digest with that of the planned bytes. Returns the
+/// digests.
 fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
     let compare = |inode: usize, buffer: &mut Vec<u8>| -> Result<Hash, Failure> {
         let (content, path) = (&plan.inodes[inode], &places[inode].1);
@@ -156,7 +157,8 @@ fn digests(plan: &Plan, places: &[Place]) -> Result<Vec<Hash>, Failure> {
     })
 }
 
-/// Returns the counts of the hostile tree, if a naive reader finds the expected content in it.
+/// Reads the hostile tree with a naive reader, compares it with the expected content and returns
+/// its counts.
 pub(super) fn hostile(root: &Path, expected: &testkit::Hostile) -> Result<Counts, Failure> {
     let found = testkit::relative_to(root, &testkit::naive_groups(root));
     testkit::groups_match(expected.groups_here(), &found).map_err(|e| Failure::at(root, e))?;

@@ -1,8 +1,8 @@
-//! The contents of files, described by a few numbers and written at the speed of memory.
+//! The contents of files, described by a few numbers and generated at the speed of memory.
 //!
-//! Two files have equal bytes if and only if their [`Content`] is equal. The plans of the corpora
-//! ensure this by never using a seed twice for different contents, and the check that follows the
-//! making of a tree verifies it.
+//! Two files have the same bytes if and only if their [`Content`] values are equal. The plans
+//! ensure this: they never use a seed twice for different content. The check of each new tree
+//! verifies it.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use testkit::dice::mix;
 
 use super::dice::word;
 
-/// Bytes generated at a time.
+/// Number of bytes generated at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The granularity of holes and data in a disk image.
@@ -24,23 +24,23 @@ const BLOCK_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Content {
     pub(crate) size: u64,
-    /// Distinguishes contents of one shape.
+    /// Tells files of one shape apart.
     pub(crate) seed: u64,
     pub(crate) shape: Shape,
 }
 
-/// The bytes that different contents share.
+/// The bytes that files with different content share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     /// Nothing.
     Plain,
-    /// The first `len` bytes: the header of a type, a licence, a camera's notes. The last 8 bytes
-    /// of a file never belong to it.
+    /// The first `len` bytes, such as the header of a file type, a licence, or the notes of a
+    /// camera. The last 8 bytes of a file are never shared.
     Header { id: u32, len: u32 },
-    /// Everything but the byte at `at`, to which the seed is added.
+    /// Everything except the byte at `at`, to which the seed is added.
     Marked { family: u64, at: u64 },
-    /// A disk image: the first `shared` bytes. A quarter of its blocks of 1 MiB are holes, never
-    /// the last.
+    /// The first `shared` bytes of a disk image. A quarter of its blocks of 1 MiB are holes, but
+    /// never the last one.
     Image { family: u64, shared: u64 },
 }
 
@@ -74,8 +74,7 @@ impl Content {
         hasher.finalize()
     }
 
-    /// Passes the chunks to a function one after the other, each with its offset; a hole has no
-    /// bytes.
+    /// Passes each chunk with its offset to a function. A hole is passed without bytes.
     fn each_chunk(
         &self,
         buffer: &mut Vec<u8>,
@@ -103,7 +102,7 @@ impl Content {
     fn is_hole(&self, at: u64) -> bool {
         match self.shape {
             Shape::Image { family, .. } => {
-                // The last block tells images apart.
+                // The last block must hold data, because it tells images apart.
                 let last = (self.size - 1) / BLOCK_BYTES == at / BLOCK_BYTES;
                 !last && word(family, at / BLOCK_BYTES).is_multiple_of(4)
             }
@@ -111,13 +110,13 @@ impl Content {
         }
     }
 
-    /// Returns the number of bytes from `at` on that one call can fill.
+    /// Returns how many bytes one call can fill, starting at `at`.
     #[expect(clippy::cast_possible_truncation, reason = "at most a chunk")]
     fn chunk_at(&self, at: u64) -> usize {
         (self.size - at).min(CHUNK_BYTES as u64 - at % CHUNK_BYTES as u64) as usize
     }
 
-    /// Fills the buffer with the bytes from `at` on, which is a multiple of 8.
+    /// Fills the buffer with the bytes that start at `at`, a multiple of 8.
     fn fill(&self, at: u64, buffer: &mut [u8]) {
         match self.shape {
             Shape::Plain => stream(self.seed, at, buffer),
@@ -143,14 +142,14 @@ impl Content {
     }
 }
 
-/// Splits a buffer that begins at `at` where the file has offset `border`.
+/// Splits a buffer that starts at `at` in the file into the parts before and after `border`.
 #[expect(clippy::cast_possible_truncation, reason = "at most the buffer's length")]
 fn split(buffer: &mut [u8], at: u64, border: u64) -> (&mut [u8], &mut [u8]) {
     let first = border.saturating_sub(at).min(buffer.len() as u64);
     buffer.split_at_mut(first as usize)
 }
 
-/// Fills the buffer with the stream of a seed from offset `at` on, which is a multiple of 8.
+/// Fills the buffer with the stream of a seed, starting at offset `at`, a multiple of 8.
 fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut index = at / 8;
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_the_same_for_ever() {
+    fn the_bytes_never_change() {
         let digest = blake3::hash(&bytes(Content::plain(100_003, 7)));
         assert_eq!(&digest.to_hex()[..16], "cb705794fdfeed9c");
     }

@@ -1,8 +1,8 @@
-//! Random choices for corpora, the same on every machine and in every version of everything.
+//! Random choices for corpora, reproducible on every machine and with every version.
 //!
-//! Everyone who repeats a race must get the same tree. So this uses [`testkit::Dice`], one named
-//! algorithm, and no function whose last bit may differ between machines: only exact floating-point
-//! operations.
+//! Everyone who repeats a race must get the same tree. This module therefore uses
+//! [`testkit::Dice`], a fixed algorithm, and only exact floating-point operations, because the last
+//! bit of other functions can differ between machines.
 
 use testkit::dice::{GAMMA, mix};
 
@@ -45,7 +45,8 @@ impl Dice {
         self.below(len as u64) as usize
     }
 
-    /// Returns an index below `len` that is low far more often than high (the cube of a uniform number).
+    /// Returns an index below `len` that is much more often low than high: the cube of a uniform
+    /// number.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below len")]
     #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
     pub(super) fn low_index(&mut self, len: usize) -> usize {
@@ -59,11 +60,11 @@ impl Dice {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Returns a size with the given median; two thirds of the sizes are within a factor of
-    /// `2^doublings` of it. This log-normal shape is the usual one of file sizes.
+    /// Returns a size with the given median. Two thirds of the sizes are within a factor of
+    /// `2^doublings` of it. File sizes usually have this log-normal distribution.
     #[expect(clippy::cast_possible_truncation, reason = "an exponent below 64")]
     pub(super) fn size(&mut self, median: f64, doublings: f64) -> f64 {
-        // The sum of twelve uniform numbers is close enough to normal, and exact.
+        // The sum of twelve uniform numbers is close enough to a normal distribution, and exact.
         let normal = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
         let exponent = normal * doublings;
         let whole = exponent.floor();

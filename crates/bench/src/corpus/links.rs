@@ -4,15 +4,15 @@ use super::content::Content;
 use super::dice::Dice;
 use super::plan::Plan;
 
-/// Names in one directory of `links`: a file and 32,766 further hard links to it.
+/// Number of names in one directory of `links`: a file and 32,766 additional hard links to it.
 pub(super) const NAMES_PER_DIR: u64 = 32_767;
 /// The size of the file in each directory of `links` at scale 1.
 const LINKED_BYTES: f64 = 10_000_000.0;
 /// Generations of `snapshots`.
 const GENERATIONS: u64 = 20;
 
-/// Plans `links`: directories, each with a file of 10 MB and 32,766 further hard links to it. The
-/// article on cpdup and rsync had 99 of them.
+/// Plans `links`: directories that each contain a file of 10 MB and 32,766 additional hard links to
+/// it. The article about cpdup and rsync had 99 such directories.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 pub(super) fn links(names: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
@@ -29,7 +29,7 @@ pub(super) fn links(names: u64, scale: f64) -> Plan {
 }
 
 /// Plans `snapshots`: twenty generations of a backup. An unchanged file is a hard link to the file
-/// of the generation before; in each generation one file in a hundred is new.
+/// of the previous generation. In each generation, one file in a hundred is new.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 pub(super) fn snapshots(names: u64, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_shares_nearly_all_with_the_one_before() {
+    fn a_snapshot_shares_nearly_all_files_with_the_previous_one() {
         let counts = snapshots(20_000, 1.0, 1).counts();
         assert_eq!(counts.names, 20_000);
         assert!((1_100..1_300).contains(&counts.inodes), "{counts}");

@@ -1,5 +1,5 @@
-//! Writes a plan to a file system in a chosen order, with one thread, so that this is the order on
-//! the disk.
+//! Writes a plan to a file system in a chosen order. A single thread ensures that the disk has the
+//! same order.
 
 use std::collections::HashSet;
 use std::io;
@@ -28,7 +28,7 @@ pub(super) fn make(plan: &Plan, root: &Path, order: Order) -> Result<(), Failure
     others(plan, root)
 }
 
-/// Returns the first names of all inodes and their further names, in the order to write them.
+/// Returns the first names of all inodes, and their other names, both in writing order.
 fn ordered(plan: &Plan, order: Order) -> (Vec<u32>, Vec<u32>) {
     let mut seen = HashSet::new();
     let all = 0..u32::try_from(plan.names.len()).expect("names are counted in 32 bits");
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds further names to the inodes whose first names are `firsts`.
+    /// Adds the other names of the inodes whose first names are `firsts`.
     fn links(mut self, firsts: &[u32], links: &[u32]) -> Result<(), Failure> {
         let mut first_of = vec![0; self.plan.inodes.len()];
         for &first in firsts {

@@ -1,4 +1,4 @@
-//! Checks a tree whose equal files were replaced by hard links.
+//! Checks a tree in which duplicates were replaced by hard links.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -12,16 +12,16 @@ use super::content::Content;
 use super::plan::Plan;
 use crate::Failure;
 
-/// The state of a tree whose equal files should have become one.
+/// The state of a tree after its duplicates were merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// The number of missing names.
     pub(crate) gone: u64,
-    /// The number of contents that are in more than one file.
+    /// The number of distinct contents that more than one file still has.
     pub(crate) several: u64,
 }
 
-/// Looks every name up and reads every file; every planned content must exist.
+/// Looks up every name and reads every file. Every planned content must still exist.
 pub(super) fn merged(plan: &Plan, root: &Path) -> Result<Merged, Failure> {
     let mut files: HashMap<&Content, HashSet<u64>> = HashMap::new();
     let (mut gone, mut buffer) = (0, Vec::new());
@@ -47,7 +47,7 @@ pub(super) fn merged(plan: &Plan, root: &Path) -> Result<Merged, Failure> {
     if let Some(lost) = plan.inodes.iter().find(|content| !files.contains_key(content)) {
         return Err(Failure::at(root, format!("a content of {} bytes is gone", lost.size)));
     }
-    // Empty files are equal and need not be merged.
+    // Empty files are identical, but they need not be merged.
     let several = files.iter().filter(|(content, files)| content.size > 0 && files.len() > 1);
     Ok(Merged { gone, several: several.count() as u64 })
 }

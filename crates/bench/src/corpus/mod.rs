@@ -1,8 +1,8 @@
-//! Trees by name: planned, made and checked.
+//! Trees that are planned, made and checked by name.
 //!
-//! A corpus is the same tree for everyone: its name, its scale and its number of names determine it
-//! down to the last byte (only inode numbers and positions on the disk depend on the machine).
-//! After it is made it is read back and compared with its plan.
+//! A corpus is the same tree for everyone. Its name, its scale and its number of names determine it
+//! down to the last byte. Only inode numbers and positions on the disk depend on the machine. Every
+//! new tree is read back and compared with its plan.
 
 mod adverse;
 mod articles;
@@ -27,16 +27,16 @@ pub use plan::{Counts, Plan};
 use crate::Failure;
 use crate::scenario::Order;
 
-/// The seed of everything random in the corpora.
+/// The seed of all random choices in the corpora.
 const SEED: u64 = 2018;
 
 /// A tree that can be made.
 pub struct Corpus {
-    /// Its name.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Its description for people.
+    /// The description for help texts.
     pub about: &'static str,
-    /// The default number of names: the published one, if there is one.
+    /// The default number of names, taken from the publication where there is one.
     pub names: u64,
     maker: Maker,
 }
@@ -150,25 +150,25 @@ pub const CORPORA: [Corpus; 16] = [
     },
 ];
 
-/// One tree, completely determined.
+/// The complete specification of one tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// The name of one of [`CORPORA`].
     pub corpus: String,
-    /// The approximate number of names; other counts follow in proportion.
+    /// The approximate number of names. The other counts scale in proportion.
     pub names: u64,
     /// The scale of file sizes; 1 is the published size.
     pub scale: f64,
-    /// The order in which it is written.
+    /// The order in which the files are written.
     pub order: Order,
 }
 
 impl Spec {
-    /// Returns the specification of a corpus; without `names` it has the published number.
+    /// Returns the specification of a corpus. The default of `names` is the published number.
     ///
     /// # Errors
     ///
-    /// There is no such corpus.
+    /// The corpus does not exist.
     pub fn new(
         corpus: &str,
         names: Option<u64>,
@@ -183,7 +183,7 @@ impl Spec {
         Ok(Self { corpus: corpus.to_owned(), names, scale, order })
     }
 
-    /// Returns a folder name that is different for every tree.
+    /// Returns a folder name that is unique to this tree.
     pub(crate) fn folder_name(&self) -> String {
         let Self { corpus, names, scale, .. } = self;
         let order = match self.order {
@@ -193,11 +193,11 @@ impl Spec {
         format!("{corpus}-{names}-{scale}{order}")
     }
 
-    /// Returns the plan, which the hostile tree does not have.
+    /// Returns the plan of the tree. The hostile tree does not have one.
     ///
     /// # Errors
     ///
-    /// There is no such corpus.
+    /// The corpus does not exist.
     pub fn plan(&self) -> Result<Option<Plan>, Failure> {
         Ok(match by_name(&self.corpus)?.maker {
             Maker::Plan(plan) => Some(plan(self.names, self.scale, SEED)),
@@ -209,7 +209,8 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// It cannot be made, or is not as planned; what was made stays.
+    /// The tree cannot be made, or it does not match its plan. Entries made so far are left in
+    /// place.
     pub fn make(&self, root: &Path) -> Result<Counts, Failure> {
         std::fs::create_dir_all(root).map_err(|e| Failure::at(root, e))?;
         let taken = std::fs::read_dir(root).map_err(|e| Failure::at(root, e))?.next().is_some();
@@ -224,34 +225,34 @@ impl Spec {
         check::check(&plan, root)
     }
 
-    /// Compares a tree made here before, or a copy of it, with the plan.
+    /// Compares the tree, or a copy of it, with the plan.
     ///
     /// # Errors
     ///
-    /// It is not as planned, or has no plan.
+    /// The tree does not match the plan, or it has none.
     pub fn check(&self, root: &Path) -> Result<Counts, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         check::check(&plan, root)
     }
 
-    /// Makes the tree in a folder of its own below `store`, unless it exists.
+    /// Makes the tree in a separate folder below `store`, unless it exists.
     ///
     /// # Errors
     ///
-    /// The errors of [`make`](Self::make).
+    /// Same as [`make`](Self::make).
     pub(crate) fn ensure(&self, store: &Path) -> Result<(PathBuf, Counts), Failure> {
         let root = store.join(self.folder_name());
         let counts = seal::once(&root, &self.key()?, || self.make(&root))?;
         Ok((root, counts))
     }
 
-    /// Returns a key that differs for every tree, also for one that another version made.
+    /// Returns a key that is unique to this tree and to the version that made it.
     pub(crate) fn key(&self) -> Result<String, Failure> {
         let plan = self.plan()?.map(|plan| plan.fingerprint());
         Ok(format!("{}-{}", self.folder_name(), plan.as_deref().unwrap_or("fixed")))
     }
 
-    /// Returns the groups of equal files of a tree made here, as inodes.
+    /// Returns the groups of identical files in the tree as sets of inode numbers.
     ///
     /// # Errors
     ///
@@ -261,23 +262,23 @@ impl Spec {
         check::groups(&plan, root)
     }
 
-    /// Checks a tree made here whose equal files were merged; every content must still exist,
-    /// complete.
+    /// Checks a tree whose duplicates were merged. All distinct contents must still exist
+    /// completely.
     ///
     /// # Errors
     ///
-    /// A content is missing or changed, or the tree has no plan.
+    /// Some content is missing or changed, or the tree has no plan.
     pub(crate) fn merged(&self, root: &Path) -> Result<Merged, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         merged::merged(&plan, root)
     }
 }
 
-/// Returns the corpus of a name.
+/// Returns the corpus with a name.
 ///
 /// # Errors
 ///
-/// There is no such corpus; the message lists all.
+/// The corpus does not exist. The message lists all corpora.
 fn by_name(name: &str) -> Result<&'static Corpus, Failure> {
     CORPORA.iter().find(|corpus| corpus.name == name).ok_or_else(|| {
         let names: Vec<_> = CORPORA.iter().map(|corpus| corpus.name).collect();

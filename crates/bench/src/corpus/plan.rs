@@ -13,13 +13,13 @@ use super::content::Content;
 /// A tree to make.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Directories, relative to the root, each after its parent; the first is the root itself.
+    /// Directories relative to the root, each after its parent. The first one is the root.
     dirs: Vec<PathBuf>,
     /// The contents of the regular files.
     pub(super) inodes: Vec<Content>,
-    /// Their names; the first name of an inode comes before its other names.
+    /// The names of the regular files. The first name of an inode comes before its other names.
     pub(super) names: Vec<Name>,
-    /// Entries that are no regular files.
+    /// Entries that are not regular files.
     pub(super) others: Vec<Other>,
     places: HashMap<PathBuf, u32>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Name {
     pub(super) text: Box<str>,
 }
 
-/// An entry that is no regular file.
+/// An entry that is not a regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Other {
     pub(super) dir: u32,
@@ -49,25 +49,25 @@ pub(super) enum OtherKind {
 /// The counts of a tree, planned or on a disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Directories below the root.
+    /// Number of directories below the root.
     pub(crate) dirs: u64,
-    /// Names of everything else.
+    /// Number of names that are not directories.
     pub names: u64,
-    /// Regular files; each counts once, however many names it has.
+    /// Number of regular files. A file with several names counts once.
     pub inodes: u64,
-    /// Regular files with more than one name.
+    /// Number of regular files with more than one name.
     pub linked: u64,
     /// The sum of the sizes of regular files, including holes.
     pub bytes: u64,
-    /// Empty files, and entries that are no regular files.
+    /// Number of empty files and of entries that are not regular files.
     pub(crate) empty_or_other: u64,
-    /// Files whose size is unique.
+    /// Number of files with a unique size.
     pub(crate) lone: u64,
-    /// Files that are equal to another.
+    /// Number of files that have a duplicate.
     pub in_groups: u64,
-    /// Groups of equal files.
+    /// Number of groups of identical files.
     pub groups: u64,
-    /// Files whose size is shared but whose content is unique.
+    /// Number of files whose size is shared but whose content is unique.
     pub(crate) unlike: u64,
 }
 
@@ -78,7 +78,7 @@ impl Plan {
         Self { dirs, inodes: Vec::new(), names: Vec::new(), others: Vec::new(), places }
     }
 
-    /// Returns the number of a directory; adds it with its parents if it is new.
+    /// Returns the number of a directory. Adds the directory and its parents if they are new.
     pub(super) fn dir(&mut self, path: impl AsRef<Path>) -> u32 {
         let path = path.as_ref();
         if let Some(&number) = self.places.get(path) {
@@ -104,7 +104,7 @@ impl Plan {
         self.names.push(Name { dir, inode, text: name.into() });
     }
 
-    /// Adds an entry that is no regular file.
+    /// Adds an entry that is not a regular file.
     pub(super) fn other(&mut self, dir: u32, name: impl Into<Box<str>>, kind: OtherKind) {
         self.others.push(Other { dir, name: name.into(), kind });
     }
@@ -114,7 +114,7 @@ impl Plan {
         &self.dirs
     }
 
-    /// Returns a digest of the whole plan, which identifies the tree.
+    /// Returns a digest of the whole plan that identifies the tree.
     pub(super) fn fingerprint(&self) -> String {
         let mut hasher = Hasher::new();
         for dir in &self.dirs {
@@ -153,7 +153,7 @@ impl Plan {
 }
 
 impl Counts {
-    /// Counts regular files by their sizes and by keys that are equal if their bytes are.
+    /// Counts regular files by size and by key. Identical files MUST have equal keys.
     pub(super) fn add_files<K>(&mut self, files: impl Iterator<Item = (u64, K)>)
     where
         K: std::hash::Hash + Eq,
@@ -202,7 +202,7 @@ impl fmt::Display for Counts {
 ///
 /// # Panics
 ///
-/// Beyond 2^32 entries; no corpus is that large.
+/// The index is 2^32 or more. No corpus is that large.
 fn number(index: usize) -> u32 {
     u32::try_from(index).expect("fewer than 2^32 entries")
 }

@@ -1,5 +1,5 @@
-//! Seals of the trees and images that are kept between races: a file beside each names its plan and
-//! says whether it is complete.
+//! Seals of the trees and images that are kept between races. A seal is a file beside a tree or
+//! image. It identifies the plan and records whether the tree is complete.
 
 use std::fs;
 use std::path::Path;
@@ -11,21 +11,21 @@ use crate::Failure;
 
 #[derive(Serialize, Deserialize)]
 struct Seal {
-    /// The fingerprint of the plan, and the storage it is written to.
+    /// The fingerprint of the plan, and the storage that holds the tree.
     key: String,
-    /// `None` until it is complete.
+    /// The counts of the tree; `None` until it is complete.
     counts: Option<Counts>,
 }
 
-/// Makes a tree or an image once; later calls with the same key find its seal and return its
+/// Makes a tree or an image once. Later calls with the same key find its seal and return its
 /// counts.
 ///
-/// Something without a seal was not made here and is left alone. A tree with another key, or an
-/// incomplete one, is removed and made again.
+/// A path without a seal was made by somebody else and is left alone. An incomplete tree, or one
+/// with another key, is removed and made again.
 ///
 /// # Errors
 ///
-/// The path exists without a seal, or making the tree fails, which leaves a part of it.
+/// The path exists without a seal, or making the tree fails. A failure leaves an incomplete tree.
 pub(crate) fn once(
     path: &Path,
     key: &str,
@@ -51,7 +51,7 @@ pub(crate) fn once(
         let json = serde_json::to_vec(&seal).map_err(|e| Failure::at(beside, e))?;
         fs::write(beside, json).map_err(|e| Failure::at(beside, e))
     };
-    // Written first, so that the remains of an interrupted call carry a seal.
+    // Written before the tree, so that the remains of an interrupted call carry a seal.
     write(None)?;
     let counts = make()?;
     write(Some(counts.clone()))?;

@@ -1,28 +1,28 @@
-//! `server2018`: the tree of a home server, made to the published counts of a real one.
+//! `server2018`: the tree of a home server, built to the published counts of a real one.
 //!
-//! Source of the counts: the articles of dupd's author that compare duplicate finders, 2018 and
-//! 2022. The tree itself was never published: types, sizes, names and directories are our choice.
+//! The counts come from articles by the author of dupd that compare duplicate finders, 2018 and
+//! 2022. The tree itself was never published. Types, sizes, names and directories are our choice.
 
 use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::{OtherKind, Plan};
 
-/// The numbers of files of each sort; [`PUBLISHED`] are those of the article.
+/// The number of files of each sort. [`PUBLISHED`] holds the numbers of the article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Makeup {
-    /// Empty files, and entries that are no regular files.
+    /// Number of empty files and of entries that are not regular files.
     pub(super) empty_or_other: u64,
-    /// Files whose size is unique.
+    /// Number of files with a unique size.
     pub(super) lone: u64,
-    /// Groups of equal files.
+    /// Number of groups of identical files.
     pub(super) groups: u64,
-    /// Files in these groups.
+    /// Number of files in these groups.
     pub(super) in_groups: u64,
-    /// Files whose size is shared but whose content is unique.
+    /// Number of files whose size is shared but whose content is unique.
     pub(super) unlike: u64,
 }
 
-/// 154,205 files; 134,312 of them are candidates.
+/// 154,205 files, of which 134,312 are candidates.
 pub(super) const PUBLISHED: Makeup = Makeup {
     empty_or_other: 1_216,
     lone: 18_677,
@@ -31,13 +31,13 @@ pub(super) const PUBLISHED: Makeup = Makeup {
     unlike: 89_386,
 };
 
-/// The mean size at scale 1. It makes a tree of 4.9 GB: large enough to tell tools apart, small
-/// enough to stay in memory.
+/// The mean size at scale 1. The tree then has 4.9 GB. It is large enough to tell tools apart and
+/// small enough to stay in memory.
 const MEAN_BYTES: f64 = 32_000.0;
 
 /// A sort of files: its names, sizes and directories.
 struct Sort {
-    /// Its share in percent.
+    /// Percentage of all files that are of this sort.
     share: u64,
     median_bytes: f64,
     /// See [`Dice::size`].
@@ -110,7 +110,7 @@ const SORTS: [Sort; 5] = [
     },
 ];
 
-/// Files that share a size, by how often their contents occur.
+/// Files of one size, with the number of copies of each content.
 struct Class {
     sort: usize,
     copies: Vec<u64>,
@@ -123,7 +123,7 @@ impl Class {
 }
 
 impl Makeup {
-    /// Returns the same proportions for about `files` files.
+    /// Returns a makeup of about `files` files in the same proportions.
     pub(super) fn of(files: u64) -> Self {
         let all =
             PUBLISHED.empty_or_other + PUBLISHED.lone + PUBLISHED.in_groups + PUBLISHED.unlike;
@@ -139,7 +139,7 @@ impl Makeup {
     }
 }
 
-/// Plans the tree; `scale` applies to the sizes, `makeup` has the counts.
+/// Plans the tree. `scale` applies to the sizes, `makeup` gives the counts.
 pub(super) fn plan(makeup: Makeup, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);
     let mut classes = classes(makeup, &mut dice);
@@ -179,7 +179,7 @@ fn sort(dice: &mut Dice) -> usize {
     found.expect("the shares add up to 100")
 }
 
-/// Distributes groups and unique files over classes of two files or more.
+/// Distributes the groups and the unique files over classes of at least two files.
 fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     let mut groups = vec![2; usize::try_from(makeup.groups).expect("a count of files")];
     for _ in 2 * makeup.groups..makeup.in_groups {
@@ -189,9 +189,9 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     let mut classes = Vec::new();
     let mut unlike = makeup.unlike;
     while unlike > 0 {
-        // Most sizes are shared by few files, some by hundreds; the mean is 35.
+        // Most sizes are shared by few files and some by hundreds. The mean is 35.
         let many = 2 + (dice.low_index(12) * (1 + dice.low_index(40))) as u64;
-        // A single file could not have a shared size.
+        // Avoids a class of a single file, which would not share its size.
         let take = if unlike < many + 2 { unlike } else { many };
         let copies = (0..take).map(|_| 1).collect();
         classes.push(Class { sort: sort(dice), copies });
@@ -208,7 +208,7 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     classes
 }
 
-/// Draws a size for each class; the more files have it, the smaller it tends to be.
+/// Draws a size for each class. Classes of many files tend to have smaller sizes.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
     let mut sizes = vec![0.0; classes.len()];
@@ -227,10 +227,10 @@ fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
     sizes
 }
 
-/// Returns a size for each class, no two alike.
+/// Returns a different size for each class.
 ///
-/// Their sum is that of the scale, as far as different sizes allow: with the full counts a tree
-/// cannot be smaller than 1 GB.
+/// The sum of the sizes follows from the scale. Because the sizes differ, a tree with the full
+/// counts cannot be smaller than 1 GB.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     let drawn = drawn(classes, dice);
@@ -238,7 +238,7 @@ fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     by_size.sort_by(|&a, &b| drawn[a].total_cmp(&drawn[b]));
     let files: u64 = classes.iter().map(Class::files).sum();
     let wanted = scale * MEAN_BYTES * files as f64;
-    // Moving sizes apart makes them larger, so the factor is found by a search.
+    // Making sizes distinct increases them, so a search finds the right factor.
     let (mut low, mut high) = (0.0, 64.0 * scale);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
@@ -249,11 +249,11 @@ fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     apart(&drawn, &by_size, low)
 }
 
-/// Multiplies sizes by a factor and increases those that would be equal.
+/// Multiplies sizes by a factor and increases sizes that collide.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 fn apart(drawn: &[f64], by_size: &[usize], factor: f64) -> Vec<u64> {
     let mut sizes = vec![0; drawn.len()];
-    // 16 bytes tell files apart, whatever their header is.
+    // 16 bytes are enough to tell files with the same header apart.
     let mut next = 16;
     for &class in by_size {
         sizes[class] = next.max((drawn[class] * factor) as u64);
@@ -266,12 +266,13 @@ fn content(sort: usize, size: u64, seed: u64, dice: &mut Dice) -> Content {
     let Sort { headers, header_bytes, .. } = SORTS[sort];
     let which = u32::try_from(dice.below(u64::from(headers))).expect("below a u32");
     let id = which + 1000 * u32::try_from(sort).expect("one of five");
-    // The length of a header follows from its number.
+    // The number of a header determines its length.
     let len = header_bytes * (which + 1) / headers;
     Content { size, seed, shape: Shape::Header { id, len } }
 }
 
-/// Places all copies of a content: the first where its sort belongs, the others mostly in backups.
+/// Places all copies of a file. The first goes to a directory of its sort, the others mostly into
+/// backups.
 fn put(
     plan: &mut Plan,
     sort: &Sort,
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn scale_is_that_of_the_bytes() {
+    fn scale_applies_to_the_bytes() {
         let bytes = |scale| plan(PUBLISHED, scale, 1).counts().bytes;
         assert!((4_500_000_000..5_500_000_000).contains(&bytes(1.0)), "{}", bytes(1.0));
         assert!((1_400_000_000..1_550_000_000).contains(&bytes(0.3)), "{}", bytes(0.3));

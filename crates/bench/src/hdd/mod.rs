@@ -1,31 +1,30 @@
-//! A simulated hard disk in front of a file, which measures the time that a hard disk would have
+//! A simulated hard disk in front of a file. It measures the time that a real disk would have
 //! taken.
 //!
-//! The machines for measuring have no hard disk, and the order in which a program reads matters on
-//! no other. [`Disk::mount`] shows a directory with two files. Every read and write of `disk` goes
-//! to the backing file, through a model of a 7200 rpm disk ([`Head`]); `stats` is a line of text
-//! about the requests so far. A loop device and a file system go on top of `disk`
-//! ([`crate::image`]).
+//! The benchmark machines have no hard disk, and the order of reads matters only on a hard disk.
+//! [`Disk::mount`] shows a directory with two files. Every read and write of `disk` goes to the
+//! backing file, through a model of a 7200 rpm disk ([`Head`]). `stats` is a line of text about the
+//! requests so far. A loop device and a file system go on top of `disk` ([`crate::image`]).
 //!
 //! The figure to compare is [`Usage::busy_s`], the seconds that such a disk would have been busy,
-//! whatever else this machine does. Requests really take a fraction of that time
-//! ([`Settings::scale`]), only so that they queue up as they would on a real disk.
+//! regardless of the load on this machine. In reality, requests take a fraction of that time
+//! ([`Settings::scale`]), so that they queue up as they would on a real disk.
 //!
 //! # Threads
 //!
-//! This process serves the disk: one thread talks to the kernel, one is the head, and a few move
+//! This process serves the disk. One thread talks to the kernel, one plays the head, and a few move
 //! the bytes. The rest of the process may use the files like any other program, with two
-//! exceptions. The backing file MUST NOT be on the simulated disk. And nothing that the threads
-//! need may wait for the mounted disk: when memory is short, the kernel may write to it before it
-//! grants them any, so leave some free.
+//! exceptions. The backing file MUST NOT be on the simulated disk. The threads MUST NOT depend on
+//! the mounted disk in any other way. When memory is short, the kernel may write to that disk
+//! before it satisfies an allocation by these threads, so leave some memory free.
 //!
 //! # Order of unmounting
 //!
 //! First unmount the file system on the loop device, then detach the loop device (`losetup -d`),
-//! then drop the [`Disk`]. While `disk` is open its directory cannot be unmounted:
-//! [`Disk::unmount`] returns an error, and dropping only hides the mount and serves it until its
-//! last user closes it or the process ends. If the process ends earlier, the loop device remains
-//! and everything on it fails with EIO.
+//! then drop the [`Disk`]. The directory cannot be unmounted while `disk` is open:
+//! [`Disk::unmount`] returns an error. Dropping the [`Disk`] then only hides the mount, and keeps
+//! serving it until its last user closes it or the process ends. If the process ends earlier, the
+//! loop device remains and every access to it fails with EIO.
 
 mod model;
 mod server;
@@ -49,22 +48,22 @@ use self::transfer::SharedHead;
 use self::trouble::Health;
 use crate::Failure;
 
-/// The kernel's interface of FUSE.
+/// The device through which a process talks to FUSE.
 const DEVICE: &str = "/dev/fuse";
 
 /// The size and the speed of a simulated disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// The fraction of the disk's time that requests really take; 0.03 by default.
+    /// The fraction of the disk's time that requests take in reality; 0.03 by default.
     ///
-    /// With a much smaller one the programs' own computing is long compared with the waiting, which
-    /// changes how many requests wait together.
+    /// With a much smaller fraction, programs spend more time computing than waiting, and fewer of
+    /// their requests wait at the same time.
     pub scale: f64,
-    /// The bytes of the whole disk, of which the backing file is the beginning; 4 times the backing
-    /// file by default.
+    /// The size of the whole disk in bytes; 4 times the backing file by default. The backing file
+    /// is the beginning of the disk.
     ///
-    /// On an image that fills its disk, seeks would be longer than those between files that occupy
-    /// a part of a disk.
+    /// If the image filled the disk, seeks would be longer than on real disks, where files occupy
+    /// only a part.
     pub span_bytes: Option<u64>,
 }
 
@@ -74,14 +73,14 @@ impl Default for Settings {
     }
 }
 
-/// A mounted disk, served by this process; dropping it unmounts it.
+/// A mounted disk that this process serves. Dropping it unmounts it.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Disk {
     point: PathBuf,
     head: SharedHead,
     health: Health,
-    /// `None` once it is unmounted.
+    /// `None` after unmounting.
     session: Option<BackgroundSession>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -91,9 +90,12 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// The settings are invalid; `backing` is empty or cannot be read and written; `point` is no
-    /// directory; there is no `/dev/fuse`, or this process has neither root's rights nor
-    /// `fusermount3`. Nothing is mounted then.
+    /// - The settings are invalid.
+    /// - `backing` is empty, or cannot be read and written.
+    /// - `point` is not a directory.
+    /// - There is no `/dev/fuse`, or this process has neither root's rights nor `fusermount3`.
+    ///
+    /// Nothing is mounted after an error.
     pub fn mount(backing: &Path, point: &Path, settings: &Settings) -> Result<Self, Failure> {
         let (file, size_bytes) = open_backing(backing)?;
         let head = SharedHead::new(Head::new(Mechanics::DESKTOP, span(settings, size_bytes)?));
@@ -109,7 +111,7 @@ impl Disk {
         Ok(Self { point: point.to_path_buf(), head, health, session: Some(session), threads })
     }
 
-    /// Returns the path of the file to put a loop device on.
+    /// Returns the path of the file that a loop device can use.
     pub fn file(&self) -> PathBuf {
         self.point.join(DISK_NAME)
     }
@@ -124,7 +126,7 @@ impl Disk {
         self.head.state()
     }
 
-    /// Makes requests to a part of the disk, in bytes, fail or wait.
+    /// Injects a fault into requests to a byte range of the disk.
     pub fn afflict(&self, part: Range<u64>, trouble: Trouble) {
         self.health.add(part, trouble);
     }
@@ -139,12 +141,12 @@ impl Disk {
         self.health.unanswered()
     }
 
-    /// Unmounts it and waits for its threads.
+    /// Unmounts the disk and waits for its threads.
     ///
     /// # Errors
     ///
-    /// The disk is in use; it is then hidden, as by dropping it. (Where `fusermount3` mounted it
-    /// there is no such error: it waits for the last user.)
+    /// The disk is in use. The mount is then hidden, as if the disk had been dropped. There is no
+    /// such error if `fusermount3` mounted the disk, because it waits for the last user.
     pub fn unmount(mut self) -> Result<(), Failure> {
         self.end()
     }
@@ -160,7 +162,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Waits until another process unmounts it.
+    /// Waits until another process unmounts the disk.
     fn wait(mut self) -> Result<(), Failure> {
         let ended = self.session.take().map_or(Ok(()), BackgroundSession::join);
         join(&mut self.threads);
@@ -170,7 +172,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Callers that need the error call `unmount`.
+        // Callers that need the error call `unmount` instead.
         drop(self.end());
     }
 }
@@ -179,7 +181,7 @@ impl Drop for Disk {
 ///
 /// # Errors
 ///
-/// The errors of [`Disk::mount`]; also if the kernel closes the connection in another way.
+/// Same as [`Disk::mount`], or the kernel closes the connection in another way.
 pub fn serve(backing: &Path, point: &Path, settings: &Settings) -> Result<(), Failure> {
     Disk::mount(backing, point, settings)?.wait()
 }
@@ -194,7 +196,7 @@ fn open_backing(path: &Path) -> Result<(File, u64), Failure> {
     Ok((file, metadata.len()))
 }
 
-/// Returns the bytes of the whole disk, after it checked the settings.
+/// Checks the settings and returns the size of the whole disk in bytes.
 fn span(settings: &Settings, size_bytes: u64) -> Result<u64, Failure> {
     let Settings { scale, span_bytes } = *settings;
     if !(0.0..=1000.0).contains(&scale) {
@@ -219,7 +221,7 @@ fn check_point(point: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Returns the reason of a failed mount; the mount point and the device exist.
+/// Returns the reason for a failed mount. The mount point and the device exist at this point.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("needs root, or the right to {DEVICE}: {error}"),
@@ -228,7 +230,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Hides a mount that is in use; the kernel removes it with its last user.
+/// Hides a mount that is in use. The kernel removes it when its last user closes it.
 fn detach(point: &Path) {
     let mut command = Command::new("umount");
     command.arg("--lazy").arg(point).stdout(Stdio::null()).stderr(Stdio::null());
@@ -236,10 +238,10 @@ fn detach(point: &Path) {
     drop(command.status());
 }
 
-/// Waits for threads that end by themselves.
+/// Waits for the threads to end.
 fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
-        // A thread that panicked has dropped its replies, for which the kernel got EIO.
+        // A thread that panicked has dropped its replies, and the kernel received EIO.
         drop(thread.join());
     }
 }

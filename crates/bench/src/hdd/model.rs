@@ -1,47 +1,53 @@
-//! The mechanics of a hard disk: the time that a request takes, and the request to serve next.
+//! The mechanics of a hard disk: the duration of a request, and the choice of the next one.
 //!
-//! Nothing here waits, reads or knows the time. The caller asks a [`Head`] which request is
-//! [nearest](Head::nearest), lets it [serve](Head::serve) that one, and gets the seconds.
+//! This module is pure computation. It does not wait, read data or use a clock. The caller asks a
+//! [`Head`] for the [nearest](Head::nearest) request, lets it [serve](Head::serve) that request,
+//! and gets the seconds.
 //!
 //! # Not modelled
 //!
-//! The drive's own cache (writes are paid immediately, nothing is read ahead), the transfer rates
-//! of outer and inner tracks, the angle of the platter when the head arrives, and remapped sectors.
-//! Figures compare orders of access with each other; they do not predict the seconds of a drive.
+//! - The cache of the drive: every write takes its time immediately, and nothing is read ahead.
+//! - The different transfer rates of outer and inner tracks.
+//! - The angle of the platter when the head arrives.
+//! - Remapped sectors.
+//!
+//! The figures compare orders of access with each other. They do not predict the seconds of a
+//! drive.
 
 use std::ops::Sub;
 
 /// The speeds and limits of a disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mechanics {
-    /// Bytes that pass under the head in a second.
+    /// Number of bytes that pass under the head in a second.
     pub(crate) bytes_per_s: f64,
-    /// The least time of a seek, for starting and for settling on a track.
+    /// The shortest time of a seek, for starting and for settling on a track.
     pub(crate) settle_s: f64,
     /// The additional time of a seek over the whole disk.
     pub(crate) stroke_s: f64,
-    /// The average time until the platter brings the sector: half a turn.
+    /// The average wait for the sector to pass under the head: half a turn.
     pub(crate) half_turn_s: f64,
-    /// The widest gap ahead of the head that passes under it without a seek.
+    /// The widest gap ahead of the head that the head crosses without a seek.
     pub(crate) passed_bytes: u64,
-    /// The number of requests that the drive chooses the next from.
+    /// The number of waiting requests among which the drive chooses.
     pub(crate) queue: usize,
 }
 
 impl Mechanics {
     /// A desktop disk of 7200 turns a minute.
     ///
-    /// - 160 MB/s: between the outer and the inner tracks of such disks.
+    /// - 160 MB/s is between the rates of the outer and the inner tracks of such disks.
     /// - The time of a seek grows with the square root of its distance, as if the head accelerated
-    ///   over half of it and slowed down over the other half; real heads coast on long distances
-    ///   (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
-    ///   1994). 0.8 ms is a seek to the next track. With 15 ms for the stroke, a seek between two
-    ///   random positions takes on average 0.8 + 15 * 8/15 = 8.8 ms, about what data sheets of such
-    ///   disks promise.
-    /// - A turn takes 60 s / 7200 = 8.33 ms, half of it 4.17 ms.
-    /// - 256 KiB pass in 1.6 ms, a third of the least time of a seek with its half turn: they lie
+    ///   over the first half and slowed down over the second. Real heads coast on long distances
+    /// (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
+    /// A seek to the next track takes 0.8 ms. With 15 ms for the stroke, a seek between two random
+    /// positions takes on average 0.8 + 15 * 8/15 = 8.8 ms. Data sheets of such disks promise about
+    /// the same.
+    /// - A turn takes 60 s / 7200 = 8.33 ms, half a turn 4.17 ms.
+    /// - 256 KiB pass in 1.6 ms, a third of the shortest seek including its half turn. Such a gap
+    ///   ends
     ///   on the same or the next track.
-    /// - 32 requests: native command queuing of Serial ATA has as many tags.
+    /// - 32 requests is the queue depth of native command queuing on Serial ATA.
     pub const DESKTOP: Self = Self {
         bytes_per_s: 160e6,
         settle_s: 0.8e-3,
@@ -52,23 +58,23 @@ impl Mechanics {
     };
 }
 
-/// The work of a disk since it was mounted, or between two moments.
+/// The work of a disk since it was mounted, or between two points in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
-    /// Requests served.
+    /// Number of requests served.
     pub requests: u64,
-    /// Requests that needed a seek.
+    /// Number of requests that needed a seek.
     pub seeks: u64,
-    /// Bytes read or written.
+    /// Number of bytes read or written.
     pub bytes: u64,
-    /// Seconds the disk was busy, not scaled.
+    /// Seconds that the disk was busy, not scaled.
     pub busy_s: f64,
 }
 
 impl Sub for Usage {
     type Output = Self;
 
-    /// Returns the usage since `earlier`, which MUST be of the same disk.
+    /// Returns the usage since `earlier`, which MUST come from the same disk.
     fn sub(self, earlier: Self) -> Self {
         Self {
             requests: self.requests - earlier.requests,
@@ -89,22 +95,22 @@ pub struct Head {
 }
 
 impl Head {
-    /// Returns a head at the beginning of a disk of `span_bytes`.
+    /// Returns a head at the beginning of a disk of `span_bytes` bytes.
     pub fn new(mechanics: Mechanics, span_bytes: u64) -> Self {
         Self { mechanics, span_bytes, position: 0, usage: Usage::default() }
     }
 
-    /// Returns its work so far.
+    /// Returns the work of the head so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Returns its position, which is behind the last byte that it read or wrote.
+    /// Returns the position of the head: the end of its last read or write.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Returns the seconds until it can read at `to`.
+    /// Returns the seconds until the head can read at `to`.
     pub(crate) fn positioning(&self, to: u64) -> f64 {
         let distance = to.abs_diff(self.position);
         if self.passes_over(to) {
@@ -114,19 +120,21 @@ impl Head {
         self.mechanics.settle_s + self.mechanics.stroke_s * part.sqrt() + self.mechanics.half_turn_s
     }
 
-    /// Returns the index of the request to serve next, of requests at these offsets, oldest first.
+    /// Returns the index of the request to serve next, given the offsets of all requests, oldest
+    /// first.
     ///
-    /// It is the one with the least positioning time among those that the drive
-    /// chooses from, and the oldest of several equal ones; `None` if no request waits.
+    /// The drive considers only the oldest requests, as many as its queue holds. It takes the one
+    /// with the shortest positioning time, and the oldest in case of a tie. Returns `None` if no
+    /// request waits.
     pub(crate) fn nearest(&self, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let seen = waiting.into_iter().take(self.mechanics.queue).enumerate();
         let costs = seen.map(|(index, at)| (index, self.positioning(at)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
     }
 
-    /// Reads or writes `len` bytes at `at`, and returns the seconds it takes.
+    /// Reads or writes `len` bytes at `at`, and returns the duration in seconds.
     ///
-    /// The head is behind the last byte afterwards.
+    /// The head then stands at the end of these bytes.
     pub fn serve(&mut self, at: u64, len: u64) -> f64 {
         let busy_s = self.positioning(at) + seconds(len, self.mechanics.bytes_per_s);
         self.usage.requests += 1;
@@ -137,7 +145,7 @@ impl Head {
         busy_s
     }
 
-    /// Returns whether the head reaches `to` without a seek, by waiting for the platter.
+    /// Returns true if the head only has to wait for the platter to turn to `to`.
     fn passes_over(&self, to: u64) -> bool {
         to.checked_sub(self.position).is_some_and(|gap| gap <= self.mechanics.passed_bytes)
     }
@@ -198,25 +206,25 @@ mod tests {
     }
 
     #[test]
-    fn distance_counts_by_its_root_up_to_the_full_stroke() {
+    fn seek_time_grows_with_the_root_of_the_distance() {
         assert_s(head_at(0).positioning(SPAN), 0.8e-3 + 15e-3 + 4.17e-3);
         assert_s(head_at(SPAN).positioning(0), 0.8e-3 + 15e-3 + 4.17e-3);
         assert_s(head_at(SPAN / 2).positioning(SPAN / 4), 0.8e-3 + 7.5e-3 + 4.17e-3);
     }
 
     #[test]
-    fn the_next_is_the_nearest_by_time_and_then_the_oldest() {
+    fn the_next_request_is_the_nearest_in_time_then_the_oldest() {
         let head = head_at(1 << 30);
         let ahead = |gap: u64| (1 << 30) + gap;
         assert_eq!(head.nearest([]), None);
         assert_eq!(head.nearest([ahead(1 << 29), ahead(1 << 20), 0]), Some(1));
-        // Nearer by distance, but behind the head.
+        // The first request is closer, but behind the head.
         assert_eq!(head.nearest([ahead(0) - 1, ahead(200 * KIB)]), Some(1));
         assert_eq!(head.nearest([ahead(1 << 25), ahead(0) - (1 << 25), ahead(1 << 25)]), Some(0));
     }
 
     #[test]
-    fn the_head_ends_behind_the_request() {
+    fn the_head_stops_after_the_request() {
         let mut head = head_at(0);
         head.serve(1 << 30, 64 * KIB);
         assert_s(head.positioning((1 << 30) + 64 * KIB), 0.0);

@@ -1,14 +1,14 @@
 //! The FUSE file system: a directory with the files `disk` and `stats`.
 //!
-//! This module answers requests that need no disk at once; reads and writes of `disk` go to the
-//! threads of [`transfer`](super::transfer).
+//! This module answers requests that do not need the disk immediately. Reads and writes of `disk`
+//! go to the threads of [`transfer`](super::transfer).
 //!
 //! # Requests of the kernel
 //!
-//! Requests must arrive as the block layer issues them. So `disk` is opened for direct I/O (no page
-//! cache here, no readahead) and asynchronously (otherwise a loop device has only one request in
-//! flight, and there is no nearest one to choose). Up to 64 requests of up to 1 MiB may be in
-//! flight, twice as many as the drive chooses from.
+//! Requests must arrive as the block layer issues them. `disk` is therefore opened for direct I/O,
+//! which avoids a page cache and readahead here. It is also asynchronous: a loop device would
+//! otherwise have only one request in flight and leave the drive no choice. Up to 64 requests of up
+//! to 1 MiB may be in flight, twice as many as the drive chooses from.
 
 use std::ffi::OsStr;
 use std::io;
@@ -30,7 +30,7 @@ const STATS_NAME: &str = "stats";
 const DISK: INodeNo = INodeNo(2);
 const STATS: INodeNo = INodeNo(3);
 
-/// The entries of the directory, in order.
+/// The entries of the directory, in listing order.
 const ENTRIES: [(INodeNo, FileType, &str); 4] = [
     (INodeNo::ROOT, FileType::Directory, "."),
     (INodeNo::ROOT, FileType::Directory, ".."),
@@ -38,11 +38,11 @@ const ENTRIES: [(INodeNo, FileType, &str); 4] = [
     (STATS, FileType::RegularFile, STATS_NAME),
 ];
 
-/// Requests in flight; the kernel queues the others.
+/// Maximum number of requests in flight. The kernel queues the others.
 const MAX_REQUESTS_IN_FLIGHT: u16 = 64;
-/// The largest request: 256 pages, the kernel's own limit unless an administrator raised it.
+/// The largest request: 256 pages, the limit of the kernel unless an administrator raised it.
 const MAX_REQUEST_BYTES: u32 = 1 << 20;
-/// The time for which the kernel may cache attributes: none, as `stats` grows.
+/// The time for which the kernel may cache attributes. It is zero because `stats` grows.
 const CACHE_TIME: Duration = Duration::ZERO;
 
 /// The file system.
@@ -54,7 +54,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Returns a file system that shows a disk of `size_bytes`.
+    /// Returns a file system that shows a disk of `size_bytes` bytes.
     pub(super) fn new(head: SharedHead, queue: RequestQueue, size_bytes: u64) -> Self {
         Self { head, queue, size_bytes }
     }
@@ -79,13 +79,13 @@ impl Server {
         }
     }
 
-    /// Returns whether `len` bytes at `at` are within the disk.
+    /// Returns true if `len` bytes at `at` are within the disk.
     fn holds(&self, at: u64, len: u64) -> bool {
         at.checked_add(len).is_some_and(|end| end <= self.size_bytes)
     }
 }
 
-/// Returns the attributes of a file owned by the user of this process, without times.
+/// Returns the attributes, without times, of a file owned by the user of this process.
 fn attributes(inode: INodeNo, kind: FileType, perm: u16, size_bytes: u64) -> FileAttr {
     FileAttr {
         ino: inode,
@@ -106,7 +106,7 @@ fn attributes(inode: INodeNo, kind: FileType, perm: u16, size_bytes: u64) -> Fil
     }
 }
 
-/// Returns the part of `text` that a read of `len` bytes at `at` returns.
+/// Returns the bytes of `text` that a read of `len` bytes at `at` yields.
 fn part(text: &[u8], at: u64, len: u32) -> &[u8] {
     let start = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
     let end = start.saturating_add(len as usize).min(text.len());
@@ -121,7 +121,7 @@ impl Filesystem for Server {
             .map_err(|_| refused("asynchronous direct I/O"))?;
         config.set_max_write(MAX_REQUEST_BYTES).map_err(|_| refused("writes of 1 MiB"))?;
         config.set_max_background(MAX_REQUESTS_IN_FLIGHT).map_err(|_| refused("queue"))?;
-        // The kernel counts whole pages, so 1 byte is none.
+        // The kernel counts whole pages, so 1 byte turns readahead off.
         config.set_max_readahead(1).map(drop).map_err(|_| refused("way to turn readahead off"))
     }
 

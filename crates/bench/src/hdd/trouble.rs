@@ -1,4 +1,4 @@
-//! Troubles of a simulated disk, to test how programs react: sectors that cannot be read, slow
+//! Faults of a simulated disk, to test how programs react: sectors that cannot be read, slow
 //! requests, and requests that are never answered.
 
 use std::ops::Range;
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use fuser::Errno;
 
-/// The effect on requests that touch a part of the disk. The disk has few movers, so some waiting
-/// requests delay all others too.
+/// The effect of a fault on requests that touch a part of the disk. The disk has few movers, so a
+/// few waiting requests delay all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// They fail with an input/output error.
+    /// Requests fail with an input/output error.
     Error,
-    /// They take this much longer, several at a time.
+    /// Requests take this much longer. Several can wait at the same time.
     Delay(Duration),
-    /// They are not answered until the disk is healed.
+    /// Requests are not answered until the disk is healed.
     Silence,
 }
 
-/// The troubles of a disk, shared between threads.
+/// The faults of a disk, shared between threads.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health(Arc<State>);
 
@@ -29,17 +29,17 @@ pub(super) struct Health(Arc<State>);
 struct State {
     troubles: Mutex<Vec<(Range<u64>, Trouble)>>,
     healed: Condvar,
-    /// Requests that wait for the disk to be healed.
+    /// Number of requests that wait for the disk to be healed.
     unanswered: AtomicUsize,
 }
 
 impl Health {
-    /// Adds a trouble with a part of the disk; where troubles overlap the first one counts.
+    /// Adds a fault to a part of the disk. Where faults overlap, the first one applies.
     pub(super) fn add(&self, part: Range<u64>, trouble: Trouble) {
         self.lock().push((part, trouble));
     }
 
-    /// Ends all troubles and wakes the requests that wait.
+    /// Removes all faults and wakes the waiting requests.
     pub(super) fn heal(&self) {
         self.lock().clear();
         self.0.healed.notify_all();
@@ -50,7 +50,7 @@ impl Health {
         self.0.unanswered.load(Relaxed)
     }
 
-    /// Waits for as long as a request of `len` bytes at `at` has to.
+    /// Delays a request of `len` bytes at `at` as its faults demand.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! The bar chart of a comparison: one bar per tool, fastest on top, lop in its own colour.
+//! The bar chart of a comparison: one bar per tool, fastest on top, lop in a different colour.
 //!
-//! Bars start at zero. The thin line across the end of a bar spans the fastest and the slowest run.
+//! Bars start at zero. The thin line across the end of a bar spans the fastest to the slowest run.
 
 use crate::record::Role;
 use crate::stats::Spread;
@@ -13,15 +13,15 @@ use super::svg::{
 };
 use super::words::{chart_title, conditions, measure};
 
-/// The height of the titles.
+/// The height of the title area.
 const TOP: i32 = 62;
-/// From one bar to the next.
+/// The distance from one bar to the next.
 const ROW: i32 = 24;
 const BAR: i32 = 14;
 const MARGIN: i32 = 12;
-/// Room for the value behind the longest bar.
+/// Room for the value to the right of the longest bar.
 const VALUE: i32 = 84;
-/// Room for names of tools.
+/// Room for the names of the tools.
 const NAMES: i32 = 230;
 
 /// Returns the chart.
@@ -80,7 +80,7 @@ fn write_name(svg: &mut Svg, scale: &Scale, name: &str, role: Role, middle: i32)
     svg.text((scale.left - 8, middle), Anchor::End, lettering, &fitting(name, lettering, NAMES));
 }
 
-/// The place of seconds on the sheet.
+/// The mapping from seconds to pixels.
 struct Scale {
     left: i32,
     right: i32,

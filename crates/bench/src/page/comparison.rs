@@ -1,6 +1,7 @@
 //! A comparison: the results of all tools in one scenario, fastest first.
 //!
-//! A tool has a figure if more than half of its timed runs succeeded; the figure is their median.
+//! A tool has a figure if more than half of its timed runs succeeded. The figure is the median of
+//! these runs.
 
 use crate::record::{Dated, Ending, Record, Role, Run, Tool};
 use crate::scenario::Scenario;
@@ -12,13 +13,13 @@ use super::figures::{as_shown, number};
 pub(super) struct Comparison<'a> {
     /// The kind of race that recorded it.
     pub(super) kind: &'a str,
-    /// The folder of that record.
+    /// The folder of the record.
     pub(super) folder: &'a str,
     pub(super) record: &'a Record,
     pub(super) scenario: &'a Scenario,
     /// lop and its peers, fastest first.
     pub(super) ranked: Vec<Row<'a>>,
-    /// lop with more or less work than the others, fastest first.
+    /// lop doing more or less work than the others, fastest first.
     pub(super) asides: Vec<Row<'a>>,
     /// Tools without a figure.
     pub(super) out: Vec<Out<'a>>,
@@ -27,11 +28,11 @@ pub(super) struct Comparison<'a> {
 /// A tool with a figure.
 pub(super) struct Row<'a> {
     pub(super) tool: &'a Tool,
-    /// Seconds by the clock, or of the simulated disk where its time counts.
+    /// Seconds of wall-clock time, or of the simulated disk where its time counts.
     pub(super) figure: Spread,
-    /// The median divided by that of the fastest peer; none without a peer.
+    /// The median divided by that of the fastest peer; `None` without a peer.
     pub(super) ratio: Option<f64>,
-    /// How runs failed, if some did.
+    /// Description of the failed runs, if any failed.
     pub(super) trouble: Option<String>,
     /// The timed runs that succeeded.
     pub(super) done: Vec<&'a Run>,
@@ -40,7 +41,7 @@ pub(super) struct Row<'a> {
 /// A tool without a figure.
 pub(super) struct Out<'a> {
     pub(super) tool: &'a Tool,
-    /// Why it has none.
+    /// The reason why the tool has no figure.
     pub(super) why: String,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Comparison<'a> {
             out: Vec::new(),
         };
         for (at, tool) in record.tools.iter().enumerate() {
-            // A program is listed once for each kind of work; runs refer to it by name only.
+            // A program has an entry for each kind of work, but runs refer to it only by name.
             if record.tools[..at].iter().any(|known| known.name == tool.name) {
                 continue;
             }
@@ -75,7 +76,7 @@ impl<'a> Comparison<'a> {
         comparison
     }
 
-    /// Sorts the rows by their figures and divides each by that of the fastest peer.
+    /// Sorts the rows by their figures and computes the ratios to the fastest peer.
     fn sort(&mut self) {
         let fastest_first = |a: &Row, b: &Row| a.figure.median.total_cmp(&b.figure.median);
         self.ranked.sort_by(fastest_first);
@@ -101,17 +102,17 @@ impl<'a> Comparison<'a> {
         self.ranked.iter().filter(|row| row.tool.role == Role::Peer)
     }
 
-    /// Returns lop's row; the slower one if it took part with two command lines.
+    /// Returns the row of lop, or the slower one if lop took part with two command lines.
     pub(super) fn ours(&self) -> Option<&Row<'a>> {
         self.ranked.iter().rev().find(|row| row.tool.role == Role::Ours)
     }
 
-    /// Returns whether a peer took part, even if it failed.
+    /// Returns true if a peer took part, even if it failed.
     pub(super) fn has_peers(&self) -> bool {
         self.peers().next().is_some() || self.out.iter().any(|out| out.tool.role == Role::Peer)
     }
 
-    /// Returns whether the time until all data was on storage was measured.
+    /// Returns true if the time until all data was on storage was measured.
     pub(super) fn is_settled(&self) -> bool {
         self.rows().any(|row| row.settled().is_some())
     }
@@ -123,18 +124,18 @@ impl Row<'_> {
         median(self.done.iter().filter_map(|run| figure(run)))
     }
 
-    /// Returns the median seconds until all data was on storage.
+    /// Returns the median time in seconds until all data was on storage.
     pub(super) fn settled(&self) -> Option<f64> {
         self.median(|run| run.settled_s)
     }
 
-    /// Returns whether its figure, as shown, is smaller than that of another row.
+    /// Returns true if the displayed figure of this row is smaller than that of the other row.
     pub(super) fn beats(&self, other: &Row) -> bool {
         as_shown(self.figure.median) < as_shown(other.figure.median)
     }
 }
 
-/// Returns the row of a tool without its ratio, or the reason that it has no figure.
+/// Returns the row of a tool without its ratio, or the reason why the tool has no figure.
 fn row_of<'a>(tool: &'a Tool, scenario: &Scenario, runs: &[&'a Run]) -> Result<Row<'a>, Out<'a>> {
     let timed: Vec<&Run> = runs.iter().copied().filter(|run| run.round > 0).collect();
     let done: Vec<&Run> = timed.iter().copied().filter(|run| run.ending == Ending::Done).collect();

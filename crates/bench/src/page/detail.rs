@@ -1,4 +1,4 @@
-//! The page of a job: each comparison with its table, and what a reader has to know about it.
+//! The page of a job: each comparison with its table and the notes that a reader needs.
 
 use crate::record::{Role, Run, Tool};
 use crate::scenario::{Cache, Work};
@@ -92,7 +92,7 @@ fn write_table(page: &mut String, comparison: &Comparison) {
     page.push('\n');
 }
 
-/// Writes a row with `mark` around its name and ratio and `others` around the other cells.
+/// Writes a row. The name and the ratio are wrapped in `mark`, the other cells in `others`.
 fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, others: &str) {
     page.push_str(&format!("| {mark}{}{mark} |", inline(&row.tool.name)));
     for (title, cell) in columns {
@@ -102,7 +102,7 @@ fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, other
     page.push('\n');
 }
 
-/// Writes the failures, the number of runs, how warm the caches were, and where the runs are.
+/// Writes the notes: failures, number of runs, warmth of the caches, and a link to the runs.
 fn write_notes(page: &mut String, comparison: &Comparison) {
     let mut notes = Vec::new();
     for out in &comparison.out {
@@ -151,7 +151,7 @@ fn timed_runs(comparison: &Comparison) -> String {
     format!("Timed runs of each tool: {most}{}.", fewer.concat())
 }
 
-/// Returns a sentence about the most that a run with warm caches still read from storage.
+/// Returns a sentence about the run with warm caches that read the most bytes from storage.
 fn warmth(comparison: &Comparison) -> Option<String> {
     if comparison.scenario.cache != Cache::Warm {
         return None;
@@ -166,7 +166,7 @@ fn warmth(comparison: &Comparison) -> Option<String> {
     Some(format!("Read from the storage in a timed run, at most: {bytes} ({name})."))
 }
 
-/// Returns the fastest and the slowest run.
+/// Returns the times of the fastest and the slowest run.
 fn range(row: &Row) -> String {
     match row.done.len() {
         1 => "one run".into(),

@@ -1,31 +1,32 @@
-//! Numbers for people: three significant digits, thousands apart, sizes with their unit.
+//! Formats numbers for people: three significant digits, separated thousands, sizes with a unit.
 
-/// The units of sizes; each is 1024 times the one before.
+/// The units of sizes. Each is 1024 times the previous one.
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/// Decimals after which nothing is shown, not even of tiny numbers.
+/// Maximum number of decimals, even for tiny numbers.
 const MAX_DECIMALS: usize = 6;
 
-/// Returns a number with three significant digits, or all before the point if they are more.
+/// Returns a number with three significant digits, or with its whole integer part if that is
+/// longer.
 pub(super) fn number(value: f64) -> String {
     let text = plain(value);
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     format!("{}{fraction}", grouped(whole))
 }
 
-/// Returns the number that [`number`] shows, so that figures that are shown as equal compare as equal.
+/// Returns the value that [`number`] shows, so that figures that look equal also compare as equal.
 pub(super) fn as_shown(value: f64) -> f64 {
     plain(value).parse().unwrap_or(value)
 }
 
-/// Returns how many times as much it is, with two decimals.
+/// Returns a ratio with two decimals, such as `1.25x`.
 pub(super) fn ratio(value: f64) -> String {
     let text = format!("{value:.2}");
     let (whole, fraction) = text.split_at(text.len() - 3);
     format!("{}{fraction}x", grouped(whole))
 }
 
-/// Returns a count with its thousands apart.
+/// Returns a count with separated thousands.
 pub(super) fn count(count: u64) -> String {
     grouped(&count.to_string())
 }
@@ -35,7 +36,7 @@ pub(super) fn size(bytes: f64) -> String {
     let mut value = bytes;
     let mut units = UNITS.iter();
     let mut unit = units.next();
-    // Below 1000 rather than 1024: a fourth digit would say no more.
+    // The limit is below 1000 instead of 1024, because a fourth digit would not help the reader.
     while value >= 999.5
         && let Some(larger) = units.next()
     {
@@ -50,9 +51,9 @@ pub(super) fn size(bytes: f64) -> String {
     }
 }
 
-/// Returns the digits shown of a number.
+/// Returns the displayed digits of a number.
 fn plain(value: f64) -> String {
-    // Rounded once to find out where its first digit is: 9.996 is 10.0, not 10.00.
+    // Rounds before it looks for the first digit: 9.996 becomes 10.0, not 10.00.
     let rounded = format!("{value:.2e}");
     let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0).min(MAX_DECIMALS);
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
+    fn thousands_are_separated() {
         assert_eq!(
             [0, 999, 1_000, 154_205, 1_000_000].map(count),
             ["0", "999", "1,000", "154,205", "1,000,000"]

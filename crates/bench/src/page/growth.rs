@@ -1,4 +1,4 @@
-//! How time grows: comparisons that differ only in the number of names.
+//! Growth of run times: comparisons that differ only in the number of names.
 
 use crate::record::{Role, Tool};
 use crate::scenario::{Cache, Device, Order, Scenario, Work};
@@ -8,13 +8,13 @@ use super::comparison::Comparison;
 use super::figures::{count, number, ratio};
 use super::words::{conditions, inline, tree};
 
-/// Comparisons by number of names, and the medians of every tool in them.
+/// Comparisons sorted by number of names, and the medians of every tool in them.
 struct Series<'a> {
-    /// The smallest.
+    /// The smallest comparison.
     first: &'a Comparison<'a>,
-    /// The numbers of names, ascending; at least two.
+    /// The numbers of names in ascending order; at least two.
     names: Vec<u64>,
-    /// Tools with a figure at any size, fastest at the largest size first.
+    /// The tools with a figure at any size. The fastest at the largest size comes first.
     curves: Vec<Curve<'a>>,
 }
 
@@ -66,7 +66,8 @@ fn one_series<'a>(mut group: Vec<&'a Comparison<'a>>) -> Option<Series<'a>> {
 }
 
 impl Series<'_> {
-    /// Returns the two sizes that show the growth: the largest, and the one nearest to a tenth of it.
+    /// Returns the indices of the two sizes that show the growth: the largest, and the one nearest
+    /// to a tenth of it.
     fn compared(&self) -> (usize, usize) {
         let last = self.names.len() - 1;
         let off = |at: usize| (float(self.names[last]) / float(self.names[at]) / 10.0).ln().abs();
@@ -98,10 +99,10 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     }
 }
 
-/// Returns whether the table extrapolates to a billion names.
+/// Returns true if the table extrapolates to a billion names.
 ///
-/// Deleting visits every name once, however many there are. For other work the time per name of a
-/// tree that fits into memory does not hold for one that does not fit.
+/// Deleting visits every name once, regardless of their number. Other work is slower per name once
+/// the tree does not fit into memory, so its times cannot be extrapolated.
 fn extrapolates(series: &Series) -> bool {
     series.first.scenario.work == Work::Delete
 }
@@ -142,7 +143,8 @@ fn write_table(page: &mut String, series: &Series) {
     page.push('\n');
 }
 
-/// Returns the time for `at` names on the least-squares line through some times; none with fewer than two.
+/// Returns the time for `at` names on the least-squares line through the times; `None` if there are
+/// fewer than two.
 fn by_line(names: &[u64], times: &[Option<f64>], at: f64) -> Option<f64> {
     let points: Vec<(f64, f64)> = names
         .iter()

@@ -1,4 +1,4 @@
-//! The chart of where the head of the simulated disk was, one panel for each recorded scan.
+//! The chart of head positions on the simulated disk, with one panel for each recorded scan.
 
 use crate::head_trace::Moment;
 use crate::stats::float;
@@ -10,7 +10,7 @@ const LEFT: i32 = 64;
 const RIGHT: i32 = WIDTH - 16;
 const TOP: i32 = 72;
 const PANEL: i32 = 180;
-/// From the bottom of a panel to the top of the next.
+/// The distance from the bottom of a panel to the top of the next.
 const BETWEEN: i32 = 64;
 const GIB: f64 = 1_073_741_824.0;
 

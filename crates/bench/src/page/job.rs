@@ -1,14 +1,16 @@
-//! What a user wants done: each job has a table on the summary page, a chart and a page of its own.
+//! Jobs that users want done. Each job has a table on the summary page, a chart and a separate
+//! page.
 
 use crate::scenario::{Cache, Device, Scenario, Work};
 
 use super::comparison::Comparison;
 
-/// The tree of the average ranking; its comparison represents a job where there is one.
+/// The tree of the average ranking. If a job was raced on this tree, that comparison represents the
+/// job.
 pub(super) const RANKED_CORPUS: &str = "server2018";
 
-/// The kind of race whose comparisons differ only in the size of the tree; they make up a table
-/// of their own.
+/// The kind of race whose comparisons differ only in the size of the tree. They have a separate
+/// table.
 pub(super) const GROWTH: &str = "growth";
 
 /// A job.
@@ -80,10 +82,10 @@ impl Job {
     }
 }
 
-/// Returns the comparison that the chart of a job shows: the largest, of the tree of the average
-/// ranking where it was raced.
+/// Returns the comparison that the chart of a job shows. It is the largest one of the tree of the
+/// average ranking, or the largest of all if that tree was not raced.
 pub(super) fn headline<'a>(of_job: &[&'a Comparison<'a>]) -> Option<&'a Comparison<'a>> {
-    // Of several equal ones the first, so that the order of a race decides.
+    // Among equally large ones the first wins, so the order of a race decides.
     of_job.iter().copied().rev().max_by_key(|comparison| {
         let scenario = comparison.scenario;
         (scenario.corpus == RANKED_CORPUS && comparison.kind != GROWTH, scenario.names)

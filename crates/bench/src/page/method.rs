@@ -1,5 +1,5 @@
-//! The page on how races are run, on which machines, with which tools, for readers who distrust or
-//! repeat them.
+//! The page about the method: how races are run, on which machines and with which tools. It serves
+//! readers who distrust the results or want to repeat them.
 
 use crate::corpus::{CORPORA, Corpus};
 use crate::record::{Dated, Fact, Role, Tool};
@@ -197,7 +197,7 @@ fn write_tools(page: &mut String, records: &[&Dated]) {
     page.push_str("```\n\n");
 }
 
-/// Returns each distinct key of the tools once, with the kinds of races it appears in.
+/// Returns each distinct key of the tools once, with the kinds of races in which it appears.
 fn tools_by<'a, K: PartialEq>(
     records: &[&'a Dated],
     key: fn(&'a Tool) -> K,

@@ -1,9 +1,9 @@
 //! `docs/benchmarks.md`, the pages below `docs/benchmarks/` and their charts, as text.
 //!
 //! [`render`] is a pure function of the records, so that `cargo xtask page --check` can compare its
-//! result with the files. The pages address a reader who distrusts benchmarks: the summary begins
-//! with where lop loses, failures are named, every run is linked. Nothing is written here; xtask
-//! writes the files.
+//! result with the files. The pages address readers who distrust benchmarks. The summary begins
+//! with the comparisons that lop loses, failures are named, and every run is linked. This module
+//! does not write files, but xtask does.
 //!
 //! | module | part |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `detail`, `growth` | the page of a job: every comparison in full, and time by size |
 //! | `method` | the page on method, machines, trees and tools |
 //! | `bars`, `head_trace`, on `svg` | the charts |
-//! | `job`, `comparison` | what the pages are computed from |
+//! | `job`, `comparison` | the data that the pages are computed from |
 //! | `words`, `figures` | scenarios in words, numbers with three digits |
 
 mod bars;
@@ -40,13 +40,13 @@ use crate::record::{Dated, read_newest};
 use comparison::Comparison;
 use job::{Job, headline};
 
-/// Files by their path below `docs/`.
+/// Contents of files by their paths below `docs/`.
 pub(crate) type Files = BTreeMap<String, String>;
 
 /// The chart in `docs/io.md`.
 const HEAD_TRACE: &str = "benchmarks/head-trace.svg";
 
-/// Returns all files that follow from what is recorded below `root/benchsuite`.
+/// Returns all files that are generated from the records below `root/benchsuite`.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ pub fn all(root: &Path) -> Result<Files, Failure> {
     Ok(files)
 }
 
-/// Returns the pages and charts of some records.
+/// Returns the pages and charts for the given records.
 pub fn render(records: &[Dated]) -> Files {
     let mut records: Vec<&Dated> = records.iter().collect();
     records.sort_by_key(|dated| race_order(&dated.kind));
@@ -83,7 +83,7 @@ pub fn render(records: &[Dated]) -> Files {
     files
 }
 
-/// Returns the chart of some head traces, by their names.
+/// Returns the chart of the given head traces, each with its name.
 pub fn render_head_traces(traces: &[(String, Vec<Moment>)]) -> String {
     head_trace::svg(traces)
 }

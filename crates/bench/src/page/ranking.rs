@@ -1,5 +1,5 @@
-//! The average ranking: one tree on two kinds of disk with two kinds of caches, as in the articles
-//! by the author of dupd.
+//! The average ranking of tools on one tree, with two kinds of disk and two states of the caches,
+//! as in the articles by the author of dupd.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::words::inline;
 
 const ARTICLES: &str = "https://www.virkki.com/jyri/articles/index.php/category/tech/dupd/";
 
-/// The conditions that a tool is ranked in.
+/// The conditions under which tools are ranked.
 const CONDITIONS: [(&str, Device, Cache); 4] = [
     ("hard disk, cold", Device::Hdd, Cache::Cold),
     ("hard disk, warm", Device::Hdd, Cache::Warm),
@@ -22,7 +22,7 @@ const CONDITIONS: [(&str, Device, Cache); 4] = [
     ("SSD, warm", Device::AsIs, Cache::Warm),
 ];
 
-/// The rank of a tool in a condition, and whether it has a figure there.
+/// The rank of a tool under one condition, and whether the tool has a figure there.
 struct Rank {
     value: f64,
     has_figure: bool,
@@ -60,7 +60,7 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     }
 }
 
-/// Returns the comparison for a condition: the largest, in shuffled order where there is a choice.
+/// Returns the largest comparison for a condition. Prefers shuffled order if both were raced.
 fn find<'a>(
     comparisons: &[&'a Comparison<'a>],
     device: Device,
@@ -134,7 +134,8 @@ fn lines<'a>(comparisons: &[&'a Comparison]) -> Vec<RankedTool<'a>> {
     lines
 }
 
-/// Returns the tools ranked in a comparison with their figures as shown; infinity stands for none.
+/// Returns the tools ranked in a comparison with their displayed figures. Infinity means that a
+/// tool has no figure.
 fn contestants<'a>(comparison: &Comparison<'a>) -> Vec<(&'a Tool, f64)> {
     let ranked = comparison.ranked.iter().map(|row| (row.tool, as_shown(row.figure.median)));
     let out = comparison.out.iter().filter(|out| out.tool.role != Role::Aside);

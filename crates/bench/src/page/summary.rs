@@ -1,4 +1,4 @@
-//! `docs/benchmarks.md`: what a reader learns in three minutes, with links to everything else.
+//! `docs/benchmarks.md`: a summary to read in three minutes, with links to everything else.
 
 use crate::record::{Dated, Role};
 
@@ -78,7 +78,7 @@ fn span(comparisons: &[&Comparison]) -> String {
     }
 }
 
-/// Writes the section on scanning the tree of the average ranking again with a catalog.
+/// Writes the section about scanning the tree of the average ranking again with a catalog.
 fn write_rescans(page: &mut String, all: &[&Comparison]) {
     let is_rescan = |row: &&Row| row.tool.role == Role::Aside && row.tool.name == RESCAN;
     let rescans =
@@ -106,7 +106,7 @@ fn write_rescans(page: &mut String, all: &[&Comparison]) {
     page.push('\n');
 }
 
-/// Returns a row of a table about a comparison.
+/// Returns a table row about a comparison.
 fn row(comparison: &Comparison, cells: &[String]) -> String {
     let (link, scenario) = (link(comparison), comparison.scenario);
     let (names, cells) = (super::figures::count(scenario.names), cells.join(" | "));

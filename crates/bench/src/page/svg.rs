@@ -1,6 +1,6 @@
-//! SVG text for the charts: a white sheet of fixed width with rectangles, lines and lettering.
+//! SVG for the charts: a white sheet of fixed width with rectangles, lines and text.
 //!
-//! The viewer's font is unknown here, so [`text_width`] estimates on the high side.
+//! The font of the viewer is unknown here, so [`text_width`] estimates on the high side.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub(super) const WIDTH: i32 = 720;
 
 /// The colour of lop.
 pub(super) const OURS: &str = "#D9480F";
-/// The colour of lop with more or less work than its peers.
+/// The colour of lop when it does more or less work than its peers.
 pub(super) const ASIDE: &str = "#F3B48B";
 /// The colour of the peers.
 pub(super) const PEER: &str = "#8FA3BF";
@@ -22,7 +22,7 @@ pub(super) const GRID: &str = "#E1E4E8";
 
 const SHEET: &str = "#FFFFFF";
 
-/// The end of a text that is placed at a given point.
+/// The part of a text that is placed at a given point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -61,7 +61,7 @@ impl Svg {
         sheet
     }
 
-    /// Returns the whole document.
+    /// Returns the complete document.
     pub(super) fn finish(mut self) -> String {
         self.0.push_str("</svg>\n");
         self.0
@@ -75,7 +75,7 @@ impl Svg {
         };
         let weight = if how.bold { " font-weight=\"bold\"" } else { "" };
         let Lettering { pixels, colour, .. } = how;
-        // The baseline is about a third of the size below the middle of the letters.
+        // The baseline is about a third of the font size below the middle of the letters.
         let (x, y) = (at.0, at.1 + pixels * 35 / 100);
         let text = escaped(text);
         self.push(format_args!(
@@ -106,18 +106,18 @@ impl Svg {
     }
 }
 
-/// Returns a text in which no character has a meaning in XML.
+/// Returns the text with the special characters of XML escaped.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns the largest number of pixels that a text takes in the usual fonts.
+/// Returns the largest width in pixels that a text has in the usual fonts.
 pub(super) fn text_width(text: &str, lettering: Lettering) -> i32 {
     let letters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / 1000);
     letters * lettering.pixels * if lettering.bold { 68 } else { 62 } / 100
 }
 
-/// Returns as much of a text as fits into some pixels, with an ellipsis where it is cut.
+/// Returns as much of a text as fits into `width` pixels, with an ellipsis where it is cut.
 pub(super) fn fitting(text: &str, lettering: Lettering, width: i32) -> String {
     if text_width(text, lettering) <= width {
         return text.to_owned();
@@ -127,7 +127,7 @@ pub(super) fn fitting(text: &str, lettering: Lettering, width: i32) -> String {
     format!("{}\u{2026}", fitting.trim_end())
 }
 
-/// Returns the pixel that belongs to a part of a length.
+/// Returns the pixel that corresponds to a fraction of a length.
 #[expect(clippy::cast_possible_truncation, reason = "a chart is a few hundred pixels wide")]
 pub(super) fn pixels(part: f64, of: i32) -> i32 {
     (part * f64::from(of)).round() as i32

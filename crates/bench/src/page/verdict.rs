@@ -1,4 +1,4 @@
-//! The beginning of the summary page: how often lop is fastest, and where it is not.
+//! The beginning of the summary page: how often lop is fastest, and the comparisons that it loses.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::words::{inline, link, plural, storage};
 /// The result of lop in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// The slowest run of lop is faster than every run of a peer.
+    /// The slowest run of lop is faster than every run of its peers.
     Clear,
     /// lop has the lowest median.
     Fastest,
@@ -64,14 +64,15 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     ));
 }
 
-/// Returns in how many of the comparisons with such caches lop is fastest.
+/// Returns the number of comparisons with this state of the caches in which lop is fastest, in
+/// words.
 fn won_with(met: &[(&Scenario, Outcome)], cache: Cache) -> String {
     let with: Vec<_> = met.iter().filter(|(scenario, _)| scenario.cache == cache).collect();
     let won = with.iter().filter(|(_, o)| matches!(o, Outcome::Clear | Outcome::Fastest)).count();
     format!("{won} of {}", with.len())
 }
 
-/// Returns the result of lop; none where it met no peer.
+/// Returns the result of lop, or `None` if no peer took part.
 fn outcome(comparison: &Comparison) -> Option<Outcome> {
     if !comparison.has_peers() {
         return None;
@@ -88,12 +89,12 @@ fn outcome(comparison: &Comparison) -> Option<Outcome> {
     })
 }
 
-/// Returns whether lop took no part.
+/// Returns true if lop did not take part.
 fn is_without_lop(comparison: &Comparison) -> bool {
     comparison.ours().is_none() && comparison.out.iter().all(|out| out.tool.role != Role::Ours)
 }
 
-/// Writes a row for each comparison in which lop is not the fastest, and what else it costs.
+/// Writes a row for each comparison in which lop is not the fastest, then its other costs.
 fn write_losses(page: &mut String, comparisons: &[&Comparison]) {
     page.push_str("## Where lop loses\n\n");
     let losses: Vec<String> = comparisons.iter().filter_map(|each| loss(each)).collect();
@@ -132,7 +133,7 @@ fn other_costs(comparisons: &[&Comparison]) -> String {
     )
 }
 
-/// Returns the row about a comparison that lop did not win; none if it did.
+/// Returns the row about a comparison that lop did not win, or `None` if it won.
 fn loss(comparison: &Comparison) -> Option<String> {
     let row = |lop: &str, faster: &[String]| {
         let (place, storage) = (place(comparison), storage(comparison.scenario));
@@ -175,7 +176,7 @@ fn lead(peer: &Row, ours: &Row) -> String {
     format!("{} {} ({factor} as fast{overlap})", name(peer), seconds(peer.figure.median))
 }
 
-/// Returns the lead of a peer that has all data on storage before lop.
+/// Returns the lead of a peer that had its data on storage before lop.
 fn settled_lead(comparison: &Comparison, ours: &Row) -> Option<String> {
     let mine = ours.settled()?;
     let settled = comparison.peers().filter_map(|peer| Some((peer.settled()?, peer)));

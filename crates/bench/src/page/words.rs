@@ -7,7 +7,7 @@ use super::comparison::Comparison;
 use super::figures::{count, number, size};
 use super::job::Job;
 
-/// Returns a scenario in full: work, tree, size, order, storage and caches.
+/// Returns the full description of a scenario: work, tree, size, order, storage and caches.
 pub(super) fn heading(scenario: &Scenario) -> String {
     let (names, bytes) = (count(scenario.names), size(float(scenario.bytes)));
     let tree = tree(scenario);
@@ -68,7 +68,7 @@ fn cache(cache: Cache) -> &'static str {
     }
 }
 
-/// Returns text for a line or a cell: on one line, with the characters of Markdown escaped.
+/// Returns text for a line or a cell of a table: on one line, with Markdown characters escaped.
 pub(super) fn inline(text: &str) -> String {
     let mut escaped = String::new();
     for c in one_line(text).chars() {
@@ -80,12 +80,12 @@ pub(super) fn inline(text: &str) -> String {
     escaped
 }
 
-/// Returns text with each run of white space replaced by one space.
+/// Returns text with each run of white space replaced by a single space.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns words as a sentence, with a capital and a full stop.
+/// Returns words as a sentence, with a capital letter and a full stop.
 pub(super) fn sentence(words: &str) -> String {
     let words = one_line(words);
     let stop = if words.is_empty() || words.ends_with('.') { "" } else { "." };
@@ -99,7 +99,7 @@ fn capital(words: &str) -> String {
     first.into_iter().flatten().chain(chars).collect()
 }
 
-/// Returns the name of a comparison in links.
+/// Returns the name of a comparison for use in links.
 pub(super) fn slug(kind: &str, id: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     format!("{kind}-{id}").to_lowercase().chars().map(safe).collect()
@@ -112,7 +112,7 @@ pub(super) fn link(comparison: &Comparison) -> String {
     format!("[{}](benchmarks/{page}.md#{slug})", short_tree(scenario))
 }
 
-/// Returns the tree, and how the work differs from the usual work of its job.
+/// Returns the tree, and how the work differs from the usual work of the job.
 fn short_tree(scenario: &Scenario) -> String {
     let work = match scenario.work {
         Work::Find | Work::Link | Work::Mirror | Work::Copy | Work::Delete => "",
@@ -139,7 +139,7 @@ pub(super) fn storage(scenario: &Scenario) -> String {
     format!("{device}, {cache}")
 }
 
-/// Returns the description of a bar chart for readers who do not see it.
+/// Returns the alternative text of a bar chart.
 pub(super) fn alternative(comparison: &Comparison) -> String {
     let bars = comparison.rows();
     let bars = bars.map(|row| format!("{} {}", row.tool.name, number(row.figure.median)));
@@ -149,7 +149,7 @@ pub(super) fn alternative(comparison: &Comparison) -> String {
     inline(&format!("Bar chart. {title}. {measure}: {all}"))
 }
 
-/// Returns a number with the singular or plural of its noun.
+/// Returns a number with the singular or plural form of its noun.
 pub(super) fn plural(number: usize, one: &str, more: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {more}") }
 }

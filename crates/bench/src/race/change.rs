@@ -1,5 +1,5 @@
-//! Races that change file systems. Every run starts from a fresh image, and the time until the file
-//! system has written everything is measured too.
+//! Races that change file systems. Every run starts from a fresh image. The time until the file
+//! system has written everything is measured as well.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A failure has no consequence: the next comparison overwrites the file.
+        // A failure does no harm, because the next comparison overwrites the file.
         drop(fs::remove_file(&self.0));
     }
 }
@@ -43,9 +43,9 @@ struct TimedRun<'a> {
 }
 
 impl Race {
-    /// Races of copying. The tree stays mounted, on the simulated disk if there is one. The copy
-    /// goes to an empty image, or, for [`Work::Again`], to the image that this tool filled in its
-    /// untimed run.
+    /// Races copying tools. The tree stays mounted, on the simulated disk if there is one. The copy
+    /// goes to an empty image. For [`Work::Again`], it goes to the image that the same tool filled
+    /// in its untimed run.
     pub(super) fn mirror(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let hdd = hdd_settings(setup.device);
@@ -72,7 +72,8 @@ impl Race {
         Ok(())
     }
 
-    /// Races of linking and deleting. Each run, also an untimed one, has its own copy of the image.
+    /// Races tools that link or delete. Each run, including an untimed one, gets a separate copy of
+    /// the image.
     pub(super) fn in_place(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
@@ -80,7 +81,7 @@ impl Race {
         let mut faults = Vec::new();
         for (number, &cache) in setup.caches.iter().enumerate() {
             let id = self.scenario(setup, cache, &counts);
-            // Deletions are checked after each run, and prepare the caches for each.
+            // Deletions are checked after every run, and every run prepares its caches.
             let first = u32::from(number > 0 || setup.work == Work::Delete);
             for round in first..=self.rounds(setup) {
                 for entrant in self.entrants(setup.work) {
@@ -93,7 +94,8 @@ impl Race {
                     let mut usage = self.run(entrant, &places, Some(mounted.path()))?;
                     let disk_usage =
                         mounted.usage().zip(before).map(|(after, before)| after - before);
-                    // Reading everything takes longer than the run, so links are checked only once.
+                    // Reading everything takes longer than the run, so the result of linking is
+                    // checked once.
                     if usage.ending == Ending::Done && (setup.work == Work::Delete || round == 0) {
                         let done = done(setup, entrant, &tree);
                         usage.ending = if done.is_ok() { Ending::Done } else { Ending::Failed };
@@ -117,7 +119,8 @@ impl Race {
         self.options.store.join(&format!("copy-{}.img", entrant.name))
     }
 
-    /// Copies once into a new image, keeps it, and returns a sentence on whether the copy is right.
+    /// Copies once into a new image and keeps it. Returns a sentence about the correctness of the
+    /// copy.
     fn first_copy(
         &mut self,
         setup: &Setup,
@@ -145,7 +148,7 @@ impl Race {
     ) -> Result<Mounted, Failure> {
         let image = Image::make(&self.copy_of(entrant), device, counts)?;
         let mounted = image.mount(&self.options.store.join("copy"), None)?;
-        // Some tools create the directory, others require it.
+        // Some tools create the directory and others require it.
         let tree = mounted.path().join("tree");
         fs::create_dir(&tree).map_err(|e| Failure::at(&tree, e))?;
         Ok(mounted)
@@ -176,21 +179,22 @@ impl Race {
     }
 }
 
-/// Checks the result of a run; returns a remark, or as an error the reason that it is wrong.
+/// Checks the result of a run. Returns a remark, or an error with the reason why it is wrong.
 fn done(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<Option<String>, String> {
     if setup.work == Work::Delete {
         let is_left = tree.symlink_metadata().is_ok();
         return if is_left { Err("left something behind".into()) } else { Ok(None) };
     }
     let Merged { gone, several } = setup.spec.merged(tree).map_err(|e| format!("failed: {e}"))?;
-    // Only lop's quarantine moves names away.
+    // Only the quarantine of lop moves names away.
     if gone > 0 && entrant.role != Role::Aside {
         return Err(format!("lost {gone} names"));
     }
     Ok((several > 0).then(|| format!("left {several} contents in more than one file")))
 }
 
-/// Prepares the caches for a run: all metadata, and the contents if they are read, or nothing.
+/// Prepares the caches for a run. Warm caches get all metadata, and the contents if the work reads
+/// them. Cold caches are empty.
 fn ready(mounted: &Mounted, tree: &Path, cache: Cache, work: Work) -> Result<(), Failure> {
     rustix::fs::sync();
     match cache {
@@ -199,7 +203,8 @@ fn ready(mounted: &Mounted, tree: &Path, cache: Cache, work: Work) -> Result<(),
     }
 }
 
-/// Reads the metadata of everything below a directory, and the contents of the files on request.
+/// Reads the metadata of everything below a directory, and the contents of files if `inside` is
+/// set.
 fn read_all(dir: &Path, inside: bool) -> std::io::Result<()> {
     let mut unlisted = vec![dir.to_path_buf()];
     while let Some(dir) = unlisted.pop() {

@@ -1,4 +1,4 @@
-//! Races of finding duplicates: the tree does not change, and every answer is checked.
+//! Races of duplicate finders. The tree does not change, and every answer is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -34,7 +34,8 @@ impl PlacedTree {
 
 impl Race {
     pub(super) fn find(&mut self, setup: &Setup) -> Result<(), Failure> {
-        // Answers do not depend on the storage, and come sooner without the simulated disk.
+        // The answers do not depend on the storage, and are found faster without the simulated
+        // disk.
         let device = if setup.device == Device::Hdd { Device::Ext4 } else { setup.device };
         let mut placed = self.placed(&setup.spec, device)?;
         rustix::fs::sync();
@@ -89,8 +90,8 @@ impl Race {
         Ok(PlacedTree { root: mounted.path().join("tree"), counts, mounted: Some(mounted) })
     }
 
-    /// Runs every tool once, compares the answers with the content of the tree, and notes the
-    /// result in the scenarios. Returns the time of each tool.
+    /// Runs every tool once, compares its answer with the content of the tree, and notes the result
+    /// in the scenarios. Returns the time of each tool.
     fn untimed(
         &mut self,
         setup: &Setup,
@@ -133,7 +134,7 @@ impl Race {
     }
 }
 
-/// Describes how an answer differs from the truth, if it does.
+/// Describes the difference between an answer and the truth, if there is one.
 fn difference(truth: &Groups, found: &Groups) -> Option<String> {
     let (lacks, more) = (truth.difference(found).count(), found.difference(truth).count());
     (lacks + more > 0).then(|| format!("lacks {lacks} of the groups and has {more} others"))

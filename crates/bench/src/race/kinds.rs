@@ -11,17 +11,17 @@ use Cache::{Cold, Warm};
 use Device::{AsIs, Btrfs, Ext4, Hdd, Xfs};
 use Order::{Created, Shuffled};
 
-/// Comparisons under one name.
+/// A named set of comparisons.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name on the command line and in the folder of its record.
+    /// The name on the command line and in the folder of the record.
     pub name: &'static str,
-    /// Its description for people.
+    /// The description for help texts.
     pub about: &'static str,
     rows: fn() -> Vec<Row>,
 }
 
-/// One work on one tree and device, raced in each state of the caches.
+/// One kind of work on one tree and device, raced in each state of the caches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     /// The work.
@@ -30,7 +30,7 @@ pub struct Setup {
     pub(crate) spec: Spec,
     /// The storage.
     pub device: Device,
-    /// The states of the caches, one after the other.
+    /// The states of the caches, in the order in which they are raced.
     pub(crate) caches: &'static [Cache],
     /// The number of timed runs of each tool in each state.
     pub rounds: u32,
@@ -43,7 +43,7 @@ const WARM: &[Cache] = &[Warm];
 const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
-/// All kinds. Their sizes are chosen so that all races take about five hours on two cores.
+/// All kinds. With these sizes, all races together take about five hours on two cores.
 pub const KINDS: [Kind; 12] = [
     Kind {
         name: "find",
@@ -60,7 +60,7 @@ pub const KINDS: [Kind; 12] = [
         about: "duplicates on a simulated hard disk",
         rows: || {
             vec![
-                // With cold caches all tools together take a quarter of an hour.
+                // With cold caches, all tools together take a quarter of an hour.
                 (Work::Find, "server2018", None, 1.0, Shuffled, Hdd, COLD, 1),
                 (Work::Find, "server2018", None, 1.0, Shuffled, Hdd, WARM, 5),
             ]
@@ -94,7 +94,7 @@ pub const KINDS: [Kind; 12] = [
         about: "duplicates made hard links, on ext4 and on a simulated hard disk",
         rows: || {
             vec![
-                // At full size each run takes two minutes, most of them for a fresh image.
+                // At full size, each run takes two minutes, most of it to make a fresh image.
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 5),
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Hdd, COLD, 1),
             ]
@@ -107,7 +107,7 @@ pub const KINDS: [Kind; 12] = [
             vec![
                 (Work::Mirror, "links", Some(327_670), 1.0, Created, Ext4, WARM, 5),
                 (Work::Again, "links", Some(327_670), 1.0, Created, Ext4, WARM, 5),
-                // The whole corpus takes the peers minutes.
+                // The peers need minutes for the whole corpus.
                 (Work::Mirror, "links", None, 1.0, Created, Ext4, WARM, 1),
                 (Work::Mirror, "snapshots", Some(200_000), 1.0, Shuffled, Ext4, BOTH, 3),
                 (Work::Copy, "few-dups-762", Some(150_000), 0.016, Created, Ext4, BOTH, 3),
@@ -201,7 +201,7 @@ fn own_disk() -> Vec<Row> {
     ]
 }
 
-/// Returns those of them that `find` races only warm, with cold caches.
+/// Returns the trees that `find` races only with warm caches, for a race with cold caches.
 fn own_disk_cold() -> Vec<Row> {
     let cold = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
         (caches == WARM).then_some((work, corpus, names, scale, order, device, COLD, rounds.min(3)))
@@ -210,11 +210,11 @@ fn own_disk_cold() -> Vec<Row> {
 }
 
 impl Kind {
-    /// Returns the kind of a name.
+    /// Returns the kind with this name.
     ///
     /// # Errors
     ///
-    /// There is no such kind; the message lists all.
+    /// The kind does not exist. The message lists all kinds.
     pub fn by_name(name: &str) -> Result<&'static Self, Failure> {
         KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
@@ -226,7 +226,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// None, as long as the table above names existing corpora.
+    /// Never, because the table above names existing corpora.
     pub fn setups(&self) -> Result<Vec<Setup>, Failure> {
         let setup = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
             let spec = Spec::new(corpus, names, scale, order)?;
@@ -237,7 +237,7 @@ impl Kind {
 }
 
 impl Setup {
-    /// Returns the reason that it cannot be raced on this machine, if there is one.
+    /// Returns the reason why this machine cannot race the setup, if there is one.
     pub(crate) fn unavailable(&self) -> Option<String> {
         let root = self.device != AsIs || self.caches.contains(&Cold);
         if root && !testkit::is_root() {
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn every_kind_can_be_raced() {
         for kind in KINDS {
-            let setups = kind.setups().expect("corpora that there are");
+            let setups = kind.setups().expect("existing corpora");
             for setup in setups {
                 assert!(setup.rounds > 0 && !setup.caches.is_empty(), "{}", kind.name);
                 let images = setup.work == Work::Find || setup.device != Device::AsIs;

@@ -1,4 +1,5 @@
-//! The properties of the machine of a race: enough to compare, nothing that identifies its owner.
+//! The properties of the machine of a race. They suffice for comparisons and do not identify the
+//! owner.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
     ]
 }
 
-/// Returns the text behind a name and an optional colon in a file of lines.
+/// Returns the text that follows a name and an optional colon in a file of lines.
 fn field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -53,7 +54,7 @@ fn file_system(store: &Path) -> String {
     found.map_or_else(|_| "unknown".into(), |kind| kind.trim().replace("ext2/ext3", "ext4"))
 }
 
-/// Returns the kind of disk that the kernel reports, which is often wrong for virtual disks.
+/// Returns the kind of disk that the kernel reports. It is often wrong for virtual disks.
 fn disk(store: &Store, ssd: bool) -> &'static str {
     let said = store.rotational().and_then(|setting| fs::read_to_string(setting).ok());
     match said.as_deref().map(str::trim) {

@@ -1,8 +1,8 @@
 //! Races: all tools do the same work in turns.
 //!
-//! Each comparison begins with one untimed run of each tool, in which its answer is compared with
-//! the known content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system
-//! starts each run from a fresh image.
+//! Each comparison begins with one untimed run of each tool. Its answer is compared with the known
+//! content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system starts
+//! each run from a fresh image.
 
 mod change;
 mod find;
@@ -28,7 +28,7 @@ use crate::scenario::{Cache, Device, Scenario, Work};
 use crate::store::{Announced, Store};
 use crate::tools::{ENTRANTS, Entrant, Places};
 
-/// A tool whose untimed run took longer is timed only once.
+/// Tools whose untimed run took longer than this are timed only once.
 const SLOW_RUN_S: f64 = 45.0;
 
 /// The settings of a race.
@@ -38,13 +38,13 @@ pub struct Options {
     pub store: Store,
     /// The binary of lop.
     pub lop: PathBuf,
-    /// The tools that take part besides lop; all if empty.
+    /// The tools that take part besides lop. An empty list means all tools.
     pub only: Vec<String>,
-    /// The number of timed runs, if not that of the setup.
+    /// The number of timed runs, if it differs from that of the setup.
     pub rounds: Option<u32>,
     /// The time limit of a run.
     pub limit: Duration,
-    /// Whether the store is on an SSD, whatever its disk reports.
+    /// True if the store is on an SSD, whatever its disk reports.
     pub ssd: bool,
 }
 
@@ -53,16 +53,16 @@ pub struct Race {
     options: Options,
     field: Vec<(&'static Entrant, Tool)>,
     record: Record,
-    /// Set by Ctrl-C, which ends the race and unmounts its images.
+    /// Set by Ctrl-C. The race then ends and unmounts its images.
     interrupted: Arc<AtomicBool>,
-    /// Errors: wrong answers of lop, and comparisons that broke off.
+    /// Errors: wrong answers of lop, and comparisons that failed.
     complaints: Vec<String>,
-    /// The ssh server of races between hosts.
+    /// The ssh server for races between hosts.
     server: Option<Sshd>,
     _announced: Option<Announced>,
 }
 
-/// The programs of this machine, and those that are missing.
+/// The programs that are installed on this machine, and those that are missing.
 #[derive(Debug)]
 pub struct Field {
     /// Installed programs, with their versions.
@@ -126,10 +126,10 @@ impl Race {
         })
     }
 
-    /// Races all setups of a kind; returns the record and the errors.
+    /// Races all setups of a kind. Returns the record and the errors.
     ///
-    /// A setup that this machine cannot race (no root, no mkfs) is skipped with a message. One that
-    /// breaks off is left out of the record and reported as an error.
+    /// A setup that this machine cannot race (no root, no mkfs) is skipped with a message. A setup
+    /// that fails is left out of the record and reported as an error.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Race {
         of_work.filter(|entrant| entrant.work == work).collect()
     }
 
-    /// Adds a scenario, whose answers are still unknown, and returns its id.
+    /// Adds a scenario whose answers are still unknown, and returns its id.
     fn scenario(&mut self, setup: &Setup, cache: Cache, counts: &Counts) -> String {
         let Setup { work, ref spec, device, .. } = *setup;
         let id = format!("{}-{device:?}-{cache:?}-{work:?}", spec.folder_name()).to_lowercase();
@@ -198,7 +198,7 @@ impl Race {
         id
     }
 
-    /// Notes the result of the check of the answers in scenarios.
+    /// Stores the result of checking the answers in scenarios.
     fn note_answers(&mut self, ids: &[String], answers: &str) {
         println!("  {answers}");
         for scenario in &mut self.record.scenarios {
@@ -230,7 +230,7 @@ impl Race {
             return Err(Failure::new("interrupted"));
         }
         if !entrant.remembers {
-            // Includes the files that SQLite keeps beside a catalog, and lop's journals.
+            // Also removes the files that SQLite keeps beside a catalog, and the journals of lop.
             for ending in ["", "-wal", "-shm", ".runs"] {
                 let mut path = places.file.clone().into_os_string();
                 path.push(ending);
@@ -300,7 +300,7 @@ fn verb(work: Work) -> &'static str {
     }
 }
 
-/// Returns the settings of the simulated disk, if the device is one.
+/// Returns the settings of the simulated disk if the device is a simulated disk.
 fn hdd_settings(device: Device) -> Option<crate::hdd::Settings> {
     (device == Device::Hdd).then(crate::hdd::Settings::default)
 }

@@ -30,14 +30,14 @@ fn measured(argv: &[&str], limit: Duration) -> (Usage, String) {
 }
 
 #[test]
-fn a_run_is_measured_with_all_that_it_starts() {
+fn a_run_is_measured_with_its_children() {
     let script = "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null; echo $HOME";
     let (usage, said) = measured(&["sh", "-c", script], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Done);
     if testkit::is_root() {
         assert!(usage.read_bytes >= 20 << 20, "{usage:?}");
     } else {
-        testkit::skipped("Linux tells only root what a process that has ended has read");
+        testkit::skipped("only root can see how much an ended process has read");
     }
     assert!(usage.peak_kib >= 1_000 && usage.peak_kib < 50_000, "{usage:?}");
     assert!(usage.wall_s > 0.0 && usage.user_s + usage.sys_s > 0.0, "{usage:?}");
@@ -46,7 +46,7 @@ fn a_run_is_measured_with_all_that_it_starts() {
 }
 
 #[test]
-fn failed_runs_and_endless_ones_end_differently() {
+fn failed_and_endless_runs_are_told_apart() {
     let (usage, _) = measured(&["false"], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Failed);
     let (usage, _) = measured(&["sh", "-c", "sleep 1000; true"], Duration::from_millis(200));

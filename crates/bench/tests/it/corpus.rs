@@ -1,4 +1,4 @@
-//! Corpora on a disk, read by independent code.
+//! Corpora on a disk, verified by independent code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ fn every_corpus_can_be_made_small() {
 }
 
 #[test]
-fn the_oracle_finds_the_groups_that_were_planned() {
+fn the_oracle_finds_the_planned_groups() {
     let few = [("late", 40), ("vm-images", 12)];
     let many = ["server2018", "huge-mixed", "few-dups-762", "flat"].map(|name| (name, 400));
     for (name, names) in few.into_iter().chain(many) {
@@ -96,7 +96,7 @@ fn a_spoilt_tree_is_noticed() {
         let sharing = |size| sizes.iter().filter(|(_, bytes)| bytes.len() == size).count() > 1;
         let (path, _) = sizes.iter().find(|(_, b)| b.len() > 16 && sharing(b.len())).expect("one");
         what(temp.path(), &temp.path().join(path));
-        spec.check(temp.path()).expect_err("it is not the tree that was planned");
+        spec.check(temp.path()).expect_err("it does not match its plan");
     };
     spoil(|_, file| fs::remove_file(file).expect("gone"));
     spoil(|root, _| fs::write(root.join("one too many"), "").expect("written"));
@@ -106,7 +106,7 @@ fn a_spoilt_tree_is_noticed() {
         fs::write(file, bytes).expect("longer");
     });
     spoil(|root, file| {
-        // A hard link in the place of a copy.
+        // A hard link where the plan has a copy.
         let other = files(root).into_iter().find(|(path, bytes)| {
             root.join(path) != file && bytes.len() as u64 == fs::metadata(file).expect("it").len()
         });
@@ -124,11 +124,11 @@ fn a_changed_copy_is_noticed_by_its_bytes_alone() {
     let mut bytes = fs::read(&file).expect("it");
     bytes[0] ^= 1;
     fs::write(&file, bytes).expect("changed");
-    spec.check(temp.path()).expect_err("two files are not equal any more");
+    spec.check(temp.path()).expect_err("two files differ");
 }
 
 #[test]
-fn a_tree_is_not_made_where_something_is() {
+fn a_tree_is_not_made_in_a_directory_with_entries() {
     let temp = TempTree::new();
     fs::write(temp.join("mine"), "data").expect("written");
     let spec = Spec::new("empty", Some(5), 1.0, Order::Created).expect("a corpus");

@@ -1,4 +1,4 @@
-//! The simulated hard disk as it is used: mounted, through its two files. Needs root and /dev/fuse.
+//! The simulated hard disk, mounted and used through its two files. Needs root and /dev/fuse.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the backing files they mount")]
 
@@ -14,7 +14,7 @@ use testkit::TempTree;
 
 const SIZE: usize = 8 << 20;
 const KIB: usize = 1 << 10;
-/// A thousandth of the disk's time; the figures are the same, and the tests are short.
+/// Requests take a thousandth of the disk's time. The figures stay the same, and tests are short.
 const FAST: Settings = Settings { scale: 0.001, span_bytes: None };
 
 /// A disk over a backing file of known bytes.
@@ -22,7 +22,7 @@ struct Mounted {
     disk: Disk,
     backing: PathBuf,
     content: Vec<u8>,
-    // Behind `disk`, because fields are dropped in order.
+    // Must follow `disk`, because fields are dropped in declaration order.
     home: TempTree,
 }
 
@@ -56,7 +56,7 @@ fn backing_and_point() -> (TempTree, PathBuf, PathBuf) {
     (home, backing, point)
 }
 
-/// Returns bytes of which no two blocks are equal.
+/// Returns bytes in which all blocks are different.
 fn content() -> Vec<u8> {
     let words = (0_u64..).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     words.take(SIZE / 8).flat_map(u64::to_le_bytes).collect()
@@ -94,7 +94,7 @@ fn written_bytes_are_read_again_and_are_in_the_backing_file() {
 }
 
 #[test]
-fn usage_is_what_the_model_says_of_the_same_requests() {
+fn usage_matches_the_model() {
     let Some(mounted) = Mounted::new() else { return };
     let file = mounted.open();
     let before = mounted.disk.usage();
@@ -162,7 +162,9 @@ fn holes_are_punched_in_the_backing_file_without_the_head() {
     let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     let punched = rustix::fs::fallocate(&file, punch, 1 << 20, 4 << 20);
     if punched == Err(rustix::io::Errno::OPNOTSUPP) {
-        return testkit::skipped("holes: the temporary directory's file system has none");
+        return testkit::skipped(
+            "the file system of the temporary directory does not support holes",
+        );
     }
     punched.expect("a hole");
     assert_eq!(mounted.disk.usage().requests, 0);
@@ -217,7 +219,7 @@ fn dropping_the_disk_unmounts_it() {
 }
 
 #[test]
-fn a_disk_in_use_is_not_unmounted_but_served_on_out_of_sight() {
+fn a_disk_in_use_is_hidden_and_still_served() {
     let Some(mounted) = Mounted::new() else { return };
     let (file, point) = (mounted.open(), mounted.point());
     let failure = mounted.disk.unmount().expect_err("it is in use");

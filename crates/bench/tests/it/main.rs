@@ -1,4 +1,4 @@
-//! Tests of the public interface of `bench`, and of its commands.
+//! Tests of the public interface and the commands of `bench`.
 
 #![expect(clippy::disallowed_methods, reason = "the tests make and spoil their own files")]
 

@@ -1,4 +1,4 @@
-//! The pages of benchmarks, made from records whose medians are known.
+//! The benchmark pages, made from records with known medians.
 
 mod charts;
 mod races;
@@ -52,7 +52,7 @@ fn the_verdict_counts_the_wins_of_lop() {
 }
 
 #[test]
-fn the_losses_come_first_and_name_who_is_faster() {
+fn the_losses_come_first_and_name_the_faster_tool() {
     let text = text_of(&races::all());
     assert!(text.find("## Where lop loses") < text.find("## Where lop wins"), "{text}");
     let losses = rows(&text, "## Where lop loses");
@@ -115,7 +115,7 @@ fn fewer_runs_are_noted() {
 }
 
 #[test]
-fn a_tool_listed_for_two_works_has_one_row() {
+fn a_tool_listed_for_two_kinds_of_work_has_one_row() {
     let mut record = races::mirror();
     let mut again = record.tools[1].clone();
     again.command.push_str(" again");
@@ -177,7 +177,7 @@ fn on_the_hard_disk_only_its_busy_time_counts() {
 fn failed_runs_do_not_count_but_are_named() {
     let text = pages_of(&races::all());
     let warm = rows(&text, "<a id=\"find-server2018-warm\">");
-    // The median without the first run, which is the median of all five.
+    // The median of all runs except the first one, which equals the median of all five.
     assert!(warm[3].starts_with("| jdupes | 2.92 | 2.83 - 3.04 |"), "{warm:?}");
     assert!(text.contains("- jdupes: failed in 1 of 5 runs; its figures are of the 4 other runs."));
     assert!(text.contains("- rdfind: failed in 3 of 5 runs; no figure."));
@@ -185,7 +185,7 @@ fn failed_runs_do_not_count_but_are_named() {
 }
 
 #[test]
-fn untimed_runs_count_for_nothing() {
+fn untimed_runs_do_not_count() {
     let mut record = races::find();
     for run in record.runs.iter_mut().filter(|run| run.round == 0) {
         run.wall_s = 0.000_1;
@@ -211,7 +211,7 @@ fn settled_times_have_a_column_where_they_are_known() {
 fn growth_is_shown_per_name() {
     let text = pages_of(&races::all());
     let table = rows(&text, "## Time by size: server2018 at scale 0.1, on the machine's own disk");
-    // 0.004 s, and 4 us for each file, which become 6 % more with each power of ten.
+    // 0.004 s, plus 4 us for each file. The latter grows by 6 % with each power of ten.
     assert_eq!(table[0], "| **lop** | 8.00 | 4.64 | 4.53 | 4.77 | **1.05x** |");
     assert_eq!(table[6], "| duff | 28.0 | 25.8 | 27.0 | - | - |");
 }
@@ -224,7 +224,7 @@ fn deleting_is_extrapolated_to_a_billion() {
     record.race(&larger, &[54.0, 130.0, 128.0, 61.2]);
     let text = pages_of(&only("delete", record));
     let table = rows(&text, "## Time by size: Deleting the tree million, on a loop image of ext4");
-    // 48.9 s for nine million more names are 5,433 s for a billion.
+    // 48.9 s for nine million additional names give 5,433 s for a billion names.
     assert_eq!(table[0], "| **lop purge** | 5.10 | 5.40 | **1.06x** | 1.51 h |");
     assert!(text.contains("extrapolates to a billion names"), "{text}");
     assert!(!pages_of(&races::all()).contains("a billion"), "one size is no series");
@@ -305,7 +305,7 @@ fn the_newest_records_are_read_with_their_kinds() {
 }
 
 #[test]
-fn without_a_folder_of_runs_there_is_a_reason() {
+fn a_missing_folder_of_runs_is_explained() {
     let root = TempTree::new();
     let failure = page::all(root.path()).expect_err("nothing to read");
     assert!(failure.to_string().contains("benchsuite/runs"), "{failure}");

@@ -1,4 +1,4 @@
-//! Records: written and read again, and the choice of the newest.
+//! Writing and reading records, and choosing the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Returns runs with all figures, and with those missing that may be missing.
+/// Returns a stopped, a complete and a failed run. Some of them lack the optional figures.
 fn runs() -> Vec<Run> {
     let done = Run {
         scenario: "warm".into(),
@@ -71,7 +71,7 @@ fn runs() -> Vec<Run> {
 }
 
 #[test]
-fn a_record_comes_back_as_it_was_written() {
+fn a_record_survives_writing_and_reading() {
     let place = TempTree::new();
     let folder = place.join("runs/2026-07-18-find");
     record().write(&folder).expect("it can be written");
@@ -79,7 +79,7 @@ fn a_record_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn an_empty_record_comes_back_too() {
+fn an_empty_record_survives_writing_and_reading() {
     let place = TempTree::new();
     let folder = place.join("2026-07-18-find");
     let empty =
@@ -115,7 +115,7 @@ fn timed_runs_leave_out_the_untimed_one() {
     assert_eq!(record.timed("cold", "lop").count(), 0);
 }
 
-/// Returns the newest of some folders, as kinds and names.
+/// Returns the newest of the given folders as pairs of kind and name.
 fn newest_of(folders: &[&str]) -> Vec<(String, String)> {
     let runs = TempTree::new();
     for folder in folders {
@@ -127,7 +127,7 @@ fn newest_of(folders: &[&str]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_newest_is_that_of_the_last_date() {
+fn the_last_date_is_the_newest() {
     let folders = ["2026-07-18-find", "2025-12-31.7-find", "2026-07-09.3-find", "2024-01-01-hdd"];
     let expected = [("find", "2026-07-18-find"), ("hdd", "2024-01-01-hdd")];
     assert_eq!(newest_of(&folders), expected.map(|(kind, name)| (kind.into(), name.into())));
@@ -140,7 +140,7 @@ fn on_a_day_the_highest_number_is_the_newest() {
 }
 
 #[test]
-fn kinds_with_a_dash_are_kinds_of_their_own() {
+fn kinds_with_a_dash_are_separate_kinds() {
     let folders = ["2026-07-18-find-hdd", "2026-07-19-find", "2026-07-18.2-find-hdd"];
     let expected = [("find", "2026-07-19-find"), ("find-hdd", "2026-07-18.2-find-hdd")];
     assert_eq!(newest_of(&folders), expected.map(|(kind, name)| (kind.into(), name.into())));

@@ -1,5 +1,5 @@
-//! `lop dedupe` never acts on files that are not equal, whatever the source of the groups says, nor on two names of one
-//! file. It reports what a file system does not support.
+//! `lop dedupe` acts only on files with the same content, whatever the source of the groups claims,
+//! and never on two names of one file. It reports actions that a file system does not support.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -52,7 +52,7 @@ fn a_file_that_has_grown_since_the_report_stays() {
 }
 
 #[test]
-fn a_wrong_content_in_the_catalog_makes_no_file_a_copy() {
+fn wrong_content_in_the_catalog_does_not_make_a_file_a_copy() {
     let tree = TreeBuilder::new()
         .file("a", "line 1\n")
         .file("a2", "line 1\n")
@@ -92,7 +92,7 @@ fn inline_or_shared_files_gain_nothing_from_a_reflink() {
     let account = &document(done.success())["summary"];
     let counts = ["done", "already", "freed_bytes"].map(|name| account[name].as_u64());
     assert_eq!(counts, [Some(2), Some(1), Some(114_688)], "{account}");
-    // The catalog knows it, and so does a new scan.
+    // The catalog records the shared extents, and a new scan finds them as well.
     for again in [false, true] {
         if again {
             settle();
@@ -138,7 +138,8 @@ fn inline_files_free_nothing() {
     }
 }
 
-/// Returns the messages when one of a tree and its alias is kept and the other one is removed.
+/// Scans a tree and its alias, and removes files of one in favour of the other. Returns the
+/// messages.
 fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Option<String> {
     let lop = Lop::with(&TreeBuilder::new().seeded("t/f", 1, 5000).seeded("t/g", 2, 6000));
     let (tree, before) = (lop.path("t"), Snapshot::of(lop.path("t")));
@@ -159,12 +160,12 @@ fn said_of_a_view(view: View, kind: &str, view_stays: bool, more: &[&str]) -> Op
 }
 
 #[test]
-fn an_alias_of_a_file_is_no_copy_of_it() {
+fn an_alias_of_a_file_does_not_count_as_a_copy() {
     let views =
         [(View::Sshfs, &["delete", "symlink", "quarantine"][..]), (View::Mergerfs, &["delete"])];
     for (view, kinds) in views {
         for &kind in kinds {
-            // lop cannot know that the alias is another file.
+            // lop cannot tell whether the alias is another file.
             for last in ["--apply", "--color=never"] {
                 let Some(said) = said_of_a_view(view, kind, true, &[last]) else { return };
                 assert!(
@@ -173,7 +174,8 @@ fn an_alias_of_a_file_is_no_copy_of_it() {
                 );
                 assert!(said.contains("--distinct DIR"), "{said}");
             }
-            // Even with --distinct, lop checks that the kept file and the removed file are not the same.
+            // Even with --distinct, lop checks that the kept file and the removed file are
+            // different files.
             let untrue = said_of_a_view(view, kind, true, &["--apply", "--distinct", "VIEW"]);
             let file_stays = said_of_a_view(view, kind, false, &["--apply"]);
             for said in [untrue, file_stays].into_iter().flatten() {
@@ -211,7 +213,7 @@ fn a_copy_on_a_network_counts_with_distinct() {
     assert!(lop.path("t/f").exists() && !lop.path("far/f").exists());
 }
 
-/// Names and times do not matter.
+/// Names and times do not affect the choice.
 #[test]
 fn a_copy_on_this_machine_is_kept_rather_than_one_on_a_network() {
     let tree = TreeBuilder::new().seeded("far/f", 1, 5000).mtime("far/f", 1, 0);
@@ -283,7 +285,7 @@ fn a_file_system_without_permissions_gets_no_quarantine_which_is_reported() {
 #[test]
 fn a_directory_that_may_not_be_changed_is_named() {
     if !testkit::is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let user = testkit::NOBODY;
     let lop = Lop::with(&duplicates().mode("", 0o755));

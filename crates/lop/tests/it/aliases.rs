@@ -1,4 +1,5 @@
-//! Files that FUSE or overlayfs shows under two paths do not count as copies of themselves. Needs root.
+//! A file that FUSE or overlayfs shows under two paths does not count as a copy of itself. Needs
+//! root.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -8,10 +9,10 @@ use testkit::{FileSystem, Mount, TreeBuilder, View, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// The file systems that show a directory a second time; `None` is overlayfs.
+/// The file systems that show a directory a second time. `None` stands for overlayfs.
 const WAYS: [Option<View>; 3] = [Some(View::Sshfs), Some(View::Mergerfs), None];
 
-/// Mounts an alias of a directory; an overlay for `None`.
+/// Mounts an alias of a directory. `None` mounts an overlay.
 fn shown(way: Option<View>, dir: &Path) -> Option<Mount> {
     let mount = match way {
         Some(view) => Mount::view(view, dir),
@@ -20,7 +21,7 @@ fn shown(way: Option<View>, dir: &Path) -> Option<Mount> {
     mount.map_err(|reason| skipped(format!("no {way:?} to test on: {reason}"))).ok()
 }
 
-/// Returns the program with a tree `t` and another path to it, both scanned.
+/// Returns the program with a tree `t` and an alias of it, both scanned.
 fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
     let tree = TreeBuilder::new().seeded("t/f", 1, 5000).seeded("t/d/g", 2, 6000);
     let lop = Lop::with(&tree);
@@ -30,7 +31,8 @@ fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
     Some((lop, mount))
 }
 
-/// Asks about directories, and returns the summary of an answer that is unknown.
+/// Asks about directories, and returns the summary of the answer. The exit code must be that of an
+/// unknown result.
 #[track_caller]
 fn unknown(lop: &Lop, command: &str, dirs: &[&Path], more: &[&str]) -> serde_json::Value {
     let output = lop.command().args([command, "--json"]).args(dirs).args(more).run();
@@ -125,7 +127,7 @@ fn a_file_on_another_file_system_counts_as_a_copy_with_distinct() {
     }
 }
 
-/// An SFTP server follows links, and sshfs makes up the inode numbers of what it shows.
+/// An SFTP server follows links, and sshfs invents inode numbers.
 #[test]
 fn a_directory_that_a_server_shows_by_two_paths_has_no_copy() {
     let tree = TreeBuilder::new().seeded("far/x/f", 1, 5000).symlink("far/y", "x");
@@ -141,7 +143,8 @@ fn a_directory_that_a_server_shows_by_two_paths_has_no_copy() {
     lop.run(["contains".as_ref(), x.as_os_str(), y.as_os_str()]).code(3);
 }
 
-/// The source is inside the destination, and the file system has no inode left for the marker that reveals this.
+/// The source is inside the destination, and the file system has no free inode for the marker that
+/// would reveal this.
 #[test]
 fn mirror_delete_is_refused_if_it_cannot_tell_whether_the_source_is_in_the_destination() {
     let mount = match Mount::new(FileSystem::Tmpfs, 2 << 20) {
@@ -166,7 +169,7 @@ fn mirror_delete_is_refused_if_it_cannot_tell_whether_the_source_is_in_the_desti
     for name in ["a", "b"] {
         assert!(to.join("sub").join(name).exists(), "{name} is lost");
     }
-    // Without --delete the mirror begins, but can create nothing.
+    // Without --delete the mirror starts, but cannot create anything.
     let said = mirror(&[]);
     assert!(said.stderr_str().contains("is full"), "{}", said.stderr_str());
 }
@@ -191,7 +194,7 @@ fn a_file_of_a_pool_is_not_removed_in_favour_of_what_it_shows() {
     }
 }
 
-/// An overlayfs can keep only metadata in its upper layer, and show the bytes of the lower one.
+/// An overlayfs can store only metadata in its upper layer and show the bytes of the lower one.
 #[test]
 fn a_file_below_an_overlay_is_not_removed_in_favour_of_the_overlay() {
     let lop = Lop::with(&TreeBuilder::new().seeded("low/x", 1, 5000));

@@ -1,4 +1,5 @@
-//! `ls` and `report` for a large catalog: directories, the first of many groups, and questions about a part.
+//! `ls` and `report` on a large catalog: directories, the first of many groups, and questions about
+//! a part of it.
 
 use std::fs;
 
@@ -87,7 +88,7 @@ fn people_get_the_best_groups_and_programs_get_all() {
 }
 
 #[test]
-fn a_report_can_be_of_a_part() {
+fn a_report_can_be_limited_to_a_directory() {
     let lop = folders();
     fs::create_dir(lop.path("other")).expect("made");
     let groups = |path: &str| {

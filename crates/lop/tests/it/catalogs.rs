@@ -1,4 +1,4 @@
-//! Catalogs that are damaged, foreign, too new, read-only, in the way, or incomplete.
+//! Catalogs that are damaged, foreign, too new, read-only, incomplete, or at an unsuitable path.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -33,7 +33,7 @@ fn assert_refused(output: &Output, path: &Path, reason: &str) {
     assert_eq!(output.stdout_str(), "");
 }
 
-/// Asserts that every command refuses the catalog for this reason and leaves it unchanged.
+/// Asserts that every command refuses the catalog for this reason and does not change it.
 #[track_caller]
 fn assert_all_refuse(lop: &Lop, path: &Path, reason: &str) {
     let bytes = || path.is_file().then(|| fs::read(path).expect("readable"));
@@ -55,7 +55,7 @@ fn names_beside(path: &Path) -> Vec<OsString> {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_not_touched() {
+fn a_file_that_is_not_a_database_is_refused_and_not_touched() {
     let lop = Lop::with(
         &tree().file("notes.txt", "My notes, which are not a catalog.".repeat(99).as_str()),
     );
@@ -82,8 +82,8 @@ fn a_database_of_somebody_else_is_refused_and_not_touched() {
     assert_all_refuse(&lop, &path, "is not a lop catalog, or is damaged");
 }
 
-/// A file named by mistake gets no lock file beside it, because other programs may respect that: with an
-/// /etc/passwd.lock nobody can add users.
+/// A file that was named by mistake must not get a lock file, because other programs may respect
+/// it. With an /etc/passwd.lock, for example, nobody can add users.
 #[test]
 fn a_catalog_named_by_mistake_costs_nothing() {
     let lop =
@@ -124,7 +124,7 @@ fn a_directory_or_fifo_in_its_place_is_refused_at_once() {
 }
 
 #[test]
-fn a_place_that_is_no_directory_is_refused() {
+fn a_parent_that_is_not_a_directory_is_refused() {
     let lop = Lop::with(&tree());
     let path = lop.path("a/catalog.db");
     let output = lop.command().args(["scan", "."]).arg("--catalog").arg(&path).run();
@@ -198,7 +198,7 @@ fn a_catalog_behind_a_link_is_used_where_it_is() {
 #[test]
 fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
     let lop = scanned();
-    // A catalog with an unfinished transaction in its journal, as after a kill.
+    // Creates a catalog with an unfinished transaction in its journal, as after a kill.
     let keep = lop.home().join("journal");
     let database = lop.database();
     let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; DELETE FROM file;
@@ -229,7 +229,7 @@ fn leftovers_of_a_killed_first_scan_are_removed() {
 #[test]
 fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = scanned();
     let dir = lop.home().join("shared");
@@ -248,7 +248,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
     for command in [&["scan", "."][..], &["refresh"]] {
         assert_refused(&as_nobody(command), &path, "ermission denied");
     }
-    // If the directory can be written, the file still cannot.
+    // The directory is writable, but the file still is not.
     fs::set_permissions(&dir, Permissions::from_mode(0o777)).expect("set");
     for command in [&["scan", "."][..], &["refresh"]] {
         assert_refused(&as_nobody(command), &path, "ermission denied");
@@ -261,7 +261,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
 #[test]
 fn an_interrupted_commit_is_reverted_by_a_user_who_may_write() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = scanned();
     let dir = lop.home().join("shared");
@@ -324,7 +324,8 @@ fn a_damaged_catalog_can_be_moved_away() {
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
 
-/// A user who can write to a catalog must not be able to choose which files outside the named directories are changed.
+/// A user who can write to a catalog must not be able to make lop change files outside the named
+/// directories.
 #[test]
 fn names_that_lead_out_of_their_directory_are_refused() {
     for name in ["../b", "d/b", "..", ".", "", "b\0"] {

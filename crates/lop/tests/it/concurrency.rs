@@ -1,4 +1,4 @@
-//! Several processes on one catalog.
+//! Several processes that use the same catalog.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +23,7 @@ fn tree() -> TreeBuilder {
         .fifo("list")
 }
 
-/// A scan that has locked the catalog until its list arrives.
+/// A scan that holds the lock of the catalog while it waits for its list.
 pub(crate) struct Holder {
     running: Running,
     list: File,
@@ -32,13 +32,14 @@ pub(crate) struct Holder {
 impl Holder {
     pub(crate) fn start(lop: &Lop) -> Holder {
         let running = lop.command().args(["scan", "--files-from", "list"]).spawn();
-        // Opening the list waits for the reader, which has locked the catalog by then.
+        // Opening the list for writing blocks until the reader opens it, and by then the reader has
+        // locked the catalog.
         assert!(lop.path("list").metadata().expect("there").file_type().is_fifo());
         let list = File::options().write(true).open(lop.path("list")).expect("opens");
         Holder { running, list }
     }
 
-    /// Lets it scan these files, and returns once it is done.
+    /// Lets the scan process these files, and returns after it is done.
     pub(crate) fn finish(self, list: &[u8]) {
         let Holder { running, list: mut end } = self;
         end.write_all(list).expect("written");
@@ -69,7 +70,7 @@ fn a_second_scan_waits_names_the_other_process_and_both_results_are_kept() {
             holder.finish(b"one/a\none/b\n");
             third.wait().success();
         } else {
-            // Nothing is left to wait for.
+            // There is no catalog to refresh, so the command fails without waiting.
             third.wait().code(5);
             assert!(second.is_running());
             holder.finish(b"one/a\none/b\n");
@@ -155,16 +156,16 @@ fn many_scans_at_once_are_all_remembered() {
     lop.assert_whole_catalog();
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 fn wait_for(path: &Path) {
     let patience = Instant::now() + PATIENCE;
     while !path.exists() {
-        assert!(Instant::now() < patience, "{} does not come", path.display());
+        assert!(Instant::now() < patience, "{} does not appear", path.display());
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// A reader sees the state before a commit or the one after, never something between.
+/// A reader sees the state before a commit or after it, and never a mixture.
 #[test]
 fn a_reader_during_commits_sees_one_state_or_the_other() {
     let mut tree = TreeBuilder::new();
@@ -180,7 +181,7 @@ fn a_reader_during_commits_sees_one_state_or_the_other() {
                 let (from, to) = (lop.path("pairs"), lop.path("Pairs"));
                 let (from, to) = if round % 2 == 0 { (from, to) } else { (to, from) };
                 if round > 0 {
-                    // Of equal length, so that every file can be taken for moved.
+                    // Both names have the same length, so every file looks moved.
                     drop(std::fs::rename(from, to));
                 }
                 lop.run(["scan", "-q", "."]).success();

@@ -1,4 +1,4 @@
-//! Confirmations on a terminal before much is removed for good, and refusals.
+//! Confirmations on a terminal before many files are removed permanently, and refusals.
 
 use std::fs;
 
@@ -56,13 +56,13 @@ fn mirror_asks_before_it_removes_more_than_there_is() {
     assert!(lop.path("dst/a").exists() && lop.path("dst/0/0").exists());
     talk(&lop, &args, &[("[y/N] ", "y\n")], 0);
     assert!(lop.path("dst/a").exists() && !lop.path("dst/0").exists());
-    // Fewer entries than the source has.
+    // The number of entries to remove is below that of the source.
     fs::write(lop.path("dst/more"), "m").expect("written");
     let shown = talk(&lop, &args, &[], 0);
     assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
 }
 
-/// A source given by mistake may have more entries than the destination.
+/// A source that was named by mistake may have more entries than the destination.
 #[test]
 fn mirror_asks_before_it_removes_half_of_the_destination() {
     let args = ["mirror", "--delete", "src", "dst"];
@@ -76,7 +76,7 @@ fn mirror_asks_before_it_removes_half_of_the_destination() {
             shown.text
         );
         assert_eq!(lop.path("dst/old").exists(), code != 0);
-        // Fewer entries than those that are kept.
+        // The number of entries to remove is below that of the entries that stay.
         lop.lay(&files(TreeBuilder::new(), "dst/more", 12));
         let shown = talk(&lop, &args, &[], 0);
         assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
@@ -105,13 +105,13 @@ fn an_empty_source_empties_nothing() {
         assert!(said.contains("nothing was changed\nhint: to empty DST anyway"), "{said}");
     }
     assert!(lop.path("dst/d/b").exists());
-    // Without --delete it does no harm.
+    // Without --delete, an empty source does no harm.
     lop.run(["mirror", "empty", "dst"]).success();
     lop.run(["mirror", "--delete", "--allow-empty-source", "empty", "dst"]).success();
     assert_eq!(fs::read_dir(lop.path("dst")).expect("there").count(), 0);
 }
 
-/// A new file system has only `lost+found`, and a skeleton of a tree has no files.
+/// A new file system contains only `lost+found`, and the skeleton of a tree contains no files.
 #[test]
 fn a_source_that_has_only_directories_empties_nothing() {
     let tree = TreeBuilder::new().dir("new/lost+found").dir("new/a/b/c").dir("new/a/d");
@@ -128,7 +128,7 @@ fn a_source_that_has_only_directories_empties_nothing() {
     lop.run(["mirror", "--delete", "--allow-empty-source", "new", "dst"]).success();
     assert!(lop.path("dst/a/b/c").exists());
     assert!(!lop.path("dst/a/file").exists() && !lop.path("dst/d").exists());
-    // Anything but a directory is something to mirror, at any depth.
+    // Any entry that is not a directory makes the source non-empty, at any depth.
     lop.lay(&TreeBuilder::new().symlink("new/a/b/c/link", "nowhere").file("dst/more", "m"));
     lop.run(["mirror", "--delete", "new", "dst"]).success();
     assert!(!lop.path("dst/more").exists());

@@ -1,4 +1,4 @@
-//! `lop contains A B`: lists what of A is not in B, with an exit code for scripts.
+//! `lop contains A B` lists the files of A that are not in B, and has an exit code for scripts.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use testkit::{Mount, NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the names that are listed as missing, and checks the exit code.
+/// Returns the names that are listed as missing, after checking the exit code.
 #[track_caller]
 fn missing(lop: &Lop, one: &str, other: &str, code: i32) -> Vec<String> {
     lop.listed(["contains", one, other], code)
@@ -51,7 +51,7 @@ fn a_hard_link_counts_and_is_reported_to_free_nothing() {
     assert_eq!(missing(&lop, "a", "b", 6), ["a/p", "a/q"]);
     let summary = &document(&lop.run(["contains", "a", "b", "--json"]))["summary"];
     assert_eq!((&summary["hard_links"], &summary["missing"]), (&2.into(), &2.into()));
-    // A hard link is recognised without the catalog.
+    // A hard link is recognised even if the catalog does not have the file.
     let new = TreeBuilder::new().hard_links("never scanned", &["new/a", "new too/b"]);
     lop.add(&new);
     assert_eq!(missing(&lop, "new", "new too", 0), [""; 0]);
@@ -82,7 +82,7 @@ fn files_not_in_the_catalog_prove_nothing() {
                 1 file changed since the scan; run 'lop scan' again\n  \
                 1 file there is not in the catalog or changed since the scan\n";
     assert_eq!(output.stderr_str(), said);
-    // A copy in B that has changed does not count, but it may still be a copy.
+    // A changed file in B does not count as a copy, but it may still be one.
     fs::write(lop.path("b/known"), "KNOWN").expect("written");
     assert_eq!(missing(&lop, "a", "b", 3), ["a/changed", "a/known", "a/new"]);
     let output = lop.run(["contains", "a", "b", "--json"]);
@@ -93,7 +93,8 @@ fn files_not_in_the_catalog_prove_nothing() {
     assert_eq!(missing(&lop, "a", "b", 6), ["a/changed", "a/known"]);
 }
 
-/// In two directories without any known file, a file whose size does not occur in the second one is not there.
+/// Neither directory has a known file. A file whose size does not occur in the second directory is
+/// certainly missing there.
 #[test]
 fn unscanned_files_are_unknown_or_decided_by_their_size() {
     let lop = Lop::with(&TreeBuilder::new().file("scanned", "x"));
@@ -135,7 +136,7 @@ fn a_directory_within_the_other() {
         .symlink("link", "all");
     let lop = Lop::with(&tree);
     lop.remember(["all"]);
-    // Files in the part are removed with it.
+    // Copies in the part do not count, because they are removed with it.
     assert_eq!(missing(&lop, "all/part", "all", 6), ["all/part/2", "all/part/3"]);
     assert_eq!(missing(&lop, "all/part", "link", 6), ["all/part/2", "all/part/3"]);
     for (one, other) in [("all", "all/part"), ("all", "all"), ("all", "link"), ("link", "all/part")]
@@ -207,7 +208,7 @@ fn the_document_and_the_rows() {
     assert_eq!(nul.stdout, [name, b"\0"].concat());
 }
 
-/// Checks the answer by doing what it is needed for: deleting the directory.
+/// Verifies that deleting the directory would lose only the listed content.
 #[test]
 fn every_unlisted_content_is_in_the_other_directory() {
     let mut tree = TreeBuilder::new();

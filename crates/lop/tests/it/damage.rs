@@ -1,4 +1,4 @@
-//! Known damage counts: no question is answered from entries of the catalog that are known to be wrong.
+//! Known damage counts: answers do not rely on catalog entries that are known to be wrong.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn damaged_bytes() -> Vec<u8> {
     vec![7; 70_000]
 }
 
-/// Returns the program with a catalog that knows that a file of [`archived`] is damaged.
+/// Returns the program with a catalog that records that a file of [`archived`] is damaged.
 fn found(path: &str) -> Lop {
     let lop = archived();
     lop.damage(path, damaged_bytes());
@@ -85,7 +85,7 @@ fn a_damaged_file_itself_is_unknown() {
     output.code(3);
     let said = "lop: old/a: damaged: it differs from what was scanned; scan it again\n";
     assert_eq!(output.stderr_str(), said);
-    // The undamaged file has no copy that counts.
+    // The only copy of the undamaged file is damaged and does not count.
     assert_eq!(lop.listed(["uniques", "archive"], 6), ["archive/a", "archive/more"]);
 }
 
@@ -142,7 +142,7 @@ fn parts_can_be_validated() {
     assert_eq!(document(&output)["summary"]["gone"], 1);
 }
 
-/// Other commands then do not know of the damage, so lop must report that.
+/// Other commands then do not learn about the damage, so lop must report that.
 #[test]
 fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     let lop = archived();
@@ -159,7 +159,7 @@ fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     assert_eq!(document(&output)["summary"]["differing"], 1);
 }
 
-/// If two files were equal and no longer are, it is unknown which one is damaged.
+/// If two files were identical and now differ, it is unknown which one is damaged.
 #[test]
 fn files_that_a_run_finds_unequal_are_compared_again_before_they_count() {
     for kind in ["delete", "hardlink", "reflink"] {

@@ -1,4 +1,4 @@
-//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate` as users run them.
+//! `lop dedupe`, `undo`, `history`, `quarantine` and `separate`, as users run them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
 
 use crate::lop::{Figures, Lop, document, settle};
 
-/// The state that an undo restores. The times of directories change with the names in them.
+/// The properties that an undo restores. Times of directories change with the names in them.
 pub(super) const BACK: Compare = Compare::VISIBLE;
 
 pub(super) fn tree() -> TreeBuilder {
@@ -76,7 +76,7 @@ fn losses_with_a_file_are_shown_before() {
     };
     let text = said(&[]);
     assert!(text.contains("2/c  (other mode, other mtime, other attributes)"), "{text}");
-    // Only one of two names is in the scope, and acting on it would free nothing.
+    // Only one of two names is in the scope, so acting on it would free nothing.
     assert!(said(&["1/a"]).is_empty());
     fs::hard_link(lop.path("2/c"), lop.path("unknown")).expect("linked");
     lop.remember(["2"]);
@@ -87,7 +87,6 @@ fn losses_with_a_file_are_shown_before() {
     );
 }
 
-/// The catalog follows every name of an inode.
 #[test]
 fn the_catalog_follows_all_names_of_an_inode() {
     let names = ["d/1", "d/2", "d/3", "e/4"];
@@ -179,7 +178,7 @@ fn files_changed_since_the_scan_are_left_alone() {
     let output = lop.run(["dedupe", "--by", "delete", "c", "--json"]);
     output.code(3);
     assert_eq!(document(&output)["summary"]["stale_files"], 1);
-    // Files outside of the scope need no confirmation.
+    // Changed files outside of the scope do not matter.
     lop.run(["dedupe", "--by", "delete", "a"]).success();
 }
 
@@ -215,7 +214,7 @@ fn undo_overwrites_nothing_and_reports_what_it_cannot_restore() {
 #[test]
 fn files_of_other_users_are_restored_and_their_owner_reported() {
     if !testkit::is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let user = testkit::NOBODY;
     let tree = TreeBuilder::new()
@@ -252,7 +251,7 @@ fn directories_that_are_gone_are_made_again() {
         lop.run(["undo"]).success();
         assert_eq!(fs::read(lop.path("d/e/f/b")).expect("is back"), b"alike");
     }
-    // A link that took the place of a directory is not followed.
+    // A link that replaced a directory is not followed.
     let tree = TreeBuilder::new().file("a", "alike").file("d/b", "alike").dir("elsewhere");
     let lop = Lop::with(&tree);
     lop.remember(["."]);
@@ -304,8 +303,8 @@ fn files_in_quarantine_are_not_found_by_a_scan() {
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
     let at = listed["files"][0]["at"]["path"].as_str().expect("a path").to_owned();
     let store = Path::new(&at).ancestors().nth(2).and_then(Path::file_name).expect("a store");
-    // A directory with the same name elsewhere. The real quarantine is at the top of the disk, where other tests work
-    // too.
+    // Uses a directory with the same name elsewhere. The real quarantine is at the top of the disk,
+    // and other tests use it.
     let like = Path::new("like").join(store);
     lop.add(&TreeBuilder::new().seeded(like.join("1"), 5, 900).seeded("like/2", 5, 900));
     let found = lop.run(["scan", "--no-catalog", "--format", "nul", "like"]);
@@ -321,7 +320,7 @@ fn a_script_compares_again_and_takes_any_name() {
     let lop = scanned();
     let script = lop.run(["dedupe", "--by", "script"]);
     fs::write(lop.state().join("act.sh"), &script.success().stdout).expect("written");
-    // A stale script: one of the files has been replaced.
+    // The script is stale, because one of the files was replaced.
     fs::write(lop.path("c/y"), vec![1; 70_000]).expect("written");
     let before = snapshot(&lop);
     let sh = |action: &str| {
@@ -356,7 +355,7 @@ fn hard_links_are_separated_and_linked_again() {
     assert!(after.link_groups().is_empty(), "no two names are one file");
     lop.run(["undo"]).success();
     assert_same(&before, &snapshot(&lop), BACK);
-    // Names elsewhere keep the file.
+    // The original file stays at the name outside of the scope.
     lop.run(["separate", "--apply", "d"]).success();
     assert!(snapshot(&lop).link_groups().is_empty());
 }

@@ -1,4 +1,4 @@
-//! The defaults of `lop dedupe`: the files that it acts on, and the file that it keeps.
+//! The defaults of `lop dedupe`: which files it acts on, and which file it keeps.
 
 use testkit::{Shown, Snapshot, TreeBuilder, assert_same};
 
@@ -47,7 +47,7 @@ fn the_file_that_a_person_would_keep_is_kept_and_the_reason_shown() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    // Given rules take precedence.
+    // Rules on the command line take precedence.
     let shown =
         lop.run(["dedupe", "--by", "delete", "--keep", "path:Downloads/", "--keep", "newest"]);
     let text = shown.stdout_str().replace(&work, "");
@@ -100,7 +100,7 @@ fn a_pattern_that_matched_no_file_is_reported() {
 }
 
 #[test]
-fn much_is_deleted_only_if_the_user_agrees() {
+fn deleting_many_files_needs_the_agreement_of_the_user() {
     let mut tree = TreeBuilder::new();
     for n in 0..=1001 {
         tree = tree.file(format!("d/{n}"), "alike");
@@ -114,7 +114,7 @@ fn much_is_deleted_only_if_the_user_agrees() {
         assert_eq!(shown.code, Some(code), "{args:?}:\n{}", shown.text);
         shown
     };
-    // A saved plan has the sizes of files, but not the disk space that they take.
+    // A saved plan has the sizes of files, but not their disk space.
     for (args, size) in [
         (&["--by", "delete", "--apply", "d"][..], "3.9 MiB"),
         (&["--plan", &plan, "--apply"], "4.9 KiB"),

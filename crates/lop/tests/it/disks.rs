@@ -1,5 +1,5 @@
-//! Disks with trouble: sectors that cannot be read, and disks that become slow, stop answering or disappear. The disks
-//! are simulated and have ext4 on them. Needs root and /dev/fuse.
+//! Disks with faults: sectors that cannot be read, and disks that become slow, stop answering or
+//! disappear. The disks are simulated and contain ext4. Needs root and /dev/fuse.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// The disk is as fast as possible, and slow only where its trouble makes it slow.
+/// The disk is as fast as possible, except where a fault makes it slow.
 const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
 const ALL: Range<u64> = 0..u64::MAX;
 const SECTOR: u64 = 4096;
@@ -26,20 +26,20 @@ pub(crate) const LARGE: u64 = 3 << 20;
 /// Slow enough that a walk or the comparison of some files is still running when the disk changes.
 pub(crate) const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 
-/// A mounted disk with a tree, of which nothing is cached.
+/// A mounted disk with a tree. Nothing of it is cached.
 pub(crate) struct Ailing {
     mounted: Mounted,
-    // Comes after the mount, because fields are dropped in order.
+    // Must follow the mount, because fields are dropped in declaration order.
     _home: TempTree,
 }
 
 impl Ailing {
-    /// Creates the disk, or returns `None` after it printed why this machine cannot.
+    /// Creates the disk. If this machine cannot, prints the reason and returns `None`.
     pub(crate) fn with(tree: &TreeBuilder) -> Option<Ailing> {
         Ailing::with_settings(tree, &SETTINGS)
     }
 
-    /// Creates a disk whose head is this slow.
+    /// Creates a disk whose head has these settings.
     pub(crate) fn with_settings(tree: &TreeBuilder, settings: &Settings) -> Option<Ailing> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             skipped("only root with /dev/fuse can mount a disk that fails");
@@ -51,7 +51,7 @@ impl Ailing {
         let ailing = Ailing { mounted: mounted.expect("a mounted disk"), _home: home };
         tree.make(ailing.path());
         settle();
-        // Now all files have their positions on the disk.
+        // Unmounting also gives all files their positions on the disk.
         ailing.cool();
         Some(ailing)
     }
@@ -90,7 +90,7 @@ impl Ailing {
         sector..sector + SECTOR
     }
 
-    /// Waits until the disk has served this many more requests, in the middle of the scan.
+    /// Waits until the disk has served this many more requests while the scan runs.
     pub(crate) fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
         until(running, || self.disk().usage().requests >= before + requests);
@@ -101,8 +101,8 @@ impl Ailing {
 pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
     let patience = Instant::now() + PATIENCE;
     while !so() {
-        assert!(running.is_running(), "the program has ended before");
-        assert!(Instant::now() < patience, "it does not come to that");
+        assert!(running.is_running(), "the program ended too early");
+        assert!(Instant::now() < patience, "the condition never held");
         sleep(Duration::from_millis(1));
     }
 }
@@ -205,7 +205,7 @@ fn a_disk_that_is_gone_costs_its_own_files_only_and_comes_back() {
         for group in &own {
             assert!(found.iter().any(|found| group.is_subset(found)), "{group:?} are missing");
         }
-        // The catalog is right about the first half too.
+        // The catalog is correct even though the first scan was incomplete.
         ailing.disk().heal();
         ailing.cool();
         let again = scan(&lop, &[], &[well.path(), ailing.path()]).wait();
@@ -230,11 +230,12 @@ fn a_disk_that_stops_answering_is_reported_and_the_others_continue() {
     let mut running = scan(&lop, &["--no-catalog"], &roots);
     let told = format!("still waiting for {}", ailing.join("d3").display());
     assert!(running.wait_for(&When::Stderr(told.into())));
-    // The first blocks of all files on the other disk are read; the scan cannot get further without this one.
+    // The scan reads the first blocks of all files on the other disk. It cannot continue without
+    // the block that is held.
     until(&mut running, || well.disk().usage().bytes - before > 80 * 8192);
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
-    // The scan need not wait for it.
+    // An interrupted scan does not wait for the disk.
     ailing.cool();
     ailing.disk().afflict(held, Trouble::Silence);
     let mut running = scan(&lop, &["--no-catalog"], &roots);
@@ -312,10 +313,10 @@ fn a_disk_that_is_only_remembered_does_not_hold_up_a_scan_of_another() {
     ailing.disk().afflict(ALL, Trouble::Silence);
     let mut running = scan(&lop, &[], &[well.path()]);
     assert!(running.wait_for(&When::Stderr("Scanned   82 files".into())));
-    // The requesting thread cannot end before the disk answers.
+    // The thread that made the request cannot end before the disk answers.
     ailing.disk().heal();
     assert_groups(&own, &parse_nul(&running.wait().success().stdout));
-    // The catalog keeps everything on the other disk.
+    // The catalog keeps all entries of the other disk.
     let read = ailing.disk().usage().bytes;
     let after = scan(&lop, &[], &both).wait();
     assert_groups(&parse_nul(&before.success().stdout), &parse_nul(&after.success().stdout));

@@ -89,7 +89,8 @@ fn wrong_usage_is_2_and_says_so_on_standard_error() {
         let output = lop.run(args);
         output.code(2);
         assert_eq!(output.stdout_str(), "", "{args:?}");
-        // Like every other error. Without arguments lop prints the help.
+        // The message begins like every other error. Without arguments, lop prints the help
+        // instead.
         assert_eq!(output.stderr_str().starts_with("lop: "), !args.is_empty(), "{args:?}");
     }
 }
@@ -104,7 +105,7 @@ fn done_in_part_is_3() {
     let said = "lop: nowhere: No such file or directory\nlop: d: not a regular file\n";
     assert_eq!(output.stderr_str(), said);
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("b", "alike").mode("d", 0));
     let as_nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
@@ -136,7 +137,7 @@ fn an_answer_of_no_is_6() {
 fn sigint_and_sigterm_end_the_program_as_themselves() {
     let lop = Lop::with(&TreeBuilder::new().fifo("fifo"));
     for signal in [Signal::INT, Signal::TERM] {
-        // Waits for a list that never comes.
+        // The scan waits for a list that never arrives.
         let scan = lop.command().args(["scan", "--files-from", "fifo"]);
         let new = lop.state().join("lop/catalog.db.new");
         let output = scan.signal(signal, When::File(new, Vec::new())).run();
@@ -150,7 +151,7 @@ fn sigint_and_sigterm_end_the_program_as_themselves() {
 fn signals_that_were_ignored_from_the_start_stay_ignored() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("fifo"));
     let signals = [Signal::INT, Signal::TERM, Signal::HUP];
-    // Waits for a list that does not come yet.
+    // The scan waits for a list that has not arrived yet.
     let scan = lop.command().args(["scan", "--files-from", "fifo"]).ignoring(signals);
     let mut running = scan.spawn();
     let new = lop.state().join("lop/catalog.db.new");

@@ -1,4 +1,4 @@
-//! `lop report --dirs`: which directories are equal, contained in another, or overlap.
+//! `lop report --dirs`: directories that are equal, contained in another, or overlapping.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use testkit::{Mount, NOBODY, TreeBuilder, is_root, parse_nul, relative_to, skipp
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the answer in JSON, with paths below the working directory.
+/// Returns the relations from the JSON output, with paths below the working directory.
 #[track_caller]
 fn related(lop: &Lop) -> Vec<Value> {
     let output = lop.run(["report", "--dirs", "--json"]);
@@ -28,7 +28,7 @@ fn related(lop: &Lop) -> Vec<Value> {
     answer
 }
 
-/// Returns the answer as text: `equal a b`.
+/// Returns the relations as text, such as `equal a b`.
 #[track_caller]
 fn told(lop: &Lop) -> Vec<String> {
     let line = |r: &Value| {
@@ -97,7 +97,8 @@ fn directories_that_have_half_in_common_overlap() {
     let tree = tree.seeded("c/one", 1, 5000).seeded("c/rest", 10, 6000);
     let lop = Lop::with(&tree);
     lop.remember(["."]);
-    // Equal directories below them are listed too, and c has less than half of anything.
+    // Equal directories below these are listed as well. Less than half of c is in any other
+    // directory.
     assert_eq!(told(&lop), ["overlapping b a", "equal a/sub b/sub"]);
     let answer = &related(&lop)[0];
     assert_eq!((&answer["percent"], &answer["bytes"]), (&83.into(), &10_000.into()));
@@ -116,7 +117,7 @@ fn hard_links_are_shared_and_free_nothing() {
         tree = tree.hard_links(vec![7; 5000], &[format!("a/{name}"), format!("b/{name}")]);
         tree = tree.hard_link(format!("a/{name}"), format!("linked/{name}"));
     }
-    // Only hard links have this content, so there is no copy.
+    // The files with this content are hard links of each other, so it has no copy.
     let lop = Lop::with(&tree.hard_links("alone", &["p/1", "q/1"]));
     lop.remember(["."]);
     assert_eq!(told(&lop), ["equal a b", "contained linked a/y", "equal p q"]);
@@ -148,7 +149,7 @@ fn new_or_changed_files_prevent_directories_from_being_equal() {
     lop.remember(["."]);
     fs::remove_dir_all(lop.path("b/sub/fresh")).expect("removed");
     fs::remove_file(lop.path("a/one")).expect("removed");
-    // A file that is gone is ignored.
+    // A deleted file is ignored.
     assert_eq!(told(&lop), ["equal a/sub b/sub"]);
     fs::remove_file(lop.path("b/one")).expect("removed");
     assert_eq!(told(&lop), ["equal a b"]);
@@ -159,7 +160,7 @@ fn skipped_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/small", "x").file("b/.hidden/file", "x"));
     lop.remember([".", "--min-size", "10", "--no-hidden"]);
     assert_eq!(told(&lop), ["overlapping a b", "equal a/sub b/sub"]);
-    // A directory in which only one file was scanned.
+    // Only one file of the directory was scanned.
     let lop = Lop::with(&copies(&["a", "b"]).file("c/more", "x"));
     lop.remember(["a", "b/one", "b/sub/two", "b/sub/deeper"]);
     assert_eq!(told(&lop), ["contained a b"]);
@@ -213,9 +214,10 @@ fn formats_for_groups_have_the_equal_ones_only() {
     assert_eq!(fdupes.stdout_str(), format!("{work}/a\n{work}/b\n"));
 }
 
-/// One content in very many directories has too many pairs to go through.
+/// If files in thousands of directories have the same content, there are too many pairs of
+/// directories to examine.
 #[test]
-fn a_content_in_many_directories_is_no_trouble() {
+fn content_shared_by_many_directories_is_handled() {
     let mut tree = TreeBuilder::new();
     for n in 0..2000u64 {
         tree = tree.file(format!("d/{n}/LICENSE"), "the same everywhere");
@@ -230,7 +232,7 @@ fn a_content_in_many_directories_is_no_trouble() {
         let count = r["dirs"].as_array().expect("some").len();
         sets.entry(r["relation"].as_str().expect("a word").into()).or_default().push(count);
     }
-    // A thousand are equal, and the first of them is contained in one of the others.
+    // A thousand directories are equal, and the first of them is contained in one of the others.
     assert_eq!(sets, BTreeMap::from([("equal".into(), vec![1000]), ("contained".into(), vec![2])]));
 }
 

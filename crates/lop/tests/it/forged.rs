@@ -1,7 +1,8 @@
 //! Forged catalogs: values that were changed with SQL, and flipped bits.
 //!
-//! Whatever a catalog says, every command ends in time, in little memory and with one of its exit codes, and no run
-//! loses content. Each round is generated from a seed; `LOP_TEST_SEEDS=FIRST+COUNT` chooses other seeds.
+//! Whatever a catalog contains, every command ends in time, within a memory limit and with one of
+//! its exit codes, and no run loses content. Each round is generated from a seed.
+//! `LOP_TEST_SEEDS=FIRST+COUNT` chooses other seeds.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// Commands that only change or read the catalog, and never the tree.
+/// Commands that read or change only the catalog, and never the tree.
 const COMMANDS: [&[&str]; 20] = [
     &["report"],
     &["report", "--format", "csv", "d0"],
@@ -41,8 +42,8 @@ const COMMANDS: [&[&str]; 20] = [
 /// Actions that remove duplicates and can be undone.
 const WAYS: [&str; 4] = ["delete", "delete", "hardlink", "quarantine"];
 
-/// Returns a tree with pairs, files of equal size that differ, hard links, a file with the same prefix as another, and
-/// unique files.
+/// Returns a tree with pairs, different files of equal size, hard links, a file with the same
+/// prefix as another, and unique files.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new()
         .file("d0/log", "precious")
@@ -55,7 +56,8 @@ fn tree() -> TreeBuilder {
     tree.hard_link("d0/f0", "d1/link").hard_link("d0/f0", "d2/sub/link")
 }
 
-/// The program, with enough memory for a catalog of this size but not for made-up sizes.
+/// The program with a memory limit. It suffices for a catalog of this size, but not for forged
+/// sizes.
 struct Frugal {
     lop: Lop,
     _script: TempTree,
@@ -73,7 +75,7 @@ impl Frugal {
         Frugal { lop: Lop { sandbox: Sandbox::new(path) }, _script: script }
     }
 
-    /// Lays the tree anew, and creates a true catalog.
+    /// Recreates the tree, and returns a correct catalog of it.
     fn begin(&self) -> Vec<u8> {
         for dir in [self.lop.work(), self.lop.state().join("lop")] {
             drop(fs::remove_dir_all(&dir));
@@ -85,25 +87,25 @@ impl Frugal {
         fs::read(self.lop.catalog()).expect("readable")
     }
 
-    /// Puts a catalog in place, with no files beside it.
+    /// Installs a catalog and removes its database journal.
     fn put(&self, catalog: &[u8]) {
         drop(fs::remove_file(self.lop.state().join("lop/catalog.db-journal")));
         fs::write(self.lop.catalog(), catalog).expect("written");
     }
 
-    /// Runs a command, which must end with one of lop's exit codes, and returns the code.
+    /// Runs a command and returns its exit code, which must be one of lop's.
     #[track_caller]
     fn run(&self, command: &[&str]) -> i32 {
         let output = self.lop.run(command);
         match output.ending {
             Ending::Code(code @ (0 | 3..=6)) => code,
-            // The catalog has nothing there.
+            // The catalog has no entry to forget.
             Ending::Code(1) if command[0] == "forget" => 1,
             _ => output.fail("neither an answer nor a refusal"),
         }
     }
 
-    /// Asks some questions, removes duplicates and undoes that. Returns whether any were removed.
+    /// Runs some queries, removes duplicates and undoes that. Returns whether any were removed.
     fn judge(&self, forged: &[u8], dice: &mut Dice) -> bool {
         let before = Snapshot::of(self.lop.work());
         self.put(forged);
@@ -129,7 +131,8 @@ impl Frugal {
     }
 }
 
-/// Replacements for a value: constants, another value of its kind, or a neighbour of its own value.
+/// Replacements for a value: constants, another value of the same kind, or a number next to the old
+/// one.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -163,7 +166,8 @@ const BLOBS: [&str; 11] = [
 ];
 const TEXTS: [&str; 4] = ["''", "'\u{1b}[1m'", "hex(zeroblob(50000))", "{another}"];
 
-/// Changes some values of a catalog with SQL, in one row or in all rows. Values that the schema refuses stay unchanged.
+/// Changes some values of a catalog with SQL, in one row or in all rows. Values that the schema
+/// refuses are left unchanged.
 fn forge(catalog: &Path, dice: &mut Dice) {
     let database = Connection::open(catalog).expect("opens");
     let columns = columns(&database);
@@ -198,7 +202,7 @@ fn forge(catalog: &Path, dice: &mut Dice) {
     }
 }
 
-/// Returns table, name and type of each column.
+/// Returns the table, the name and the type of each column.
 fn columns(database: &Connection) -> Vec<(String, String, String)> {
     let sql = "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c \
                WHERE t.type = 'table' ORDER BY 1, 2";
@@ -207,7 +211,8 @@ fn columns(database: &Connection) -> Vec<(String, String, String)> {
     columns.and_then(Iterator::collect).expect("columns")
 }
 
-/// Flips bits of bytes that are not 0 (most bytes of a small catalog are), and truncates it now and then.
+/// Flips bits of nonzero bytes, because most bytes of a small catalog are zero. Sometimes truncates
+/// the catalog.
 fn flip(catalog: &Path, dice: &mut Dice) {
     let mut bytes = fs::read(catalog).expect("readable");
     let mut used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
@@ -223,7 +228,7 @@ fn flip(catalog: &Path, dice: &mut Dice) {
     fs::write(catalog, bytes).expect("written");
 }
 
-/// Falsifies catalogs in many ways, and runs every command on them.
+/// Falsifies catalogs in many ways, and runs every command on each of them.
 fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
     let seeds = std::env::var("LOP_TEST_SEEDS").unwrap_or_else(|_| format!("1+{most}"));
     let (first, count) = seeds.split_once('+').expect("FIRST+COUNT");
@@ -289,7 +294,8 @@ fn directories_in_a_circle_or_in_none_are_refused() {
             let said = output.code(5).stderr_str();
             assert!(said.contains("damaged: "), "{row}: {command:?}: {said}");
         }
-        // A command that only visits parents, or only children, of the directory may succeed.
+        // A command that visits only the parents of the directory, or only its children, may
+        // succeed.
         for command in COMMANDS {
             frugal.put(&forged);
             frugal.run(command);

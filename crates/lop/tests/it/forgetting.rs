@@ -1,4 +1,5 @@
-//! `lop forget`: paths that exist, are gone, are behind links, or are on disks that are not mounted.
+//! `lop forget` with paths that exist, that are gone, that are behind links, or that are on
+//! unmounted disks.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Every format of every command that has one, read back from a tree of hostile names.
+//! Every output format of every command, parsed again from a tree of hostile names.
 
 use std::collections::BTreeSet;
 
@@ -17,12 +17,12 @@ fn hostile() -> (Lop, Hostile) {
     (lop, truth)
 }
 
-/// The exit code of a scan of the hostile tree.
+/// Returns the exit code of a scan of the hostile tree.
 fn code() -> i32 {
     if testkit::is_root() { 0 } else { 3 }
 }
 
-/// Removes the escapes from a name on a line of its own.
+/// Removes the escapes from a name that is on a separate line.
 fn unescaped(line: &[u8]) -> Vec<u8> {
     let Some(escaped) = line.strip_prefix(b"\\") else { return line.to_vec() };
     let mut name = Vec::new();
@@ -42,7 +42,7 @@ fn unescaped_groups(groups: &Groups) -> Groups {
     groups.iter().map(|group| group.iter().map(|line| unescaped(line)).collect()).collect()
 }
 
-/// Reads the `text` format: a heading, then lines of two spaces and a path.
+/// Parses the `text` format, a heading followed by lines of two spaces and a path.
 fn parse_text(output: &[u8]) -> Groups {
     let mut groups = Groups::new();
     let mut group = BTreeSet::new();
@@ -72,7 +72,7 @@ fn parse_csv(output: &[u8]) -> Groups {
     groups.into_iter().collect()
 }
 
-/// Parses groups.
+/// Parses groups in a format.
 fn parse(format: &str, output: &[u8]) -> Groups {
     match format {
         "text" => parse_text(output),
@@ -168,7 +168,7 @@ fn every_format_of_dups_lists_the_members_of_all_groups() {
     let (lop, truth) = hostile();
     lop.run(["scan", "."]).code(code());
     let mut expected: BTreeSet<Vec<u8>> = truth.groups_here().iter().flatten().cloned().collect();
-    // Every name counts here, also the second name of an inode that has a copy.
+    // Every name counts here, including the second name of an inode that has a copy.
     expected.insert(b"linked 2".to_vec());
     let expected: BTreeSet<Vec<u8>> =
         expected.iter().map(|path| [b"./", path.as_slice()].concat()).collect();
@@ -194,7 +194,7 @@ fn every_format_of_uniques_lists_the_files_without_a_copy() {
             listed = listed.into_iter().filter_map(marked).collect();
         }
         if !testkit::is_root() {
-            // A file whose partner cannot be read is unique as far as lop can tell.
+            // If a file cannot be read, its only copy looks unique to lop.
             listed.retain(|path| expected.contains(path));
         }
         assert_eq!(listed, expected, "{format}");

@@ -1,5 +1,5 @@
-//! Edits that keep size and modification time. Only the status change time reveals them, and lop's own changes of names
-//! set that time as well.
+//! Edits that preserve size and modification time. Only the status change time reveals them, and
+//! changes of names by lop set that time as well.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -14,7 +14,7 @@ use crate::random_histories::assert_contents_are_true;
 
 const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 
-/// Returns a scanned tree with two groups; the files of one have several names.
+/// Returns a scanned tree with two groups. The files of one group have several names.
 fn scanned() -> Lop {
     let tree = TreeBuilder::new()
         .seeded("a/1", 1, 9000)
@@ -30,10 +30,11 @@ fn scanned() -> Lop {
 
 const NAMES: [&str; 8] = ["a/1", "b/2", "b/3", "c/x", "c/y", "d/z", "e/link", "out"];
 
-/// How many of the names are in the list.
+/// The number of names that are in the list.
 const LISTED: usize = 7;
 
-/// Writes other bytes into a file as `rsync --inplace --times` does: size and modification time are kept.
+/// Writes other bytes into a file as `rsync --inplace --times` does, preserving size and
+/// modification time.
 fn edit(path: &Path) {
     let file = File::options().read(true).write(true).open(path).expect("opens");
     let modified = file.metadata().expect("there").modified().expect("has one");
@@ -43,7 +44,7 @@ fn edit(path: &Path) {
     file.set_modified(modified).expect("set");
 }
 
-/// Edits each regular file of the tree that has one of these names, once for each inode.
+/// Edits each regular file of the tree with one of these names, once for each inode.
 fn edit_all(lop: &Lop, names: &[&str]) {
     let mut inodes = Vec::new();
     for name in names {
@@ -59,7 +60,7 @@ fn edit_all(lop: &Lop, names: &[&str]) {
     assert!(!inodes.is_empty(), "nothing was edited");
 }
 
-/// Asserts that the catalog has the true content of each file, before a scan and after it.
+/// Asserts that the catalog has the true content of each file, both before and after a scan.
 #[track_caller]
 fn assert_seen(lop: &Lop) {
     assert_contents_are_true(lop);
@@ -68,7 +69,8 @@ fn assert_seen(lop: &Lop) {
     assert_contents_are_true(lop);
 }
 
-/// Runs a command that changes files and then waits for the catalog. Edits some of the files while it waits.
+/// Runs a command that changes files and then waits for the catalog. Edits some of the files during
+/// the wait.
 #[track_caller]
 fn edit_before_the_catalog_is_told(lop: &Lop, args: &[&str], names: &[&str]) {
     let holder = Holder::start(lop);
@@ -79,7 +81,7 @@ fn edit_before_the_catalog_is_told(lop: &Lop, args: &[&str], names: &[&str]) {
     running.wait().success();
 }
 
-/// Saves a list of some files, and a plan for all files.
+/// Saves a list of some files and a plan for all files.
 fn list_and_plan(lop: &Lop, kind: &str) -> [String; 2] {
     let [list, plan] = ["names", "plan"].map(|name| lop.state().join(name).display().to_string());
     fs::write(&list, NAMES[..LISTED].join("\n")).expect("written");
@@ -88,7 +90,7 @@ fn list_and_plan(lop: &Lop, kind: &str) -> [String; 2] {
 }
 
 #[test]
-fn after_a_run_and_before_the_catalog_is_updated() {
+fn edits_after_a_run_and_before_the_catalog_update_are_noticed() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["a/1", "c/x"], &["b/2", "e/link"]] {
             let lop = scanned();
@@ -106,7 +108,7 @@ fn after_a_run_and_before_the_catalog_is_updated() {
 }
 
 #[test]
-fn after_an_undo_and_before_the_catalog_is_updated() {
+fn edits_after_an_undo_and_before_the_catalog_update_are_noticed() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["b/2", "c/y"], &["a/1", "c/x"]] {
             let lop = scanned();
@@ -130,9 +132,9 @@ fn after_files_were_separated_and_after_that_was_undone() {
     }
 }
 
-/// The run compares the files as they are now; the catalog has them as they were before.
+/// The run compares the edited files, but the catalog has the old content.
 #[test]
-fn between_the_scan_and_a_run_on_a_list() {
+fn edits_between_the_scan_and_a_run_on_a_list_are_noticed() {
     for kind in KINDS {
         let lop = scanned();
         let [list, _] = list_and_plan(&lop, kind);
@@ -144,13 +146,13 @@ fn between_the_scan_and_a_run_on_a_list() {
     }
 }
 
-/// Files are edited under a name that remains, or in place of the original.
+/// Files are edited under a name that remains, or a file in place of the original is edited.
 #[test]
-fn between_a_run_and_its_undo() {
+fn edits_between_a_run_and_its_undo_are_noticed() {
     for kind in KINDS {
         for edited in [&NAMES[..], &["out"], &["a/1", "c/x"]] {
             let lop = scanned();
-            // One name of the file is kept, and is no part of the run.
+            // One name of the kept file is not part of the run.
             let run = ["dedupe", "--by", kind, "--apply", "--keep", "path:c/x", "a", "b", "c", "d"];
             lop.run(run).success();
             edit_all(&lop, edited);
@@ -161,7 +163,7 @@ fn between_a_run_and_its_undo() {
 }
 
 #[test]
-fn of_files_in_quarantine() {
+fn edits_of_files_in_quarantine_are_noticed() {
     for back in [&["undo"][..], &["quarantine", "restore"]] {
         let lop = scanned();
         lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
@@ -178,9 +180,10 @@ fn of_files_in_quarantine() {
 
 /// The run plans from the catalog, locks it, and acts on other files after the edit.
 #[test]
-fn during_a_run() {
+fn an_edit_during_a_run_is_noticed() {
     let edit_linked = |lop: &Lop| {
-        // An edit in the same tick of the kernel's clock as the link would get the same status change time.
+        // An edit within the same clock tick of the kernel as the link would get the same status
+        // change time.
         settle();
         edit(&lop.path("b/2"));
     };

@@ -1,4 +1,4 @@
-//! `lop dedupe --interactive`: the user types which files to keep, one line per group.
+//! `lop dedupe --interactive`: the user types the files to keep, one line per group.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use crate::lop::Lop;
 
 const KEEP: &str = "Keep which files? [Enter: as shown, ?: help] ";
 
-/// Returns a tree with a group of three files, which comes first, and one of twelve.
+/// Returns a tree with a group of three files and a group of twelve. The group of three comes
+/// first.
 fn scanned() -> Lop {
     let mut tree = TreeBuilder::new();
     for (at, name) in ["a", "b", "c"].iter().enumerate() {
@@ -103,7 +104,7 @@ fn invalid_answers_are_explained_and_a_choice_can_be_revised() {
     let is_path = |line: &&str| line.contains(lop.work().to_str().expect("UTF-8"));
     let widest = shown.text.lines().filter(|line| !is_path(line)).map(|line| line.chars().count());
     assert!(widest.max() <= Some(80), "{}", shown.text);
-    // Takes all other groups as shown.
+    // Accepts all other groups as shown.
     talk(
         &lop,
         &["--apply"],
@@ -140,7 +141,7 @@ fn choices_are_saved_as_a_plan_and_not_lost() {
     );
     talk(&lop, &["--save-plan", "named.jsonl", "twelve"], &[(KEEP, "12\n")], 0);
     assert_eq!(fs::read_to_string(lop.path("named.jsonl")).expect("there").lines().count(), 11);
-    // An existing file that is not a plan is not overwritten.
+    // A file that is not a plan is not overwritten.
     let save = |file: &str| lop.run(["dedupe", "--by", "delete", "--save-plan", file]);
     save("precious").code(4);
     assert_eq!(fs::read(lop.path("precious")).expect("there"), b"precious");

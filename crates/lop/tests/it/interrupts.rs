@@ -1,4 +1,5 @@
-//! Kills and interrupts at many moments: the catalog is the old one or the new one, and always whole.
+//! Kills and interrupts at many moments. The catalog is either the old one or the new one, and
+//! always intact.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use testkit::{Ending, Signal, TreeBuilder, When, assert_groups, groups_of};
 
 use crate::lop::{Lop, settle};
 
-/// Returns a tree with enough files for a scan of some hundred milliseconds.
+/// Returns a tree that takes some hundred milliseconds to scan.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for n in 0..1500 {
@@ -17,7 +18,7 @@ fn tree() -> TreeBuilder {
     tree
 }
 
-/// Returns what a catalog contains: its files and its scans.
+/// Returns the number of files, the number of scans and the content of a catalog.
 fn state(lop: &Lop) -> (i64, i64, String) {
     lop.assert_whole_catalog();
     let sql = "SELECT (SELECT count(*) FROM file), (SELECT count(*) FROM scan), \
@@ -27,19 +28,19 @@ fn state(lop: &Lop) -> (i64, i64, String) {
     row.expect("a row")
 }
 
-/// Changes what a scan will find: renames the directory back or forth.
+/// Changes the result of the next scan by renaming the directory back or forth.
 fn toggle(lop: &Lop) {
     let (even, odd) = (lop.path("even"), lop.path("odd"));
     let (from, to) = if even.exists() { (even, odd) } else { (odd, even) };
     fs::rename(from, &to).expect("renamed");
-    // Adds one file that must be read and written.
+    // Adds one file that must be read and stored.
     let n = fs::read_dir(lop.work()).expect("listed").count();
     lop.lay(&TreeBuilder::new().seeded(format!("extra {n}"), 7, 40_000));
     touch_all(&to);
     settle();
 }
 
-/// Gives all files below a directory a new time, so that they must be read again.
+/// Gives all files below a directory a new time, so that the next scan reads them.
 fn touch_all(dir: &Path) {
     for dir in fs::read_dir(dir).expect("listed") {
         for file in fs::read_dir(dir.expect("an entry").path()).expect("listed") {
@@ -49,7 +50,7 @@ fn touch_all(dir: &Path) {
     }
 }
 
-/// Returns how long an undisturbed run takes.
+/// Returns the duration of an undisturbed run.
 fn duration(lop: &Lop, args: &[&str]) -> Duration {
     let start = Instant::now();
     let output = lop.run(args);
@@ -57,8 +58,8 @@ fn duration(lop: &Lop, args: &[&str]) -> Duration {
     start.elapsed()
 }
 
-/// Ends `rounds` scans with `signal`, each at a later moment, and continues until `least` scans were ended by it. The
-/// duration of a scan is only a guess on a busy machine.
+/// Sends `signal` to `rounds` scans, each at a later moment. Continues until it has ended at least
+/// `least` scans, because the duration of a scan can only be guessed on a busy machine.
 fn end_scans(lop: &Lop, signal: Signal, rounds: u32, least: u32) {
     toggle(lop);
     let whole = duration(lop, &["scan", "."]);
@@ -114,7 +115,7 @@ fn a_first_scan_that_is_killed_leaves_no_catalog_or_a_whole_one() {
     let lop = Lop::with(&tree());
     let whole = duration(&lop, &["scan", "."]);
     let (mut killed, mut without) = (0, 0);
-    // The duration is only a guess on a busy machine, so there are more rounds if necessary.
+    // The duration is only a guess on a busy machine, so more rounds are added if necessary.
     for round in 0..250 {
         if round >= 25 && killed >= 8 && without >= 4 {
             break;
@@ -163,7 +164,7 @@ fn questions_can_be_interrupted_too() {
 fn waiting_for_a_list_can_be_interrupted() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("list"));
     lop.remember(["a", "b"]);
-    // The other end is open, and half a list has arrived.
+    // The pipe is open at the other end, and half of the list has arrived.
     let end = fs::File::options().read(true).write(true).open(lop.path("list")).expect("opens");
     std::io::Write::write_all(&mut &end, b"a\n").expect("written");
     for progress in ["always", "never"] {

@@ -7,7 +7,7 @@ use testkit::{Compare, NOBODY, Snapshot, TreeBuilder, assert_same, is_root, skip
 
 use crate::lop::Lop;
 
-/// Returns a tree in which two of three equal files were deleted, and a snapshot of it before.
+/// Returns a tree in which two of three identical files were deleted, and a snapshot from before.
 fn deleted() -> (Lop, Snapshot) {
     let tree = TreeBuilder::new()
         .file("a", "alike")
@@ -98,7 +98,7 @@ fn a_journal_that_somebody_else_may_have_written_is_refused() {
             chown(path, Some(0), None).expect("taken back");
         }
     } else {
-        skipped("only root can make files of others");
+        skipped("only root can create files of other users");
     }
     lop.run(["undo", "1"]).success();
     assert_same(&before, &Snapshot::of(lop.work()), Compare::VISIBLE);

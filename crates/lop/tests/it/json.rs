@@ -1,4 +1,4 @@
-//! `--json` with every command, and the record of how a run ended.
+//! `--json` with every command, and the exit record.
 
 use serde_json::{Value, json};
 use testkit::{TreeBuilder, disk_space};
@@ -164,7 +164,7 @@ fn every_document_is_plain_ascii_controls_escaped() {
 }
 
 #[test]
-fn wrong_usage_has_a_record() {
+fn usage_errors_have_an_exit_record() {
     let lop = Lop::new();
     for args in [
         &["scan", "--json", "--no-such-option"][..],
@@ -201,7 +201,7 @@ fn a_missing_catalog_has_a_record_on_every_command() {
 }
 
 #[test]
-fn done_in_part_has_a_record() {
+fn partial_results_have_an_exit_record() {
     let lop = scanned();
     for args in [&["scan", ".", "nowhere"][..], &["file", "a", "nowhere"], &["file", "d"]] {
         assert_exit_record(&lop.command().args(args).arg("--json").run(), 3);

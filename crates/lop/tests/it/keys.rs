@@ -1,4 +1,5 @@
-//! All JSON that lop prints: each document begins with its version, and `docs/formats.md` lists all keys.
+//! All JSON that lop prints. Each document begins with its version, and `docs/formats.md` lists all
+//! keys.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,7 +11,7 @@ use testkit::TreeBuilder;
 
 use crate::lop::Lop;
 
-/// Keys that depend on something that not every machine has, or take hours.
+/// Keys that appear only on some machines, or that would take hours to produce.
 const RARE: &[&str] = &[
     "device_files",
     "hollow",
@@ -21,7 +22,7 @@ const RARE: &[&str] = &[
     "base64",
 ];
 
-/// Commands that print no JSON.
+/// Commands that do not print JSON.
 const WITHOUT: &[&str] = &["completions", "man"];
 
 /// The keys of all documents, and the commands that printed them.
@@ -142,7 +143,7 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     }
 }
 
-/// Acts on files, and undoes it.
+/// Acts on files, and undoes the action.
 fn act(lop: &Lop, seen: &mut Seen) {
     let plan = lop.path("plan");
     let file = plan.to_str().expect("UTF-8");
@@ -164,7 +165,7 @@ fn act(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["quarantine", "purge", "--older-than", "0s"]);
     seen.run(lop, &["separate", "t"]);
     seen.run(lop, &["separate", "--apply", "t"]);
-    // Files that must be left alone have a reason.
+    // Files that cannot be acted on are listed with a reason.
     seen.run(lop, &["dedupe", "--plan", file, "--apply"]);
     seen.run(lop, &["history", "4"]);
 }

@@ -1,4 +1,4 @@
-//! `lop scan --files-from`: lines, NULs, standard input, and what is skipped.
+//! `lop scan --files-from`: lines, NULs, standard input, and skipped entries.
 
 use testkit::{TreeBuilder, assert_groups, groups_of, parse_nul};
 
@@ -73,7 +73,7 @@ fn directories_and_others_in_a_list_are_counted() {
 }
 
 #[test]
-fn the_selection_holds_for_lists_too() {
+fn the_selection_applies_to_lists_too() {
     let lop = Lop::with(&tree().file(".a", "alike").file("empty 1", "").file("empty 2", ""));
     let list = "a\nb\n.a\nd/c\nempty 1\nempty 2\n";
     let run = |options: &[&str]| {
@@ -124,7 +124,8 @@ fn a_list_leaves_other_rows_alone() {
     assert_groups(&all, &lop.report());
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\ne\n").run().success();
     assert_groups(&all, &lop.report());
-    // A file that is listed again is examined again; its neighbours stay in the catalog.
+    // A file that is listed again is examined again. Other files in its directory stay in the
+    // catalog.
     std::fs::write(lop.path("a"), "Alike").expect("written");
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\n").run().success();
     let rest = groups_of([[&b"b"[..], b"d/c", b"d/\xff", b"d/new\nline"]]);

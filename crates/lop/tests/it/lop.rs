@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use testkit::{Groups, Output, PathBytes, Sandbox, TreeBuilder, parse_nul, relative_to};
 
-/// The program, with its own home and working directory.
+/// The program with a separate home and working directory.
 pub(crate) struct Lop {
     pub(crate) sandbox: Sandbox,
 }
@@ -33,14 +33,16 @@ impl Lop {
         Lop { sandbox: Sandbox::new(env!("CARGO_BIN_EXE_lop")) }
     }
 
-    /// Returns the program in a working directory with this tree, old enough for its times to be trusted.
+    /// Returns the program in a working directory with this tree. The files are old enough for
+    /// their times to be trusted.
     pub(crate) fn with(tree: &TreeBuilder) -> Lop {
         let lop = Lop::new();
         lop.add(tree);
         lop
     }
 
-    /// Adds to the working directory, and waits until the times of the new files can be trusted.
+    /// Adds a tree to the working directory, and waits until the times of the new files can be
+    /// trusted.
     pub(crate) fn add(&self, tree: &TreeBuilder) {
         self.lay(tree);
         settle();
@@ -56,7 +58,7 @@ impl Lop {
         self.state().join("lop/catalog.db.runs")
     }
 
-    /// Scans with the catalog; the scan must succeed.
+    /// Scans with the catalog and returns the output. The scan must succeed.
     #[track_caller]
     pub(crate) fn scan<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Output {
         let output = self.command().arg("scan").args(args).run();
@@ -64,13 +66,13 @@ impl Lop {
         output
     }
 
-    /// Scans to fill the catalog; the scan must succeed.
+    /// Scans to fill the catalog. The scan must succeed.
     #[track_caller]
     pub(crate) fn remember<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) {
         drop(self.scan(args));
     }
 
-    /// Runs a command with `--json`, which must succeed, and returns the document.
+    /// Runs a command with `--json` and returns the document. The command must succeed.
     #[track_caller]
     pub(crate) fn json<A: PathBytes>(&self, args: impl IntoIterator<Item = A>) -> Value {
         let output = self.command().args(args).arg("--json").run();
@@ -86,13 +88,14 @@ impl Lop {
         document(&output)["summary"].clone()
     }
 
-    /// Returns the groups of `lop report`, by their paths below the working directory. Some files may have no answer.
+    /// Returns the groups of `lop report` by their paths below the working directory. The report
+    /// may be incomplete.
     #[track_caller]
     pub(crate) fn report(&self) -> Groups {
         self.report_with([])
     }
 
-    /// Returns the same groups, with further arguments.
+    /// Returns the groups of `lop report` with additional arguments.
     #[track_caller]
     pub(crate) fn report_with<'a>(&self, more: impl IntoIterator<Item = &'a str>) -> Groups {
         let output = self.run(["report", "--format", "nul"].into_iter().chain(more));
@@ -110,7 +113,7 @@ impl Lop {
         Figures::of(&output)
     }
 
-    /// Returns the paths that a list command prints, and checks the exit code.
+    /// Returns the paths that a list command prints, after checking the exit code.
     #[track_caller]
     pub(crate) fn listed<A: PathBytes>(
         &self,
@@ -123,7 +126,7 @@ impl Lop {
         text.split_terminator('\0').map(ToString::to_string).collect()
     }
 
-    /// Gives a file other bytes as a failing disk does, so that only the bytes reveal it.
+    /// Gives a file other bytes as a failing disk does, so that only reading it reveals the change.
     pub(crate) fn damage(&self, path: &str, bytes: impl AsRef<[u8]>) {
         use std::os::unix::fs::MetadataExt;
         let path = self.path(path);
@@ -161,7 +164,7 @@ pub(crate) fn assert_whole(catalog: &Path) {
 
 /// Waits until files are old enough for their times to reveal every change.
 ///
-/// It takes 10 ms; the kernel's clock for files may be one tick behind.
+/// This takes 10 ms, because the kernel's clock for files may be one tick behind.
 pub(crate) fn settle() {
     sleep(Duration::from_millis(30));
 }
@@ -179,7 +182,7 @@ pub(crate) fn last_record(output: &Output) -> Value {
     unversioned(last).unwrap_or_else(|e| output.fail(&format!("last line: {e}")))
 }
 
-/// Parses a document, whose first key must be the version, and removes that.
+/// Parses a document and removes the version, which must be its first key.
 pub(crate) fn unversioned(text: &str) -> Result<Value, String> {
     if !text.starts_with("{\"format_version\":1,") {
         return Err(format!("it does not begin with its version: {text}"));

@@ -1,4 +1,4 @@
-//! Man pages and completions, as the binary alone provides them.
+//! Man pages and completions, which the binary prints on its own.
 
 use std::process::Command;
 
@@ -68,7 +68,7 @@ fn the_formatter_reports_no_warnings() {
     for page in pages(&lop) {
         let text = lop.run(["man", &page]).success().stdout.clone();
         let output = Sandbox::new("/usr/bin/groff").command().args(groff).stdin(text).run();
-        // A word may be longer than a line.
+        // A single word may be longer than a line.
         let said = output.stderr_str().lines().filter(|line| !line.contains("adjust line"));
         assert_eq!(said.collect::<Vec<_>>(), [""; 0], "{page}");
     }

@@ -1,4 +1,4 @@
-//! `--memory` accepts a size, and changes only how much memory is used.
+//! `--memory` accepts a size, and affects only memory use.
 
 use testkit::TreeBuilder;
 

@@ -1,4 +1,4 @@
-//! Messages: counts, lists that are cut short, and errors in the arguments.
+//! Messages: counts, truncated lists, and errors in the arguments.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use testkit::{NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::Lop;
 
-/// Returns a directory of five files, two of which have names elsewhere.
+/// Returns a directory of five files, two of which also have names elsewhere.
 fn linked() -> Lop {
     let tree = TreeBuilder::new().file("p/1", "1").file("p/2", "2").file("p/sub/3", "3");
     let tree = tree.file("p/4.log", "4").file("p/5.log", "5").dir("elsewhere");
@@ -15,7 +15,7 @@ fn linked() -> Lop {
     Lop::with(&tree)
 }
 
-/// Checks that messages about 25 entries are cut short after 20 of them, except with `-v`.
+/// Checks that messages about 25 entries are truncated after 20 of them, except with `-v`.
 fn is_cut_short(lop: &Lop, args: &[&str]) {
     for (verbosity, messages) in [(&[][..], 21), (&["-v"], 25)] {
         let output = lop.command().args(args).args(verbosity).run();
@@ -73,7 +73,7 @@ fn purge_reports_what_it_would_free_and_what_it_kept() {
 #[test]
 fn a_dry_run_of_purge_reports_what_could_not_be_examined() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let lop = Lop::with(
         &TreeBuilder::new().file("p/a", "a").file("p/closed/b", "b").mode("p/closed", 0o700),
@@ -85,7 +85,7 @@ fn a_dry_run_of_purge_reports_what_could_not_be_examined() {
 }
 
 #[test]
-fn links_are_called_what_they_are() {
+fn messages_distinguish_kinds_of_links() {
     let lop = Lop::with(&TreeBuilder::new().file("s/a", "a").fifo("s/fifo"));
     for n in 0..3 {
         symlink("a", lop.path("s").join(format!("link {n}"))).expect("made");

@@ -65,7 +65,8 @@ fn a_dry_run_lists_changes_and_makes_none() {
     let real = lop.command().args(args).arg("-i").run();
     real.success();
     let done = sorted(real.stdout_str());
-    // An entry that replaces a directory is listed after the directory is removed, but a dry run removes nothing.
+    // An entry that replaces a directory is listed after the removal of the directory. A dry run
+    // removes nothing.
     let done: Vec<_> = done.into_iter().filter(|line| line != "new      link").collect();
     let listed: Vec<_> = listed.into_iter().filter(|line| line != "new      link").collect();
     assert_eq!(listed, done);
@@ -183,11 +184,10 @@ fn a_file_is_no_tree() {
     }
 }
 
-/// Hard links as in the module cache of Go.
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let mount = match Mount::new(FileSystem::Tmpfs, 2 << 20) {
         Ok(mount) => mount,
@@ -205,7 +205,7 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
     let full = format!("lop: {} is full: ", to.display());
     let said = output.stderr_str();
     assert!(said.starts_with(&full) && said.lines().count() == 2, "{said}");
-    // Another run cannot do anything more, and reports that each time.
+    // A second run cannot do more, and reports the same problem.
     let second = run();
     let first = second.stderr_str();
     for _ in 0..2 {
@@ -226,7 +226,8 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
 
 #[test]
 fn an_interrupted_run_says_so_and_the_next_one_continues() {
-    // If the directory exists, names appear one by one; in a new directory all appear at the end.
+    // In an existing directory, names appear one by one. In a new directory, all names appear at
+    // the end.
     let mut tree = TreeBuilder::new().dir("dst/0").dir("dst/1");
     for i in 0..40 {
         tree = tree.seeded(format!("src/{}/{i}", i % 4), i, 100_000);
@@ -249,7 +250,8 @@ fn an_interrupted_run_says_so_and_the_next_one_continues() {
     alike(&lop);
 }
 
-/// Kills runs at 200 random moments; every second run starts with what the previous one left.
+/// Kills runs at 200 random moments. Every second run starts from the state that the previous one
+/// left.
 #[test]
 fn killed_at_random_moments_no_name_has_half_a_file() {
     let mut tree = TreeBuilder::new().seeded("src/large", 1, 3 << 20);

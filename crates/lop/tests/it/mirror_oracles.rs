@@ -1,4 +1,4 @@
-//! Independent programs check the trees that `lop mirror` made.
+//! Independent programs that check the trees that `lop mirror` made.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,8 @@ use testkit::{FileSystem, Mount, TreeBuilder, is_root, skipped};
 
 use crate::lop::Lop;
 
-/// Asserts that rsync would change nothing, in either direction, and that `find` lists the same.
+/// Asserts that rsync would change nothing in either direction, and that `find` lists the same
+/// entries.
 pub(crate) fn assert_alike(one: &Path, other: &Path) {
     for (from, to) in [(one, other), (other, one)] {
         let mut rsync = Command::new("rsync");
@@ -21,7 +22,7 @@ pub(crate) fn assert_alike(one: &Path, other: &Path) {
     assert_eq!(listed(one), listed(other));
 }
 
-/// Returns what `find` prints about everything below a directory, sorted.
+/// Returns the sorted output of `find` for everything below a directory.
 fn listed(root: &Path) -> Vec<String> {
     let mut find = Command::new("find");
     find.current_dir(root).args([".", "-type", "d", "-printf", "%P|%y|%m|%U|%G|%T@\\0", "-o"]);
@@ -33,7 +34,7 @@ fn listed(root: &Path) -> Vec<String> {
     all
 }
 
-/// Returns a tree with every kind of entry and metadata; only root can create it.
+/// Returns a tree with every kind of entry and metadata. Only root can create it.
 pub(crate) fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..80u64 {
@@ -71,12 +72,12 @@ pub(crate) fn add_rights(root: &Path) {
     does("setcap", &["cap_net_raw+ep"], "0/0/f0");
 }
 
-/// Returns a program that is needed to create and check the tree, and is not installed.
+/// Returns a missing program that creating or checking the tree requires, if there is one.
 pub(crate) fn missing() -> Option<&'static str> {
     ["rsync", "setfacl", "setcap"].into_iter().find(|tool| !is_there(tool))
 }
 
-/// Returns whether a program is installed.
+/// Returns true if a program is installed.
 pub(crate) fn is_there(tool: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).exists()))
@@ -85,7 +86,7 @@ pub(crate) fn is_there(tool: &str) -> bool {
 #[test]
 fn rsync_finds_nothing_to_do() {
     if !is_root() {
-        return skipped("what is mirrored has owners and devices, which only root can make");
+        return skipped("only root can create the owners and devices of the source");
     }
     if let Some(tool) = missing() {
         return skipped(format!("{tool} is not installed"));

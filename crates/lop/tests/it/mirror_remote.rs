@@ -1,5 +1,5 @@
-//! `lop mirror` from one host to another. The other host is this one, through a shell as ssh starts it, or through ssh
-//! itself.
+//! `lop mirror` from one host to another. The remote host is this one, reached through a shell as
+//! ssh starts it, or through ssh itself.
 
 mod changes;
 mod errors;
@@ -22,10 +22,10 @@ use testkit::{
 
 use crate::lop::{Lop, document};
 
-/// The name of the other host in these tests, which no real host has.
+/// The name of the remote host in these tests. No real host has this name.
 const HOST: &str = "far.invalid";
 
-/// Which tree is on the other host.
+/// The tree that is on the remote host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     /// The destination.
@@ -37,7 +37,7 @@ enum Direction {
 const BOTH: [Direction; 2] = [Direction::Push, Direction::Pull];
 
 impl Direction {
-    /// Returns SRC and DST as they are typed.
+    /// Returns SRC and DST as a user types them.
     fn places(self, from: &Path, to: &Path) -> [OsString; 2] {
         match self {
             Direction::Push => [from.into(), there(HOST, to)],
@@ -54,7 +54,7 @@ impl Direction {
     }
 }
 
-/// Returns how a path on the other host is typed.
+/// Returns a path on the remote host as a user types it.
 fn there(host: &str, path: &Path) -> OsString {
     let mut place = OsString::from(host);
     place.push(":");
@@ -62,23 +62,24 @@ fn there(host: &str, path: &Path) -> OsString {
     place
 }
 
-/// How the other host is reached.
+/// The way to reach the remote host.
 struct Way {
     /// The value of `--rsh`.
     rsh: String,
-    /// The path of lop on the other host.
+    /// The path of lop on the remote host.
     lop: PathBuf,
     _scripts: TempTree,
     _server: Option<Sshd>,
 }
 
 impl Way {
-    /// Returns a way through a shell, which is what ssh starts at its other end.
+    /// Returns a way through a shell, which ssh would start on the remote host.
     fn shell() -> Way {
         Way::script("exec sh -c \"$*\"")
     }
 
-    /// Returns a way through a script that gets the host's command as its arguments, and can use `$host`.
+    /// Returns a way through a script. The script gets the remote command as its arguments and can
+    /// use `$host`.
     fn script(lines: &str) -> Way {
         let scripts = TempTree::new();
         let path = scripts.join("rsh");
@@ -87,10 +88,10 @@ impl Way {
         Way { rsh, lop: binary(), _scripts: scripts, _server: None }
     }
 
-    /// Returns a way through ssh, if that is installed.
+    /// Returns a way through ssh, if ssh is installed.
     fn ssh() -> Option<Way> {
         let server = Sshd::start()?;
-        // The name of our host must not be resolved.
+        // The invented host name must not be resolved.
         let rsh = format!("{} -o HostName=127.0.0.1", server.rsh());
         Some(Way { rsh, lop: binary(), _scripts: TempTree::new(), _server: Some(server) })
     }
@@ -112,13 +113,13 @@ impl Way {
         self.mirror(lop, args).args(direction.places(places.0, places.1))
     }
 
-    /// Mirrors `src` of the working directory to `dst`, which must succeed.
+    /// Mirrors `src` of the working directory to `dst`. The run must succeed.
     #[track_caller]
     fn succeed(&self, lop: &Lop, direction: Direction, args: &[&str]) {
         self.run(lop, direction, args, (&lop.path("src"), &lop.path("dst"))).run().success();
     }
 
-    /// Returns the JSON document of a run, which must succeed.
+    /// Returns the JSON document of a run. The run must succeed.
     #[track_caller]
     fn json(
         &self,
@@ -136,7 +137,7 @@ impl Way {
 /// Returns the path of the program, which is the same on both hosts.
 fn binary() -> PathBuf {
     let path = PathBuf::from(env!("CARGO_BIN_EXE_lop"));
-    // A shell at the other end splits the path into words, and so does ssh.
+    // ssh, or the shell in its place, splits the path into words.
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-+".contains(b);
     if path.as_os_str().as_bytes().iter().all(plain) {
         return path;
@@ -144,8 +145,8 @@ fn binary() -> PathBuf {
     PathBuf::from(format!("'{}'", path.display()))
 }
 
-/// Writes a script for `sh` while no process is forked: a forked process would have the script open for writing, and
-/// the script could not be run.
+/// Writes a script for `sh` while no process is forked. Until its exec, a forked process would have
+/// the script open for writing, and the script could not be run.
 fn write_script(path: &Path, lines: &str) {
     let _alone = without_forks();
     fs::write(path, format!("#!/bin/sh\n{lines}")).expect("written");
@@ -189,14 +190,14 @@ fn nothing_was_done(document: &Value) {
     assert_eq!(summary["complete"], true, "{summary}");
 }
 
-/// Returns paths below a directory that have the name of an unfinished file as a component.
+/// Returns the paths below a directory that have a temporary name as a component.
 fn parts(root: &Path) -> Vec<String> {
     let all = Snapshot::of(root).entries;
     let is_part = |path: &Vec<u8>| path.windows(10).any(|name| name == b".lop-part-");
     all.into_keys().filter(is_part).map(|path| path.escape_ascii().to_string()).collect()
 }
 
-/// Returns a small source with an entry of each kind, and a destination that differs from it.
+/// Returns a small source with an entry of each kind, and a different destination.
 fn two() -> TreeBuilder {
     TreeBuilder::new()
         .file("src/a", "a")

@@ -12,7 +12,7 @@ use crate::mirror::alike;
 #[test]
 fn an_ordinary_user_mirrors_what_it_may() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let tree = TreeBuilder::new()
         .file("src/mine", "m")
@@ -35,7 +35,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(said.starts_with("lop: src/secret: cannot open: Permission denied\n"), "{said}");
     assert!(said.contains("kept 1 extraneous entry: not all"), "{said}");
     let stat = |name: &str| lop.path(name).metadata().expect("there");
-    // The permissions of another owner must not be granted to this one.
+    // Permissions that were meant for the other owner must not be granted to this one.
     assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (65534, 0o755));
     assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
     assert!(lop.path("dst/extraneous").exists());
@@ -48,11 +48,12 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
 }
 
-/// The content of an unreadable directory is unknown, even if the directory above it could not be created.
+/// The content of an unreadable directory is unknown, even if the copy of its parent could not be
+/// created.
 #[test]
 fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let tree = TreeBuilder::new()
         .file("src/name/f1", "1")
@@ -72,11 +73,12 @@ fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     assert!(said.contains("kept 1 extraneous entry: not all of the source"), "{said}");
 }
 
-/// Files with attributes that cannot be written to; directories that cannot be written to or even searched.
+/// Files with attributes that are not writable, and directories that are not writable or not even
+/// searchable.
 #[test]
 fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let mut tree = TreeBuilder::new()
         .file("src/read-only", "r")
@@ -100,7 +102,7 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
         || lop.command().args(["mirror", "--delete", "src", "dst"]).as_user(65534, 65534).run();
     run().success();
     alike(&lop);
-    // An ACL takes away the owner's own permissions.
+    // An ACL takes away the permissions of the owner.
     let acl = |entry: &str, name: &str| {
         let mut setfacl = std::process::Command::new("setfacl");
         let set = setfacl.args(["-m", entry]).arg(lop.path(name)).status();
@@ -122,11 +124,11 @@ fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     }
 }
 
-/// If only a removal failed, the run as a whole has not failed.
+/// A run in which only a removal failed is a partial success.
 #[test]
 fn a_failure_to_remove_only_is_a_partial_result() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let mut tree = TreeBuilder::new().file("src/d/a", "a").file("dst/d/theirs/in", "i");
     for name in ["src", "src/d", "src/d/a", "dst", "dst/d"] {
@@ -150,7 +152,7 @@ fn a_failure_to_remove_only_is_a_partial_result() {
 #[test]
 fn an_ordinary_user_removes_directories_that_it_has_closed_to_itself() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let mut tree = TreeBuilder::new()
         .file("src/kept", "k")
@@ -199,18 +201,18 @@ fn modes_of_unreadable_entries_are_preserved() {
     let lop = Lop::with(&TreeBuilder::new().file("src/none", "n"));
     fs::set_permissions(lop.path("src/none"), fs::Permissions::from_mode(0o200)).expect("set");
     if !is_root() {
-        return skipped("what nobody may read can be read by root only");
+        return skipped("only root can read files without permissions");
     }
     lop.run(["mirror", "src", "dst"]).success();
     alike(&lop);
 }
 
-/// In a container, for example, root cannot map every owner.
+/// In a container, for example, root may be unable to set some owners.
 #[test]
 fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
     let lop = Lop::with(&TreeBuilder::new().file("src/d/a", "a").mode("src/d/a", 0o6755));
     if !is_root() {
-        return skipped("only root gives files away");
+        return skipped("only root can change the owner of a file");
     }
     for name in ["src/d/a", "src/d"] {
         chown(lop.path(name), Some(1000), Some(1000)).expect("given away");
@@ -224,7 +226,7 @@ fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
         command.output()
     };
     if !inside("true", &[]).is_ok_and(|output| output.status.success()) {
-        return skipped("no namespace of users can be had");
+        return skipped("user namespaces are not available");
     }
     for changes in ["1 file copied (1 B), 1 directory made", "metadata of 2 entries updated"] {
         let output = inside(env!("CARGO_BIN_EXE_lop"), &["mirror", "src", "dst"]).expect("ran");
@@ -233,7 +235,7 @@ fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
         assert!(said.contains("dst/d/a: cannot set the owner: Invalid argument"), "{said}");
         assert!(said.ends_with(&format!("; {changes}, 2 failed\n")), "{said}");
         let there = lop.path("dst/d/a").metadata().expect("copied");
-        // Set-id bits are meant for the original owner, which the copy does not have.
+        // Set-id bits are meant for the original owner, and the copy has another owner.
         assert_eq!((there.mode() & 0o7777, there.uid()), (0o755, 0));
         let above = lop.path("dst/d").metadata().expect("made");
         assert_eq!((above.mode() & 0o7777, above.gid()), (0o555, 0));

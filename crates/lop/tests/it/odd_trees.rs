@@ -1,4 +1,4 @@
-//! Odd trees: special files, great depth and width, holes, few descriptors, trees that change.
+//! Odd trees: special files, great depth and width, holes, few descriptors, and trees that change.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn special_files_are_counted_and_never_opened() {
     assert_never_opened(&lop);
 }
 
-/// Traces a scan and asserts that it opens no special file.
+/// Traces a scan and asserts that it never opens a special file.
 fn assert_never_opened(lop: &Lop) {
     if !Path::new("/usr/bin/strace").exists() {
         return skipped("strace is not installed");
@@ -54,7 +54,7 @@ fn assert_never_opened(lop: &Lop) {
     let traced = traced.arg(&log).args([env!("CARGO_BIN_EXE_lop"), "scan", "--no-catalog"]);
     let output = traced.arg(lop.work()).run();
     if String::from_utf8_lossy(&output.stderr).contains("Operation not permitted") {
-        return skipped("strace may not trace here");
+        return skipped("strace is not permitted to trace");
     }
     output.success();
     let calls = fs::read_to_string(&log).expect("strace wrote its log");
@@ -84,13 +84,13 @@ fn a_chain_of_3000_directories_is_scanned_and_remembered() {
     assert!(deepest > 6000);
 }
 
-/// One directory of 100,000 entries; and Ctrl-C while it is walked.
+/// Scans a directory of 100,000 entries, and interrupts a walk of it with Ctrl-C.
 #[test]
 fn a_directory_of_100000_entries_is_nothing_special() {
     let lop = Lop::new();
     let dir = lop.path("wide");
     fs::create_dir(&dir).expect("made");
-    // Half of them are empty, to make the test faster; ten pairs among the others are equal.
+    // Half of the files are empty to make the test faster. The others include ten identical pairs.
     for n in 0..100_000u32 {
         let content = if n % 2 == 0 { Vec::new() } else { n.to_le_bytes().to_vec() };
         fs::write(dir.join(format!("{n}")), content).expect("written");
@@ -129,7 +129,7 @@ fn two_holes_of_a_terabyte_are_compared_without_being_read() {
     assert!(read < 4 << 20, "{read} bytes read");
     assert_groups(&expected, &lop.report());
     lop.scan_figures(["."]).assert_nothing_read();
-    // Holes take no space, so deleting a file of holes frees nothing.
+    // Holes take no space, so deleting a file that is all holes frees nothing.
     let summary = lop.scan_summary(["."]);
     assert!(summary["reclaimable_bytes"].as_u64() < Some(1 << 20), "{summary}");
     lop.run(["validate"]).success();
@@ -242,12 +242,12 @@ fn a_tree_that_changes_during_a_scan_makes_no_scan_crash() {
     lop.assert_whole_catalog();
 }
 
-/// Makes one change after the other, by number.
+/// Makes the change with this number.
 fn change(lop: &Lop, number: u64) {
     let n = number * 7 % 300;
     let path = lop.path(format!("{}/{n}", n % 10));
     let bytes = Content::Seeded { seed: number % 5, len: 40_000 + number % 2 * 60_000 }.bytes();
-    // Files that another change removed may be missing; that is part of the test.
+    // Files that an earlier change removed may be missing, which is part of the test.
     match number % 6 {
         0 => drop(fs::write(&path, &bytes)),
         1 => drop(fs::remove_file(&path)),

@@ -9,7 +9,8 @@ use testkit::{Compare, Mount, Snapshot, TreeBuilder, assert_same, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns a sandbox with a run that can be undone, and a copy of the home directory in `backup`.
+/// Returns a sandbox with a run that can be undone, and with a copy of the home directory in
+/// `backup`.
 fn backed_up() -> Lop {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("d/b", "alike"));
     lop.remember(["d"]);
@@ -37,7 +38,7 @@ fn assert_undoes(lop: &Lop) {
 }
 
 #[test]
-fn journals_that_a_backup_has_too_are_no_duplicates() {
+fn journals_that_a_backup_contains_are_not_duplicates() {
     let lop = backed_up();
     let home = lop.home();
     lop.remember([&home, &lop.path("backup")]);
@@ -68,7 +69,8 @@ fn journals_are_known_by_any_path_to_them() {
     assert!(lop.path("moved/catalog.db.runs/1.jsonl").exists());
 }
 
-/// Scans with another catalog, which does not recognise the files of the default one as lop's own.
+/// Scans with another catalog. lop then does not recognise the files of the default catalog as its
+/// own.
 fn scan_otherwise(lop: &Lop) -> String {
     let other = lop.path("other.db");
     lop.run(["--catalog", text(&other), "scan", text(&lop.home()), "backup"]).success();
@@ -76,7 +78,7 @@ fn scan_otherwise(lop: &Lop) -> String {
 }
 
 #[test]
-fn plans_reports_and_lists_cannot_name_them() {
+fn plans_reports_and_lists_cannot_name_own_files() {
     let lop = backed_up();
     let (home, other) = (lop.home(), scan_otherwise(&lop));
     let (plan, report) = (lop.path("plan"), lop.path("report"));
@@ -102,7 +104,7 @@ fn plans_reports_and_lists_cannot_name_them() {
             assert!(journal.exists(), "{given:?}");
         }
     }
-    // A script skips them too.
+    // A script skips these files too.
     let script = ["dedupe", "--by", "script", "--keep", &keep, "--files-from", "-"];
     let script = lop.command().args(script).stdin(&list[..]).run();
     assert!(!script.code(3).stdout_str().contains("1.jsonl"), "{}", script.stdout_str());
@@ -128,12 +130,12 @@ fn files_in_quarantine_are_not_acted_on() {
 }
 
 #[test]
-fn a_mirror_keeps_them() {
+fn a_mirror_keeps_own_files() {
     let lop = backed_up();
     let home = lop.home();
     let before = Snapshot::of(lop.state());
     fs::write(home.join("extraneous"), "").expect("written");
-    // The source has the directory, without any of lop's files.
+    // The source has the directory, but none of lop's files in it.
     lop.lay(&TreeBuilder::new().file("src/state/lop/x", "x"));
     let output = lop.run(["mirror", "--delete", "src", text(&home)]);
     let said = output.success().stderr_str().to_string();
@@ -154,10 +156,11 @@ fn a_mirror_keeps_them() {
 }
 
 #[test]
-fn a_mirror_does_not_replace_them_with_those_of_a_backup() {
+fn a_mirror_does_not_replace_own_files_with_those_of_a_backup() {
     let lop = backed_up();
     let (home, back) = (lop.home(), lop.path("backup"));
-    // The backup has another catalog, a database journal that does not belong to the one in use, and another run.
+    // The backup has an old catalog, a database journal that belongs to another catalog, and
+    // another run.
     fs::write(back.join("state/lop/catalog.db"), "old").expect("written");
     fs::write(back.join("state/lop/catalog.db-journal"), "old").expect("written");
     fs::write(back.join("state/lop/catalog.db.runs/1.jsonl"), "old").expect("written");
@@ -175,7 +178,7 @@ fn a_mirror_does_not_replace_them_with_those_of_a_backup() {
 }
 
 #[test]
-fn a_mirror_keeps_the_link_that_leads_to_them() {
+fn a_mirror_keeps_the_link_that_leads_to_own_files() {
     let lop = backed_up();
     let (home, state) = (lop.home(), lop.state());
     fs::rename(&state, lop.path("moved")).expect("renamed");

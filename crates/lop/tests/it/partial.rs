@@ -1,4 +1,4 @@
-//! Partial scans: files elsewhere stay in the catalog, and groups span what was scanned at different times.
+//! Partial scans: files elsewhere stay in the catalog, and groups span files from different scans.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -108,12 +108,13 @@ fn a_copy_found_later_gives_an_old_file_its_group() {
     assert_truth(&lop);
 }
 
-/// A disk that is not mounted while its copies elsewhere are scanned, and is mounted again later.
+/// Files are scanned while a disk with copies of them is unmounted. The disk is mounted again
+/// later.
 #[test]
 fn files_on_an_absent_disk_are_found_again_when_it_is_mounted() {
     let mut tree = TreeBuilder::new();
     for place in ["disk", "home"] {
-        // Pairs, so that there is a digest; and single files that differ only after their heads.
+        // Pairs, which get a digest, and single files that differ only after their heads.
         for n in 0..2 {
             tree = tree.seeded(format!("{place}/twice {n}"), 1, 5000);
             tree = tree.seeded(format!("{place}/large {n}"), 1, 200_000);
@@ -203,7 +204,7 @@ fn an_old_name_outside_does_not_say_what_its_file_is_now() {
 #[test]
 fn a_directory_that_became_unreadable_keeps_its_rows() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&tree());
     let as_nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
@@ -237,7 +238,7 @@ fn a_directory_that_became_unreadable_keeps_its_rows() {
 #[test]
 fn an_unreadable_file_is_named_and_is_in_no_group() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&tree().mode("two/c", 0));
     for _ in 0..2 {

@@ -1,4 +1,5 @@
-//! `--include` and `--exclude` as users type them: relative to the directory, or as a shell completes them.
+//! `--include` and `--exclude` as users type them: relative to the directory, or as completed by a
+//! shell.
 
 use testkit::{Output, TreeBuilder};
 
@@ -44,7 +45,7 @@ fn paths_completed_by_a_shell_are_kept_by_purge() {
 fn paths_completed_by_a_shell_are_neither_mirrored_nor_removed() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
-        // Paths of both sides.
+        // Patterns match paths in the source and in the destination.
         for (source, destination) in [("dir", "other"), ("empty", "dir")] {
             let lop = Lop::with(&tree().file("empty/x", "x").file("other/old", "o"));
             let pattern = spellings(&lop).swap_remove(number);
@@ -67,7 +68,7 @@ fn paths_completed_by_a_shell_are_skipped_by_a_scan() {
         assert_eq!((&summary["files"], &summary["skipped"]["excluded"]), (&3.into(), &1.into()));
         assert!(summary.get("unmatched_patterns").is_none(), "{pattern}");
     }
-    // For a file that is named itself, paths begin at the root directory.
+    // If the operand is a file, its path begins at the root directory.
     for pattern in ["dir/keep/*", "./dir/keep/a", lop.path("dir/**").to_str().expect("UTF-8")] {
         let summary = lop.scan_summary(["--no-catalog", "--exclude", pattern, "./dir/keep/a"]);
         assert_eq!(summary["files"], 0, "{pattern}");

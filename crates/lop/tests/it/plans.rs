@@ -26,7 +26,7 @@ fn a_plan_can_be_saved_cut_down_and_applied() {
     assert!(lop.path("c/y").exists());
     lop.run(["dedupe", "--plan", file, "--apply"]).success();
     assert!(!lop.path("c/y").exists() && lop.path("b/2").exists());
-    // A file of the plan is gone, which is reported.
+    // A file of the plan is missing, which is reported.
     for (last, said) in [("--apply", "c/y: cannot open"), ("--color=never", "c/y: cannot stat")] {
         let stale = lop.run(["dedupe", "--plan", file, last]);
         stale.code(3);
@@ -58,7 +58,7 @@ fn a_plan_that_contradicts_itself_is_refused() {
         output.code(1);
         let said = output.stderr_str();
         assert!(said.starts_with(&format!("lop: {file} is not a plan of lop\n")), "{said}");
-        // All lines were removed.
+        // All lines of the plan were removed.
         fs::write(&plan, "\n").expect("written");
         let output = lop.run(["dedupe", "--plan", file, last]);
         assert!(output.success().stderr_str().starts_with("Nothing to do"), "{output:?}");
@@ -76,7 +76,7 @@ fn a_report_is_compared_again_whatever_it_says() {
     let before = snapshot(&lop);
     let output = lop.run(["dedupe", "--by", "hardlink", "--report", file, "--apply"]);
     output.code(3);
-    // Only the two real groups were linked, not the one that was tampered with.
+    // Only the two real groups were linked, and not the forged one.
     assert_eq!(inode(&lop, "a/1"), inode(&lop, "b/2"));
     assert_ne!(inode(&lop, "lone"), inode(&lop, "c/y"));
     lop.run(["undo"]).success();

@@ -74,7 +74,7 @@ fn json_has_the_figures() {
 #[test]
 fn an_ordinary_user_learns_what_could_not_be_removed() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let tree = TreeBuilder::new()
         .file("tree/mine/a", "a")
@@ -126,7 +126,7 @@ fn paths_in_more_directories_than_may_be_open_are_refused_together() {
 }
 
 #[test]
-fn a_rate_holds_for_all_paths_together() {
+fn a_rate_applies_to_all_paths_together() {
     let lop = Lop::with(&TreeBuilder::new());
     let mut names: Vec<String> = (0..20).map(|n| format!("file-{n}")).collect();
     for name in &names {
@@ -141,7 +141,7 @@ fn a_rate_holds_for_all_paths_together() {
     let args = ["purge", "--rate", "50"].map(String::from).into_iter().chain(names);
     let start = std::time::Instant::now();
     lop.run(args).success();
-    // 35 files, minus the burst that the throttle allows.
+    // 35 files, minus the initial burst of the throttle.
     assert!(start.elapsed() >= std::time::Duration::from_millis(34 * 20 - 60));
 }
 
@@ -182,7 +182,7 @@ fn ctrl_c_stops_and_says_how_far_it_came() {
     assert!(!lop.path("tree").exists());
 }
 
-/// System calls that open, move or remove by a path instead of relative to an open directory.
+/// No system call opens, moves or removes by a path instead of relative to an open directory.
 #[test]
 fn after_the_operand_is_opened_no_path_is_resolved_again() {
     let lop = Lop::with(&tree());
@@ -206,7 +206,7 @@ fn after_the_operand_is_opened_no_path_is_resolved_again() {
     let removals = after.iter().filter(|call| call.contains("unlinkat(")).count();
     assert_eq!(removals, 3 + 4, "{text}");
     for call in after {
-        // The program reads /proc, /sys and /dev about itself and the disk.
+        // The program reads /proc, /sys and /dev to learn about itself and the disk.
         let by_path = ["AT_FDCWD", "\"/", "unlink(", "rmdir(", "rename("];
         let own = ["\"/proc", "\"/sys", "\"/dev"];
         let is_bad = by_path.iter().any(|bad| call.contains(bad));
@@ -256,7 +256,7 @@ fn a_dry_run_lists_exactly_what_is_removed() {
     let entries = document["entries"].as_array().expect("a list");
     let path = |entry: &serde_json::Value| entry["path"].as_str().expect("a path").to_string();
     let paths: Vec<String> = entries.iter().map(path).collect();
-    // A directory comes after its contents.
+    // A directory comes after its entries.
     assert_eq!(paths.last().map(String::as_str), Some("tree"));
     let place = |path: &str| paths.iter().position(|other| other == path).expect("listed");
     assert!(place("tree/a/b/c") < place("tree/a/b") && place("tree/a/b") < place("tree/a"));

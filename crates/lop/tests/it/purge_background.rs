@@ -1,4 +1,4 @@
-//! `lop purge --instant` and `--resume` as users run them.
+//! `lop purge --instant` and `--resume`, as users run them.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn tree() -> TreeBuilder {
     one_tree().file("other/kept", "kept")
 }
 
-/// Moves paths out of the way, which must succeed, and returns the summary.
+/// Moves paths to the trash, and returns the summary. The command must succeed.
 fn instant(lop: &Lop, args: &[&str]) -> Value {
     let output = lop.command().args(["--json", "purge", "--instant"]).args(args).run();
     output.success();
@@ -101,7 +101,7 @@ fn resume_removes_what_a_killed_process_left_at_any_moment() {
         wait_for_process(&lop);
         let left = history(&lop).pop().expect("a run");
         assert!(left["ended_ms"].is_null() && left["run"] == run + 1, "{left}");
-        // It records its progress if it had the chance.
+        // A terminated process records its progress. A killed one cannot.
         assert_eq!(signal == "-TERM", left["entries"].as_u64() > Some(0), "{left}");
         let text = lop.run(["history"]).stdout_str().to_string();
         assert!(text.contains("not finished ('lop purge --resume' continues): /"), "{text}");
@@ -134,7 +134,7 @@ fn history_shows_the_progress() {
     let process = process(&instant(&lop, &["--rate", "20", "tree"]));
     let run = wait(&lop, "told", |run| run["entries"].as_u64() > Some(0));
     assert_eq!(run["process"].to_string(), process);
-    // The progress of a process that was killed stays in the journal.
+    // The progress of a killed process stays in the journal.
     send("-KILL", &process);
     wait_for_process(&lop);
     lop.run(["purge", "--resume"]).success();
@@ -197,7 +197,7 @@ fn an_interrupted_restore_changes_nothing_more() {
 #[test]
 fn entries_that_cannot_be_removed_stay_in_the_journal_until_they_can() {
     let lop = Lop::with(&tree().file("tree/1/.lop-quarantine-7/kept", "in quarantine"));
-    // Its name is taken, so it cannot be moved back.
+    // The tree cannot be moved back, because its name is taken.
     let process = process(&instant(&lop, &["--rate", "50", "tree"]));
     lop.lay(&TreeBuilder::new().file("tree", "another"));
     send("-TERM", &process);

@@ -1,4 +1,5 @@
-//! `lop purge --resume` when trees in the journal are no longer in the quarantine, as after a power failure.
+//! `lop purge --resume` when trees in the journal are no longer in the trash, as after a power
+//! failure.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ fn builder() -> TreeBuilder {
     (0..300).fold(TreeBuilder::new(), |tree, i| tree.file(format!("tree/{}/{i}", i % 10), "x"))
 }
 
-/// Moves a tree out of the way and kills the process that removes it before it has begun.
+/// Moves a tree to the trash, and kills the process that removes it before it has begun.
 fn moved<P: PathBytes>(lop: &Lop, tree: P) {
     let args = [b"--json", &b"purge"[..], b"--instant", b"--rate", b"1"];
     let output = lop.command().args(args).arg(tree).run();
@@ -77,7 +78,7 @@ fn nothing_is_left_of_a_tree_whose_quarantine_is_gone() {
     moved(&lop, "tree");
     let store = testkit::stores(&lop.runs()).pop().expect("a store");
     testkit::remove_tree(&store).expect("is removed");
-    // Another file has the name.
+    // Another file has taken the name.
     lop.lay(&TreeBuilder::new().file("tree/another", "x"));
     let output = lop.run(["purge", "--resume"]);
     let known = format!(

@@ -1,4 +1,5 @@
-//! `lop quarantine --dir`: a quarantine records where its files were, without the catalog.
+//! `lop quarantine --dir`: a quarantine records the original paths of its files, independently of
+//! the catalog.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -11,11 +12,11 @@ use testkit::{
 
 use crate::lop::{Lop, document};
 
-/// A disk with files in quarantine; the journals of the catalog are lost.
+/// A disk with files in quarantine. The journals of the catalog are lost.
 struct Orphaned {
     lop: Lop,
     mount: Mount,
-    /// The tree before.
+    /// The tree before the run.
     before: Snapshot,
 }
 
@@ -65,7 +66,7 @@ fn every_file_can_be_restored_without_the_catalog() {
     let Some(disk) = Orphaned::new() else { return };
     let nothing = disk.lop.run(["quarantine", "list"]);
     assert_eq!(nothing.success().stderr_str(), "0 files in quarantine, 0 B\n");
-    // --dir is the quarantine itself, or the directory that contains it.
+    // --dir accepts the quarantine itself, or the directory that contains it.
     for dir in [disk.store(), disk.mount.path().to_path_buf()] {
         let listed = disk.run(&["list"], &dir);
         let said = listed.success().stderr_str();
@@ -81,7 +82,7 @@ fn every_file_can_be_restored_without_the_catalog() {
     assert!(said.contains("nowhere: nothing in quarantine comes from there"), "{said}");
     assert!(said.contains("1 file restored\n"), "{said}");
     assert!(disk.top().join("d/e/z").exists() && !disk.top().join("c/y").exists());
-    // A file whose name is taken stays in quarantine, and can be restored later.
+    // A file whose name is taken stays in quarantine and can be restored later.
     fs::write(disk.top().join("b/2"), "new").expect("written");
     let rest = disk.run(&["restore"], disk.mount.path());
     rest.code(3);
@@ -113,7 +114,7 @@ fn a_disk_that_is_mounted_elsewhere_gets_its_files_back_there() {
         let path = file["path"].as_str().expect("a path");
         assert!(path.starts_with(&top), "{path}");
     }
-    // Purging compares with the kept file, which has moved with the disk too.
+    // Purging compares with the kept file, which has moved along with the disk.
     fs::write(disk.top().join("c/x"), "changed").expect("written");
     let purged = disk.run(&["purge", "--older-than", "0s"], view.path());
     purged.code(3);
@@ -152,7 +153,7 @@ fn a_damaged_manifest_is_reported_and_the_rest_of_it_holds() {
 fn a_quarantine_made_by_another_user_is_not_trusted() {
     let Some(disk) = Orphaned::new() else { return };
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let before = Snapshot::of(disk.top());
     chown(disk.store(), Some(NOBODY), None).expect("given away");

@@ -1,4 +1,4 @@
-//! Files in quarantine below the directory in question: they would be lost with it.
+//! Files in quarantine below a directory that would be deleted. They would be lost with it.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::{NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, document};
 
-/// Returns a directory with a quarantine, and a copy of each of its other files outside.
+/// Returns a directory with a quarantine. All its other files have a copy outside.
 fn stored() -> Lop {
     let lop = Lop::with(
         &TreeBuilder::new()
@@ -38,10 +38,10 @@ fn a_folder_with_files_in_quarantine_is_not_reported_as_copied_elsewhere() {
         let numbers = ["files", "unknown", "quarantined"].map(|key| summary[key].clone());
         assert_eq!(numbers, [json!(4), json!(3), json!(3)], "{summary}");
     }
-    // They do not matter in the directory that is kept.
+    // Files in quarantine do not matter in the directory that is kept.
     lop.run(["contains", "other", "d"]).success();
     lop.run(["uniques", "other"]).success();
-    // The directory has only such files.
+    // The directory has only files in quarantine.
     fs::remove_file(lop.path("d/a")).expect("removed");
     lop.run(["uniques", "d"]).code(3);
     lop.run(["contains", "d", "other"]).code(3);
@@ -50,7 +50,7 @@ fn a_folder_with_files_in_quarantine_is_not_reported_as_copied_elsewhere() {
 #[test]
 fn an_unreadable_quarantine_is_reported() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let tree = TreeBuilder::new()
         .file("d/a", "alike")

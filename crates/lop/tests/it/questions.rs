@@ -1,4 +1,4 @@
-//! `report`, `file`, `ls` and `dups`: order, limits, and what they say about changes since the scan.
+//! `report`, `file`, `ls` and `dups`: order, limits, and reports about changes since the scan.
 
 use std::fs;
 
@@ -10,10 +10,11 @@ use crate::lop::{Lop, document, settle};
 
 fn groups_of_many_kinds() -> Lop {
     let mut tree = TreeBuilder::new();
-    // Blocks of 4 KiB, in groups of 2, 3, 5 and 6 members: larger groups have more to reclaim.
+    // Files are multiples of 4 KiB, in groups of 2, 3, 5 and 6 members. Larger groups have more to
+    // reclaim.
     for (name, size, count) in [("w", 100, 2), ("x", 90, 3), ("y", 30, 5), ("z", 10, 6)] {
         for n in 0..count {
-            // The group with the largest files comes last by path.
+            // The group with the largest files sorts last by path.
             tree = tree.seeded(format!("{}{n}", if name == "w" { "zz" } else { name }), size, size);
         }
     }
@@ -22,7 +23,7 @@ fn groups_of_many_kinds() -> Lop {
     lop
 }
 
-/// Returns the first letters of the groups, in the order printed.
+/// Returns the first letters of the groups in output order.
 fn order(lop: &Lop, args: &[&str]) -> String {
     let output = lop.command().args(["report", "--format", "fdupes"]).args(args).run();
     output.success();
@@ -63,14 +64,14 @@ fn a_limit_shortens_the_list_and_not_the_summary() {
 }
 
 #[test]
-fn an_empty_report_says_so() {
+fn an_empty_report_is_explained() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "x"));
     lop.remember(["."]);
     let output = lop.run(["report"]);
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", "No duplicates\n"));
 }
 
-/// Returns a tree with six equal files, of which two are unchanged.
+/// Returns a tree with six files that were identical at the scan. Two of them are unchanged.
 fn changed() -> Lop {
     let mut tree = TreeBuilder::new();
     for name in ["changed", "gone", "moved", "same 1", "same 2", "touched"] {
@@ -88,7 +89,7 @@ fn changed() -> Lop {
 }
 
 #[test]
-fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
+fn a_report_marks_changed_files_and_does_not_count_them() {
     let lop = changed();
     for format in ["fdupes", "nul", "csv", "json"] {
         let output = lop.run(["report", "--format", format]);
@@ -106,13 +107,13 @@ fn a_report_marks_what_changed_and_calls_it_no_duplicate() {
                     /d/gone  (gone)\n  /d/moved  (gone)\n  /d/touched  (changed since the scan)\n";
     let (heading, files) = text.split_once('\n').expect("a heading");
     assert_eq!(files, expected);
-    // The space of the two unchanged files, as if there had never been more.
+    // The figures are those of a group with only the two unchanged files.
     let one = disk_space(lop.path("d/same 1"));
     assert_eq!(one, 4096, "a block");
     assert!(heading.starts_with("2 files of 5 B, 4.0 KiB reclaimable, "), "{heading}");
     let group = &document(&lop.run(["report", "--json"]))["groups"][0];
     assert_eq!(group["reclaimable_bytes"], one);
-    // "pair 2" counts too: a changed member of a group is unknown, not unique.
+    // "pair 2" counts too, because a changed member of a group is unknown and not unique.
     let said = "1 group: 1 redundant file, 4.0 KiB reclaimable\n  \
                 2 files changed since the scan; run 'lop scan' again\n  \
                 3 files are gone since the scan; run 'lop scan' again\n";

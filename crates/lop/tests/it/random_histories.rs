@@ -1,4 +1,5 @@
-//! Random histories: changes and partial scans in any order, with invariants that are checked after each step.
+//! Random histories: changes and partial scans in any order. Invariants are checked after each
+//! step.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ impl Random {
 
 const DIRS: [&str; 6] = ["a", "a/b", "a/b/c", "d", "d/e", "f"];
 
-/// Returns one of a few contents, of a few sizes, with equal beginnings.
+/// Returns content from a small pool, of a few sizes and with equal beginnings.
 fn content(random: &mut Random) -> Vec<u8> {
     let len = [5, 5, 100, 9000, 70_000][random.below(5)];
     let at = if random.below(2) == 0 { 0 } else { len - 1 };
@@ -34,7 +35,7 @@ fn path(lop: &Lop, random: &mut Random) -> PathBuf {
     lop.path(DIRS[random.below(DIRS.len())]).join(format!("f{}", random.below(8)))
 }
 
-/// Makes one change. If what a change needs is missing, nothing happens.
+/// Makes one random change. Does nothing if the files for the change are missing.
 fn change(lop: &Lop, random: &mut Random) {
     let (one, other) = (path(lop, random), path(lop, random));
     match random.below(9) {
@@ -81,7 +82,7 @@ fn scan(lop: &Lop, random: &mut Random) {
     }
 }
 
-/// Acts on duplicates, from the catalog or from a list, and sometimes undoes it.
+/// Acts on duplicates from the catalog or from a list. Sometimes undoes the action.
 fn act(lop: &Lop, random: &mut Random) {
     let kinds = ["delete", "hardlink", "symlink", "quarantine"];
     let by = kinds[random.below(kinds.len())];
@@ -101,7 +102,7 @@ fn act(lop: &Lop, random: &mut Random) {
     }
 }
 
-/// A row of `file` whose file has not changed since the row was written.
+/// A row of the table `file` that is up to date.
 struct Live {
     path: PathBuf,
     size: i64,
@@ -146,7 +147,7 @@ fn is_live(path: &Path, version: &[i64; 4]) -> bool {
     })
 }
 
-/// Asserts what docs/catalog.md promises about contents.
+/// Asserts the guarantees of docs/catalog.md about contents.
 pub(crate) fn assert_contents_are_true(lop: &Lop) {
     let mut numbers: BTreeMap<(i64, i64), blake3::Hash> = BTreeMap::new();
     let mut contents: BTreeMap<(i64, String), i64> = BTreeMap::new();
@@ -175,7 +176,7 @@ pub(crate) fn assert_contents_are_true(lop: &Lop) {
     assert_eq!(wrong.as_deref(), Ok(&[][..]), "contents, their inodes as stored and as counted");
 }
 
-/// Asserts that the remembered and unchanged files form groups of equal files, and that all groups are there.
+/// Asserts that the groups of the report are exactly those of the remembered and unchanged files.
 fn assert_report_is_true(lop: &Lop) {
     for group in lop.report() {
         let hash = |path: &Vec<u8>| blake3::hash(&fs::read(lop.path(path)).expect("readable"));
@@ -195,7 +196,7 @@ fn history(seed: u64) {
     lop.remember(["a"]);
     for _ in 0..8 {
         (0..random.below(8)).for_each(|_| change(&lop, &mut random));
-        // Sometimes the scan follows so closely that the times of new files cannot be trusted yet.
+        // Otherwise the scan follows so closely that the times of new files cannot be trusted yet.
         if random.below(3) > 0 {
             settle();
         }

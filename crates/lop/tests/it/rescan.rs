@@ -11,7 +11,8 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// Returns files of all sizes that are read in different ways, alone and in classes of 2, 3 and 40.
+/// Returns files of all sizes that are read in different ways, alone and in classes of 2, 3 and 40
+/// files.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for (n, size) in [1, 100, 4096, 16_384, 65_536, 65_537, 300_000].into_iter().enumerate() {
@@ -99,7 +100,7 @@ fn the_program_opens_no_file_of_an_unchanged_tree() {
         .arg(lop.work())
         .run();
     if String::from_utf8_lossy(&output.stderr).contains("Operation not permitted") {
-        return testkit::skipped("strace may not trace here");
+        return testkit::skipped("strace is not permitted to trace");
     }
     output.success();
     let calls = fs::read_to_string(&log).expect("strace wrote its log");
@@ -116,7 +117,8 @@ fn a_new_file_joins_without_the_others_being_read() {
     lop.remember(["."]);
     lop.add(&TreeBuilder::new().seeded("new", 2, 65_538));
     let figures = lop.scan_figures(["."]);
-    // A digest of the known files exists, so only the new file is read: once for its head, once whole.
+    // The known files have a digest, so only the new file is read, once for its head and once
+    // completely.
     assert_eq!(figures.get("candidates") - figures.get("known"), 1);
     assert!(figures.get("bytes_read") <= 2 * 65_538, "{figures:?}");
     assert_truth(&lop);
@@ -202,7 +204,7 @@ fn a_directory_replaced_by_a_file_or_link_is_forgotten() {
 }
 
 #[test]
-fn an_added_hard_link_is_no_duplicate() {
+fn an_added_hard_link_is_not_a_duplicate() {
     let lop =
         Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").file("c", "single"));
     lop.remember(["."]);
@@ -218,7 +220,7 @@ fn an_added_hard_link_is_no_duplicate() {
     assert_groups(&Groups::new(), &lop.report());
 }
 
-/// Snapshots whose files are hard links of each other, scanned one after the other.
+/// Scans snapshots whose files are hard links of each other, one after the other.
 #[test]
 fn linked_snapshots_scanned_in_turn_are_the_groups_of_one_scan() {
     let mut tree = TreeBuilder::new();
@@ -261,8 +263,9 @@ fn files_just_written_are_read_again_and_then_trusted() {
 }
 
 #[test]
-fn two_contents_with_one_beginning_are_never_confused_over_scans() {
-    // Equal in the first 64 KiB and beyond, different at the end: heads do not distinguish them.
+fn files_with_equal_beginnings_are_never_confused_across_scans() {
+    // The first 64 KiB and more are equal and the ends differ, so heads do not distinguish the
+    // files.
     let mut tree = TreeBuilder::new();
     for n in 0..6 {
         tree = tree.differing(format!("{n}"), 1, 200_000, 199_999, n / 2);

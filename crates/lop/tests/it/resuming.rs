@@ -1,4 +1,4 @@
-//! Interrupted scans save what they have found, and the next scan continues from there.
+//! Interrupted scans save their results, and the next scan continues from there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,13 +28,14 @@ fn start(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
     lop.command().arg("scan").args(args).args(roots).timeout(Duration::from_secs(90)).spawn()
 }
 
-/// Scans again, which must read only what was pending and find all groups; and once more, which must read nothing.
+/// Scans again, which must read only pending files and find all groups. Then scans once more, which
+/// must read nothing.
 fn assert_goes_on(lop: &Lop, args: &[&str], roots: &[&Path], pending: u64) {
     let scan = || lop.command().args(["scan", "--stats"]).args(args).args(roots);
     let output = scan().run();
     output.success();
     let read = Figures::of(&output).get("bytes_read");
-    // Files with equal beginnings are read once more as a whole.
+    // Files with equal beginnings are read a second time from start to end.
     let most = pending + pending / 8 + 100_000;
     assert!(read <= most, "{read} bytes were read of {pending} that were left to do");
     let report = lop.run(["report", "--format", "nul"]);
@@ -46,9 +47,9 @@ fn large_pair() -> TreeBuilder {
     TreeBuilder::new().seeded("1/large", 51, LARGE).seeded("2/large", 51, LARGE)
 }
 
-/// A pair of files holds up the scan for ever, because its disk no longer answers.
+/// A pair of files holds up the scan forever, because their disk no longer answers.
 #[test]
-fn results_are_saved_although_a_disk_stops_answering() {
+fn results_are_saved_even_if_a_disk_stops_answering() {
     let Some(ailing) = Ailing::with(&large_pair()) else { return };
     for signal in [Signal::INT, Signal::KILL] {
         ailing.cool();
@@ -56,7 +57,7 @@ fn results_are_saved_although_a_disk_stops_answering() {
         let lop = Lop::with(&pairs(0));
         let work = lop.work();
         let roots = [work.as_path(), ailing.path()];
-        // The scan saves all the time, so that there is something to read, and a save to be killed in.
+        // The scan saves continuously, so that there are results to read and a save to interrupt.
         let mut running = start(&lop, &["--io", "cached", "--save-every", "10"], &roots);
         until(&mut running, || pending(&lop).is_some_and(|(files, _)| files == 2));
         lop.assert_whole_catalog();
@@ -78,7 +79,7 @@ fn results_are_saved_although_a_disk_stops_answering() {
     }
 }
 
-/// Ctrl-C, SIGTERM and a closed terminal.
+/// Interrupts scans with Ctrl-C, SIGTERM and a closed terminal.
 #[test]
 fn an_interrupted_scan_reports_what_it_saved_and_the_next_continues() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -87,7 +88,7 @@ fn an_interrupted_scan_reports_what_it_saved_and_the_next_continues() {
         let lop = Lop::new();
         ailing.cool();
         ailing.disk().afflict(0..u64::MAX, SLOWLY);
-        // The first save shows that the walk is over.
+        // The first save shows that the walk has ended.
         let mut running = start(&lop, &["--io", "ssd", "--save-every", "10"], &[ailing.path()]);
         until(&mut running, || lop.catalog().exists());
         let before = ailing.disk().usage().bytes;
@@ -98,7 +99,7 @@ fn an_interrupted_scan_reports_what_it_saved_and_the_next_continues() {
         output.signal(signal);
         let said = output.stderr_str();
         if pending(&lop) == Some((0, 0)) {
-            // The signal came too late.
+            // The signal arrived too late.
             assert!(said.contains("interrupted, but the scan is complete"), "{said}");
             continue;
         }
@@ -140,7 +141,7 @@ fn an_interrupted_scan_of_a_known_tree_keeps_what_was_known() {
     assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], bytes);
 }
 
-/// A scan that is interrupted before it has read anything creates no catalog.
+/// A scan that is interrupted before it has read anything does not create a catalog.
 #[test]
 fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -155,7 +156,7 @@ fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     assert!(!lop.catalog().exists());
 }
 
-/// The next scan must list all directories anyway, so nothing is lost.
+/// The next scan must list all directories anyway, so saving nothing loses nothing.
 #[test]
 fn a_scan_interrupted_while_it_lists_leaves_the_catalog_as_it_was() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -178,7 +179,7 @@ fn a_scan_interrupted_while_it_lists_leaves_the_catalog_as_it_was() {
     assert!(fs::read(lop.catalog()).expect("readable") == before);
 }
 
-/// Returns a disk with known pairs, and the scan of new ones, which waits for the disk.
+/// Returns a scan of new pairs that waits for the disk. The catalog has other pairs already.
 fn stuck(ailing: &Ailing, lop: &Lop, args: &[&str]) -> Running {
     lop.remember([ailing.path()]);
     pairs(500).make(ailing.path().join("new"));
@@ -223,7 +224,7 @@ fn a_scan_killed_during_a_save_leaves_a_whole_catalog_and_the_next_continues() {
     assert_goes_on(&lop, &["--io", "cached"], &[ailing.path()], 2 * LARGE);
 }
 
-/// A reader of the catalog holds up the save after the first Ctrl-C.
+/// A reader of the catalog delays the save after the first Ctrl-C.
 #[test]
 fn a_second_signal_during_a_save_leaves_the_old_catalog() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -257,9 +258,9 @@ fn digests(lop: &Lop) -> BTreeMap<String, Option<String>> {
     rows.and_then(Iterator::collect).expect("rows")
 }
 
-/// A large file is damaged, and the scan is interrupted before it has read that far.
+/// A large file is damaged, and the scan is interrupted before it reads the damaged part.
 #[test]
-fn an_interrupted_reread_claims_nothing_of_what_it_did_not_read() {
+fn an_interrupted_reread_claims_nothing_about_unread_files() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
     let lop = Lop::new();
     lop.remember([ailing.path()]);
@@ -317,9 +318,9 @@ fn a_scan_that_reads_everything_again_names_what_is_damaged() {
     assert!(lop.report().is_empty());
 }
 
-/// A file that is known to be unique may be equal to one that was not compared yet.
+/// A file that is known to be unique may be identical to a pending file.
 #[test]
-fn no_answer_is_no_while_a_file_of_the_size_is_pending() {
+fn the_answer_is_unknown_while_a_file_of_the_same_size_is_pending() {
     let lop = Lop::with(
         &TreeBuilder::new()
             .file("old/a", "alike")

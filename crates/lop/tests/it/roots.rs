@@ -1,5 +1,5 @@
-//! The paths that a scan accepts: directories and files, given twice, nested, or through links; and how paths are
-//! printed and stored.
+//! The paths that a scan accepts: directories and files, repeated, nested, or through links. Also
+//! checks how paths are printed and stored.
 
 use testkit::{
     Groups, Rules, TreeBuilder, assert_groups, groups_of, naive_truth, parse_nul, relative_to,
@@ -141,7 +141,7 @@ fn a_scan_of_nothing_but_missing_roots_fails_and_makes_no_catalog() {
 }
 
 #[test]
-fn a_missing_root_keeps_what_was_known_of_it() {
+fn entries_of_a_missing_root_are_kept() {
     let lop = Lop::with(&two_dirs());
     lop.remember(["one", "two"]);
     std::fs::rename(lop.path("two"), lop.path("away")).expect("renamed");
@@ -186,7 +186,7 @@ fn a_link_to_a_file_given_as_path_is_followed_and_a_dangling_one_is_named() {
     let lop = Lop::with(&two_dirs().symlink("link", "two/c").symlink("dangling", "nowhere"));
     let output = lop.run(["scan", "--no-catalog", "--format", "nul", "one/a", "link"]);
     output.success();
-    // The link is not the file, so it is not printed as if it were.
+    // A link is not the file that it leads to, so the output must not show it as such.
     let target = lop.sandbox.work().join("two/c").canonicalize().expect("two/c is there");
     let target = target.into_os_string().into_encoded_bytes();
     assert_groups(&groups_of([[target, b"one/a".to_vec()]]), &parse_nul(&output.stdout));

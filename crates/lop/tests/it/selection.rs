@@ -1,4 +1,5 @@
-//! Which files a scan includes: sizes, patterns, hidden names, empty files, hard links, file systems.
+//! Selection of files for a scan: sizes, patterns, hidden names, empty files, hard links, and file
+//! systems.
 
 use testkit::{
     FileSystem, Groups, Mount, PathBytes, TreeBuilder, assert_groups, disk_space, groups_of,
@@ -22,7 +23,7 @@ fn assert_found<const N: usize>(lop: &Lop, options: &[&str], expected: [&[&str];
     assert_groups(&expected, &found(lop, options));
 }
 
-/// Returns how many entries a scan skipped for this reason.
+/// Returns the number of entries that a scan skipped for this reason.
 #[track_caller]
 fn skips(lop: &Lop, options: &[&str], reason: &str) -> u64 {
     let output = lop.command().args(["scan", "--no-catalog", "--json"]).args(options).run();

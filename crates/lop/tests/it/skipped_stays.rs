@@ -1,4 +1,5 @@
-//! Files that a scan skips stay in the catalog: because of a filter, or because their disk is not mounted.
+//! Files that a scan skips because of a filter or because their disk is not mounted. They stay in
+//! the catalog.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,7 @@ fn scanned() -> Lop {
     lop
 }
 
-/// Options that each skip something.
+/// Options that each skip some files.
 const FILTERS: [&[&str]; 9] = [
     &["--min-size", "250k", "."],
     &["--max-size", "25k", "."],
@@ -91,8 +92,8 @@ fn missing_files_are_forgotten_by_a_filtered_scan() {
     }
 }
 
-/// A file that is skipped only because of its size was still examined, so an entry for an older version of it is
-/// useless.
+/// A file that is skipped only because of its size was still examined, so the entry of an older
+/// version is useless.
 #[test]
 fn a_changed_file_skipped_only_for_its_size_is_forgotten() {
     let lop = scanned();
@@ -119,14 +120,14 @@ fn unexamined_files_stay_in_the_catalog() {
     lop.scan_figures(["--empty", "."]).assert_nothing_read();
 }
 
-/// The program, and a disk that it has scanned.
+/// The program, and a disk that was scanned.
 struct Disk {
     lop: Lop,
     mount: Mount,
 }
 
 impl Disk {
-    /// Creates a disk with two pairs; one of them also exists in the home directory.
+    /// Creates a disk with two pairs. One of them also exists in the home directory.
     fn scanned(kind: FileSystem) -> Option<Disk> {
         let mount = Mount::new(kind, 16 << 20).map_err(skipped).ok()?;
         let disk = TreeBuilder::new().seeded("a", 1, 20_000).seeded("sub/b", 1, 20_000);
@@ -141,10 +142,11 @@ impl Disk {
         self.lop.command().args(args).run()
     }
 
-    /// Asserts that the catalog still knows everything on the disk: a scan reads none of its files.
+    /// Asserts that the catalog still has all entries of the disk, so that a scan reads none of its
+    /// files.
     #[track_caller]
     fn assert_kept(&self) {
-        // Without the image, which is beside the mount point.
+        // Leaves out the image, which is beside the mount point.
         let sql = "SELECT count(*) FROM file WHERE size < 100000";
         let count = self.lop.database().query_row(sql, [], |row| row.get::<_, i64>(0));
         assert_eq!(count, Ok(5));
@@ -224,13 +226,13 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
         let line = format!("  {}  (offline)\n", on_disk(name));
         assert!(output.stdout_str().contains(&line), "{}", output.stdout_str());
     }
-    // A file that has taken the name of one of them makes no difference.
+    // A new file with the name of one of these files makes no difference.
     fs::write(disk.mount.path().join("a"), "at the mount point").expect("written");
     let output = disk.run(&["file", "home"]);
     assert!(output.stdout_str().contains(&format!("{}  (offline)\n", on_disk("a"))));
     fs::remove_file(disk.mount.path().join("a")).expect("removed");
     assert_eq!(document(&disk.run(&["validate", "--json"]))["summary"]["offline"], 4);
-    // A file on a disk that is not mounted is not unknown, but it is mentioned.
+    // A file on an unmounted disk does not count as unknown, but it is mentioned.
     let line = "4 files are on a disk that is not mounted\n";
     for command in [&["report"][..], &["dedupe", "--by", "hardlink"], &["report", "--dirs"]] {
         let output = disk.run(command);
@@ -247,9 +249,9 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
     assert!(!output.stdout_str().contains("offline"), "{}", output.stdout_str());
 }
 
-/// Files in memory never come back.
+/// Files on a tmpfs are lost when it is unmounted.
 #[test]
-fn files_of_a_file_system_in_memory_are_gone_with_it() {
+fn files_on_an_unmounted_tmpfs_are_forgotten() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped) else { return };
     TreeBuilder::new().file("x", "alike").make(&mount);
     let lop = Lop::with(&TreeBuilder::new().file("y", "alike"));

@@ -1,4 +1,4 @@
-//! `lop status`: what the catalog knows, on which disks, and which runs there were.
+//! `lop status`: the contents of the catalog, the disks, and the runs.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn scanned() -> Lop {
     lop
 }
 
-/// Returns the minute of the day in a line that has a time such as `2026-11-25 23:56`.
+/// Returns the minute of the day from a line that contains a time such as `2026-11-25 23:56`.
 fn minute_of_day(line: &str) -> u32 {
     let (hour, minute) =
         line.split_whitespace().find_map(|word| word.split_once(':')).expect("a time");
@@ -38,7 +38,7 @@ fn times_are_shown_in_the_local_time_zone_and_in_json_since_the_epoch() {
             let command = lop.command().args(command.iter().copied().chain(json)).env("TZ", zone);
             command.run().success().stdout_str().to_owned()
         };
-        // 5 hours and 45 minutes east of Greenwich, as in Nepal.
+        // 5 hours and 45 minutes east of Greenwich, the time zone of Nepal.
         let (utc, local) = (run("UTC", false), run("<+0545>-5:45", false));
         let ahead = (1440 + minute_of_day(&local) - minute_of_day(&utc)) % 1440;
         assert_eq!(ahead, 5 * 60 + 45, "{utc}{local}");

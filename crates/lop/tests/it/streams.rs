@@ -1,4 +1,5 @@
-//! Standard output and standard error: closed pipes, full disks, `--quiet` and `--verbose`, progress.
+//! Standard output and standard error: closed pipes, full disks, `--quiet` and `--verbose`, and
+//! progress.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +19,7 @@ fn pairs(count: u64) -> TreeBuilder {
     tree
 }
 
-/// Runs the program through a shell, for redirections; `$0` is the program.
+/// Runs the program through a shell, for redirections. `$0` is the program.
 fn shell(lop: &Lop, script: &str) -> Output {
     let shell = Sandbox::new("/bin/sh");
     let command = shell.command().args(["-c", script, env!("CARGO_BIN_EXE_lop")]);
@@ -106,7 +107,7 @@ fn messages_that_cannot_be_written_change_no_answer() {
     lop.assert_whole_catalog();
 }
 
-/// If the standard streams are closed, files must not get their descriptors.
+/// If the standard streams are closed, opened files must not get their descriptors.
 #[test]
 fn closed_streams_do_not_leak_into_the_catalog() {
     let lop = Lop::with(&pairs(300));
@@ -224,7 +225,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
     let said = scan.talk(80, &dialogue).text;
     let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
     assert!(rest.contains("Scanned   2 files"), "{said:?}");
-    // The typed text must be visible in between.
+    // Typed text must remain visible between the updates.
     for (text, _) in line.split('\r').filter_map(|text| text.split_once("\x1b[K")) {
         let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
         assert!(known && text.len() < 80, "{text:?}");
@@ -266,7 +267,7 @@ fn figures_are_one_line_of_json() {
     assert_exit_record(&output, 3);
 }
 
-/// A terminal as `script` provides it, with the output of a program.
+/// Runs a command on a terminal that `script` provides, and returns the output.
 fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<String> {
     if !Path::new("/usr/bin/script").exists() {
         skipped("script is not installed");
@@ -279,11 +280,7 @@ fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<St
     script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
     script.envs(environment.iter().copied());
     let output = script.stdin(Stdio::null()).output().expect("script runs");
-    Some(
-        String::from_utf8(output.stdout)
-            .expect("what is for a terminal is UTF-8")
-            .replace("\r\n", "\n"),
-    )
+    Some(String::from_utf8(output.stdout).expect("terminal output is UTF-8").replace("\r\n", "\n"))
 }
 
 #[test]
@@ -362,7 +359,7 @@ fn on_a_terminal_headings_are_bold_unless_no_colour_is_wanted() {
 #[test]
 fn the_catalog_is_for_its_owner_alone_where_others_look() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody else");
+        return skipped("only root can run the rest as another user");
     }
     let lop = Lop::with(&pairs(1));
     lop.remember(["."]);

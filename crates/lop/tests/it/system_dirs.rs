@@ -22,7 +22,7 @@ const FOLDERS: [&str; 8] = [
     "home/me/.local/share/Trash",
 ];
 
-/// Returns a file with a copy in each system folder, and a pair beside them.
+/// Returns a tree with a pair of files, and a copy in each system folder.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new().file("a", "alike").file("1", "pair").file("sub/2", "pair");
     for folder in FOLDERS {
@@ -51,7 +51,7 @@ fn system_folders_are_scanned_on_request_or_if_named() {
     let lop = Lop::with(&tree());
     let summary = lop.scan_summary(["--system-dirs", "."]);
     assert_eq!((&summary["files"], &summary["skipped"]), (&11.into(), &json!({})));
-    // A scan does not forget the results of another.
+    // A scan does not forget the results of other scans.
     lop.remember(["."]);
     assert_eq!(lop.report().iter().map(std::collections::BTreeSet::len).max(), Some(9));
     let lop = Lop::with(&tree());
@@ -59,7 +59,8 @@ fn system_folders_are_scanned_on_request_or_if_named() {
     assert_eq!((&summary["files"], &summary["skipped"]), (&2.into(), &json!({})));
 }
 
-/// Snapshots are rotated and the trash is emptied, so a copy there is no reason to delete another one.
+/// Snapshots are rotated and the trash is emptied, so a copy there does not justify deleting
+/// another one.
 #[test]
 fn a_copy_in_a_system_folder_does_not_count_as_a_copy_elsewhere() {
     for options in [&["."][..], &["--system-dirs", "."]] {
@@ -73,7 +74,7 @@ fn a_copy_in_a_system_folder_does_not_count_as_a_copy_elsewhere() {
     }
 }
 
-/// The trash in a directory is lost with the directory.
+/// The trash in a directory is lost together with the directory.
 #[test]
 fn system_folders_in_the_directory_in_question_are_examined() {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("b", "alike"));
@@ -117,7 +118,7 @@ fn dedupe_leaves_repositories_and_system_folders_alone() {
     assert!(files == 1 && said.starts_with(line), "{files} {said}");
     let (files, said) = planned(&["--system-dirs"]);
     assert!(files == 6 && !said.contains("skipped"), "{files} {said}");
-    // A folder that is named is meant.
+    // A folder that the user names is acted on.
     assert_eq!(planned(&["one/.git"]).0, 2);
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     assert!(lop.path("one/.git/objects/x").exists() && lop.path("z/.Trash-1000/x").exists());
@@ -151,7 +152,7 @@ fn a_pseudo_file_system_is_not_scanned_even_if_it_is_named() {
     assert_eq!(summary["files"], 2);
 }
 
-/// Opening such a directory blocks until the file system is mounted that belongs there.
+/// Opening such a directory blocks until its file system is mounted.
 #[test]
 fn an_automount_point_is_not_triggered() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").dir("nas"));
@@ -162,7 +163,7 @@ fn an_automount_point_is_not_triggered() {
     assert_eq!(summary["skipped"], json!({ "pseudo_file_systems": 1 }));
 }
 
-/// A mount point whose requests to mount are never answered.
+/// A mount point whose mount requests are never answered.
 struct Automount {
     point: PathBuf,
     /// The pipe on which the kernel sends its requests.
@@ -172,7 +173,7 @@ struct Automount {
 impl Automount {
     fn on(point: &Path) -> Option<Automount> {
         let (requests, kernel) = std::io::pipe().expect("a pipe");
-        // Processes of this group are not blocked: it is a group with none of our processes.
+        // Processes of this group are not blocked. The group contains no process of the test.
         let mut group = Command::new("sleep").arg("60").process_group(0).spawn().expect("sleeps");
         let options = format!("fd=0,pgrp={},minproto=5,maxproto=5,direct", group.id());
         let mut mount = Command::new("mount");

@@ -1,4 +1,4 @@
-//! `lop undo`: what it restores, what it refuses, and what it reports.
+//! `lop undo`: the files that it restores, the files that it refuses to restore, and its reports.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +20,7 @@ fn write_behind_its_back(path: &Path, bytes: &str) {
     assert_eq!(fs::metadata(path).expect("is there").mtime_nsec(), before.mtime_nsec());
 }
 
-/// Returns the sources for `lop dedupe` that have no digests.
+/// Returns the sources for `lop dedupe` that do not contain digests.
 fn sources(lop: &Lop) -> Vec<Vec<String>> {
     let state = lop.state().display().to_string();
     let file = |name: &str, bytes: &[u8]| {
@@ -62,7 +62,7 @@ fn no_other_content_is_ever_used_for_the_file() {
         assert!(said.contains("/a, the copy that was kept, has changed"), "{args:?}: {said}");
         assert!(said.contains("Run 1: nothing restored, 1 file could not be"), "{said}");
         assert!(!lop.path("b").exists());
-        // The content is known, so any file that has it can be copied.
+        // The content is known, so any file with this content can be copied.
         write_behind_its_back(&lop.path("a"), "content 1");
         lop.run(["undo"]).success();
         let what = Compare::NAMES | Compare::BYTES;
@@ -149,20 +149,21 @@ fn separated_names_whose_file_is_elsewhere_are_reported() {
     output.code(3);
     let said = output.stderr_str();
     assert!(said.contains("its file has its other names outside of the paths"), "{said}");
-    // With all names in the scope, the run can be undone.
+    // If all names are in the scope, the run can be undone.
     let lop = Lop::with(&tree);
     let done = lop.run(["separate", "--apply", "."]);
     let said = done.success().stderr_str();
     assert_eq!(said, "2 hard links replaced by copies; 'lop undo 1' reverts it\n");
     lop.run(["undo"]).success();
     assert_eq!(fs::metadata(lop.path("d/2")).expect("is there").nlink(), 3);
-    // "Nothing to do" is only true if something could be examined.
+    // "Nothing to do" would be wrong, because no file could be examined.
     let output = lop.run(["separate", "nothere"]);
     output.code(1);
     assert_eq!(output.stderr_str(), "lop: nothere: No such file or directory\n");
 }
 
-/// Two processes that undo at once wait for each other, so the shell's `mv` plays one of them here.
+/// Two processes that undo at the same time wait for each other, so the `mv` of a shell replaces
+/// one of them here.
 #[test]
 fn a_file_that_was_taken_out_of_quarantine_by_hand_counts_as_restored() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
@@ -178,7 +179,7 @@ fn a_file_that_was_taken_out_of_quarantine_by_hand_counts_as_restored() {
     assert_eq!(fs::read(lop.path("b")).expect("is there"), b"changed since");
 }
 
-/// Returns a tree with two groups, one of which has a file with two names.
+/// Returns a tree with two groups. One group has a file with two names.
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
         .file("a/1", "alike")
@@ -213,7 +214,7 @@ fn a_dry_run_shows_how_each_file_would_be_restored() {
             assert!(text.contains("  link  /c/y  (to /d/z)\n"), "{kind}: {text}");
         }
         assert_same(&after, &Snapshot::of(lop.work()), Compare::ALL);
-        // Files that could not be restored are reported, and paths limit what is examined.
+        // Files that could not be restored are reported. Paths on the command line limit the undo.
         fs::write(lop.path("a/1"), "changed").expect("written");
         let output = lop.run(["undo", "-n", "--json", "1", "b"]);
         output.code(if how == "copy" { 3 } else { 0 });
@@ -240,7 +241,7 @@ fn a_dry_run_shows_how_each_file_would_be_restored() {
 fn only_some_files_of_a_run_can_be_restored() {
     for kind in ["delete", "hardlink", "symlink", "quarantine"] {
         let (lop, before) = applied(kind);
-        // A link in the place of a file is not followed.
+        // A link that replaced a file is not followed.
         let output = lop.run(["undo", "1", "b/2", "d"]);
         assert_eq!(output.success().stderr_str(), "Run 1 undone: 2 files restored\n", "{kind}");
         let is_back = |path: &str| {
@@ -285,7 +286,7 @@ fn history_lists_each_file_of_a_run() {
     let file = files.iter().find(|file| file["path"] == path).expect("is listed");
     assert_eq!((files.len(), &file["state"]), (4, &"restored".into()));
     assert_eq!(file["kept"]["path"], lop.path("a/1").display().to_string());
-    // Commands that remove trees are named.
+    // The history names commands that remove trees.
     lop.run(["purge", "--instant", "c"]).success();
     let text = lop.run(["history", "2"]).success().stdout_str().replace(&work, "");
     assert!(text.lines().nth(1) == Some("  /c"), "{text}");
@@ -352,13 +353,13 @@ fn an_undone_run_reports_that_nothing_is_left() {
     }
     assert_eq!(lop.json(["undo", "1"])["summary"]["restored"], 0);
     assert_eq!(fs::read(lop.runs().join("1.jsonl")).expect("a journal"), journal);
-    // Undo does not claim to have restored a file that was removed for good.
+    // Undo does not claim to have restored a file that was removed permanently.
     lop.remember(["."]);
     lop.run(["dedupe", "--by", "quarantine", "--apply", "--all"]).success();
     lop.run(["quarantine", "purge", "--older-than", "0s"]).success();
     let said = "Run 2: nothing is left to restore; 3 files were removed from quarantine for good\n";
     assert_eq!(lop.run(["undo", "2"]).success().stderr_str(), said);
-    // A named path gets its own answer.
+    // A path on the command line gets a separate answer.
     let output = lop.run(["undo", "2", "c"]);
     output.code(3);
     assert!(output.stderr_str().contains("c: run 2 has nothing to restore there"), "unmatched");

@@ -1,4 +1,5 @@
-//! `lop uniques DIR`: lists exactly what would be lost with a directory, with an exit code for scripts.
+//! `lop uniques DIR` lists exactly the files that would be lost with a directory, and has an exit
+//! code for scripts.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -8,7 +9,7 @@ use testkit::{Mount, NOBODY, Sandbox, TreeBuilder, deep_path, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the names below `dir` that are listed as unique, and checks the exit code.
+/// Returns the names below `dir` that are listed as unique, after checking the exit code.
 #[track_caller]
 fn uniques(lop: &Lop, dir: &str, code: i32) -> Vec<String> {
     lop.listed(["uniques", dir], code)
@@ -29,7 +30,7 @@ fn only_copies_outside_count() {
     assert_eq!(uniques(&lop, "dir", 6), lost);
     assert_eq!(lop.listed(["uniques", "--anywhere", "dir"], 6), ["dir/alone", "dir/same size"]);
     assert_eq!(uniques(&lop, "elsewhere", 0), [""; 0]);
-    // Seen from the subdirectory, the rest of the directory is outside.
+    // For the subdirectory, the rest of the directory is outside.
     assert_eq!(uniques(&lop, "dir/sub", 0), [""; 0]);
     assert_eq!(uniques(&lop, ".", 6).len(), 6);
     let output = lop.run(["uniques", "dir"]);
@@ -89,7 +90,7 @@ fn a_copy_outside_that_changed_or_is_gone_does_not_count() {
     assert_eq!(uniques(&lop, "dir", 6), lost.map(|name| format!("dir/{name}")));
     settle();
     lop.remember(["elsewhere"]);
-    // Files that were only touched or rewritten are known again after a scan.
+    // After a scan, files that were only touched or rewritten are known again.
     assert_eq!(
         uniques(&lop, "dir", 6),
         ["changed", "gone", "kind", "replaced"].map(|n| format!("dir/{n}"))
@@ -132,7 +133,7 @@ fn a_directory_that_was_never_scanned_is_listed_whole() {
     assert_eq!(uniques(&lop, "dir", 5), ["dir/a"], "nothing at all is known of it");
 }
 
-/// It is unknown what a changed copy contains now.
+/// The new content of a changed copy is unknown.
 #[test]
 fn a_file_whose_copies_changed_is_unknown_and_not_unique() {
     let tree = TreeBuilder::new().file("dir/a", "alike").file("copy", "alike");
@@ -178,7 +179,7 @@ fn empty_files_and_links_are_mentioned_and_not_counted() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", ""));
 }
 
-/// A second path to the directory itself is no place where a copy survives.
+/// A copy does not survive under a second path to the directory itself.
 #[test]
 fn another_path_to_the_directory_is_not_outside() {
     let tree = TreeBuilder::new()
@@ -198,7 +199,7 @@ fn another_path_to_the_directory_is_not_outside() {
     lop.remember(["bound"]);
     assert_eq!(uniques(&lop, "dir", 6), below("dir"));
     assert_eq!(uniques(&lop, "bound", 6), below("bound"));
-    // The same holds for a part of it.
+    // The same applies to a part of the directory.
     assert_eq!(uniques(&lop, "bound/sub", 6), ["bound/sub/alone"]);
     assert_eq!(uniques(&lop, "dir/sub", 6), ["dir/sub/alone"]);
     drop(bound);
@@ -217,7 +218,7 @@ fn a_link_where_a_directory_was_leads_to_no_copy() {
     symlink("new", lop.path("old")).expect("linked");
     lop.remember(["new"]);
     assert_eq!(uniques(&lop, "new", 6), ["new/a", "new/b", "new/c", "new/d"]);
-    // The same holds for the link, which names the same directory.
+    // The same applies to the link, which leads to the same directory.
     assert_eq!(uniques(&lop, "old", 6), ["old/a", "old/b", "old/c", "old/d"]);
 }
 
@@ -274,7 +275,7 @@ fn hard_links_far_below_path_max_count() {
 #[test]
 fn unexamined_entries_decide_only_if_all_others_have_a_copy() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let tree = TreeBuilder::new()
         .file("copied/a", "alike")
@@ -329,7 +330,7 @@ fn every_file_below_mounts_is_examined_too() {
     assert_eq!(uniques(&lop, "dir", 0), [""; 0]);
 }
 
-/// Checks the answer by doing what it is needed for: deleting the directory.
+/// Verifies that deleting the directory would lose only the listed content.
 #[test]
 fn unlisted_contents_survive_the_directory() {
     let mut tree = TreeBuilder::new();

@@ -40,7 +40,7 @@ fn files_as_they_were_are_valid() {
 #[test]
 fn changes_that_show_in_the_metadata_are_not_damage() {
     let lop = scanned();
-    // Written with the modification time restored: the status change time reveals it.
+    // The modification time is restored, so only the status change time reveals the change.
     let before = fs::metadata(lop.path("a")).and_then(|m| m.modified()).expect("a time");
     fs::write(lop.path("a"), "blike").expect("written");
     let file = fs::File::options().write(true).open(lop.path("a")).expect("opens");
@@ -53,7 +53,7 @@ fn changes_that_show_in_the_metadata_are_not_damage() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", said));
 }
 
-/// Bytes that change below the file system, as on a failing disk.
+/// Bytes change below the file system, as on a failing disk.
 #[test]
 fn damage_on_the_disk_is_named() {
     let Ok(mount) = Mount::new(FileSystem::Ext4, 16 << 20).map_err(skipped) else { return };
@@ -77,7 +77,7 @@ fn damage_on_the_disk_is_named() {
     let file = fs::File::open(&bad).expect("opens");
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("forgotten");
     if fs::read(&bad).expect("readable") == marker {
-        return skipped("the cache holds on to the undamaged bytes");
+        return skipped("the cache still has the undamaged bytes");
     }
     let output = lop.run(["validate", "--json"]);
     assert_exit_record(&output, 3);
@@ -120,7 +120,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
 #[test]
 fn unreadable_files_are_reported_with_a_partial_result() {
     if !is_root() {
-        return skipped("only root can run the rest as somebody without rights");
+        return skipped("only root can run the rest as a user without permissions");
     }
     let lop = Lop::with(&tree());
     let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();

@@ -1,4 +1,5 @@
-//! `uniques --verify`, `contains --verify`: only files that were read and compared count as copies.
+//! `uniques --verify` and `contains --verify`: only files that were read and compared count as
+//! copies.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -35,14 +36,15 @@ fn summary(lop: &Lop, args: &[&str], code: i32) -> Value {
     document(&run(lop, &[args, &["--json"]].concat(), code))["summary"].clone()
 }
 
-/// Returns how many files and bytes were compared with a copy, and how many copies were bad.
+/// Returns the number of files and bytes that were compared with a copy, and the number of bad
+/// copies.
 #[track_caller]
 fn tally(lop: &Lop, args: &[&str], code: i32) -> [u64; 3] {
     let summary = summary(lop, args, code);
     ["verified", "verified_bytes", "bad_copies"].map(|key| summary[key].as_u64().expect("a number"))
 }
 
-/// Both questions about `old`, when there is only an archive.
+/// Both questions about `old`, if the only other directory is the archive.
 const QUESTIONS: [&[&str]; 2] =
     [&["uniques", "--verify", "old"], &["contains", "--verify", "old", "archive"]];
 
@@ -79,7 +81,7 @@ fn damage_that_nobody_knows_yet_is_found_and_marked() {
         let read = "\n  1 file (900 B) compared with a copy\n  \
                     1 copy is damaged or unreadable and does not count\n";
         assert!(said.ends_with(read), "{said}");
-        // From now on all commands know.
+        // All later commands know about the damage.
         assert_eq!(run(&lop, &asked, 6).stdout_str(), listed);
         assert_eq!(tally(&lop, question, 6), [1, 900, 0], "it is no copy any more");
         assert_eq!(summary(&lop, &["report"], 3)["damaged"], 1);
@@ -106,14 +108,14 @@ fn a_file_that_is_damaged_itself_is_not_unique_but_damaged() {
         assert_eq!(run(&lop, question, 3).stdout_str(), "old/a  (damaged)\n");
         assert_eq!(summary(&lop, question, 3)["damaged"], 1);
         assert_eq!(tally(&lop, question, 3), [1, 900, 0]);
-        // Both of them, so no copy of what was scanned is left.
+        // Both copies are damaged, so no copy of the scanned content is left.
         lop.damage("archive/b", vec![7; 900]);
         let listed = "old/a  (damaged)\nold/b  (its copies elsewhere are damaged or unreadable)\n";
         assert_eq!(run(&lop, question, 6).stdout_str(), listed);
     }
 }
 
-/// The files are equal to each other now, but not to what was scanned.
+/// The files are still equal to each other, but differ from the scanned content.
 #[test]
 fn files_that_are_damaged_alike_are_damaged() {
     for question in QUESTIONS {
@@ -128,7 +130,7 @@ fn files_that_are_damaged_alike_are_damaged() {
 #[test]
 fn a_copy_that_cannot_be_read_does_not_count() {
     if !is_root() {
-        return skipped("only root can take from another user what a file needs to be read");
+        return skipped("only root can make a file of another user unreadable");
     }
     for question in QUESTIONS {
         let mut tree = TreeBuilder::new();
@@ -138,7 +140,7 @@ fn a_copy_that_cannot_be_read_does_not_count() {
         let lop = Lop::with(&tree);
         let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
         nobody(&["scan", "."]).success();
-        // The catalog must believe that it has always been so.
+        // The catalog must have the damaged content from the beginning.
         let bytes = fs::read(lop.path("archive/a")).expect("readable");
         let closed = fs::Permissions::from_mode(0o600);
         fs::set_permissions(lop.path("archive/a"), closed).expect("changed");
@@ -177,7 +179,7 @@ fn a_hard_link_is_not_read() {
         assert_eq!(tally(&lop, question, 0), [1, 900, 0], "of old/c");
     }
     lop.damage("kept/copy", vec![7; 900]);
-    // A file that is linked outside is also a copy of other files.
+    // A file with a hard link outside can also be a copy of other files.
     for question in [&["uniques", "--verify", "old"][..], &["contains", "--verify", "old", "kept"]]
     {
         assert_eq!(run(&lop, question, 0).stdout_str(), "");
@@ -234,7 +236,7 @@ fn copies_far_below_path_max_are_read() {
     assert_eq!(tally(&lop, &["uniques", "--verify", "d"], 6), [0, 0, 1]);
 }
 
-/// Unknown is not no: a file that is not known may be a copy.
+/// An unknown file may be a copy, so the answer is "unknown" and not "no".
 #[test]
 fn a_bad_copy_is_not_the_last_one_if_others_are_unknown() {
     let lop = copied(&["archive"]);
@@ -264,7 +266,7 @@ fn a_bad_copy_is_not_the_last_one_if_others_are_unknown() {
     assert_eq!(output.stdout_str(), "old/a  (not compared yet)\n");
 }
 
-/// Other commands then do not know of the damage, so lop must report that.
+/// Other commands then do not learn about the damage, so lop must report that.
 #[test]
 fn damage_that_cannot_be_recorded_makes_the_answer_partial() {
     let lop = copied(&["archive", "backup"]);

@@ -1,4 +1,4 @@
-//! Trees that a file system shows under a second path, with other device and inode numbers.
+//! Trees that a file system shows under a second path, with different device and inode numbers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn tree() -> TreeBuilder {
     TreeBuilder::new().file("a/b/1", "1").file("a/2", "2").file("3", "3")
 }
 
-/// Asserts that mirroring is refused, and that the attempt left nothing behind.
+/// Asserts that mirroring is refused, and that the attempt leaves nothing behind.
 #[track_caller]
 fn assert_refused(from: &Path, to: &Path, dry_run: bool) {
     let before = fs::metadata(to).expect("there").modified().expect("has one");
@@ -65,7 +65,7 @@ fn a_source_that_an_alias_shows_in_the_destination_is_refused() {
     });
 }
 
-/// Then the directories above the source do not reveal the destination.
+/// The directories above the alias do not reveal that it is inside the destination.
 #[test]
 fn a_source_that_an_alias_shows_alone_is_refused() {
     let real = tree().make_temp();
@@ -79,11 +79,12 @@ fn a_source_that_an_alias_shows_alone_is_refused() {
     }
 }
 
-/// The pool creates a new name in another directory than the source is in.
+/// The pool creates new names in a different branch from the one that holds the source.
 #[test]
 fn a_source_that_is_in_one_branch_of_a_pool_is_refused() {
     let place = TreeBuilder::new().file("one/data/x", "x").dir("two").dir("three").make_temp();
-    // Until a rename, the status change time is the modification time, as on file systems that invent it.
+    // Before a rename, the status change time equals the modification time, as on file systems that
+    // invent it.
     let source = place.join("one/data");
     fs::write(source.join("x"), "x").expect("written");
     let branches = ["one", "two", "three"].map(|name| place.join(name).display().to_string());
@@ -127,7 +128,7 @@ fn a_destination_that_an_alias_shows_in_the_source_is_left_out() {
     });
 }
 
-/// The alias is mounted in the source; source and destination are on a disk.
+/// The alias is mounted in the source. Source and destination are on a disk.
 #[test]
 fn a_destination_mounted_in_the_source_is_left_out() {
     let place = tree().dir("from/v").file("from/f", "f").dir("data/to").make_temp();
@@ -174,7 +175,7 @@ fn a_copy_of_the_source_is_not_refused_and_nothing_is_left() {
             let again = run(&from, &to, &Options { allow_empty: false, ..deleting() });
             assert_eq!((again.counts.changes(), again.counts.failed), (0, 0), "{again:?}");
         }
-        // Its times are whole seconds.
+        // The times of sshfs are whole seconds.
         if view != View::Sshfs {
             assert_alike(&from, place.join("other/a"));
         }
@@ -190,7 +191,7 @@ fn clear(place: &TempTree) {
     }
 }
 
-/// Returns a destination with room for only a part of the content of its directory `in`.
+/// Returns a destination with room for only a part of the files in its directory `in`.
 fn nearly_full(files: u64) -> Option<Mount> {
     let mount = Mount::new(FileSystem::Tmpfs, 2 << 20).map_err(|reason| skipped(&reason)).ok()?;
     let names = (0..files).map(|number| (format!("in/{number}"), number));
@@ -213,7 +214,7 @@ fn assert_kept(from: &Path, to: &Path) {
     assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
 }
 
-/// The source is a directory of the destination, and no path reveals that.
+/// The source is a directory of the destination, but no path reveals that.
 #[test]
 fn nothing_is_removed_if_not_all_of_an_aliased_source_could_be_copied() {
     let Some(to) = nearly_full(3) else { return };
@@ -279,7 +280,8 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
     }
 }
 
-/// The alias shows the source without anything above it, and merges it with another directory or layer.
+/// The alias does not show the directories above the source, and merges the source with another
+/// directory or layer.
 #[test]
 fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
     let ways = [View::Sshfs, View::Mergerfs].map(Some).into_iter().chain([None]);
@@ -305,7 +307,7 @@ fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
                 Err(reason) => return skipped(&reason),
             };
             let from = view.path().join(below);
-            // The top directory of an overlay has a time of its own.
+            // The top directory of an overlay has a different time.
             if way.is_none() && below.is_empty() {
                 continue;
             }

@@ -50,8 +50,8 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
     assert_alike(&from, place.join("to"));
 }
 
-/// During a copy, a program edits the part that was copied already, and restores the modification time as `rsync
-/// --inplace --times` does. No later run would see the edit.
+/// During a copy, a program edits the part that was already copied, and restores the modification
+/// time as `rsync --inplace --times` does. No later run could notice the edit.
 #[test]
 pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     const SIZE: usize = 8 << 20;
@@ -81,10 +81,10 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// A file is edited throughout the copy, and each edit keeps size and modification time. The run reports the file, and
-/// the next run copies it again.
+/// A file is edited throughout the copy, and each edit preserves size and modification time. The
+/// run reports the file, and the next run copies it again.
 #[test]
-pub(crate) fn endless_edits_that_keep_size_and_time_are_reported() {
+pub(crate) fn continuous_edits_that_keep_size_and_time_are_reported() {
     let place = TreeBuilder::new().seeded("from/image", 1, 4 << 20).dir("to").make_temp();
     let slow = Throttle::new(NonZeroU64::new(16 << 20));
     let slow = Options { bandwidth: Arc::new(slow), ..usual() };
@@ -127,7 +127,7 @@ pub(crate) fn a_small_file_that_grows_large_is_copied_too() {
     let slow = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
     thread::scope(|scope| {
         scope.spawn(|| {
-            // By then the first file is copied, and the others wait.
+            // By then, the first file is copied, and the others are waiting.
             thread::sleep(Duration::from_millis(150));
             for name in ["a", "b", "c"] {
                 let log = fs::OpenOptions::new().append(true).open(from.join(name));
@@ -176,7 +176,7 @@ pub(crate) fn names_that_come_and_go_do_not_fail() {
     assert_alike(&from, place.join("to"));
 }
 
-/// While directories replace files and links, other workers open directories below them.
+/// While workers replace files and links by directories, other workers open directories below them.
 #[test]
 pub(crate) fn directories_replace_other_entries() {
     let place = TempTree::new();

@@ -1,4 +1,5 @@
-//! Runs a mirror in a process of its own, which is killed at a chosen change, or whose change fails.
+//! Runs a mirror in a separate process, which is killed at a chosen change or in which a chosen
+//! change fails.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -17,17 +18,18 @@ const PLACES: &str = "MIRROR_TEST_PLACES";
 /// How the process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The changes it made and the entries that failed; `None` if it was killed.
+    /// The number of changes made and of entries that failed; `None` if the process was killed.
     pub(crate) done: Option<(u64, u64)>,
     pub(crate) account: String,
 }
 
-/// Runs a process that mirrors `folder/from` to `folder/to`, and strikes its `number`-th change.
+/// Runs a process that mirrors `folder/from` to `folder/to`, and injects a fault at change
+/// `number`.
 pub(crate) fn run(folder: &Path, number: u64, blow: ChangeFault) -> Ended {
     run_with(folder, number, blow, &[])
 }
 
-/// Does the same with hints that these files of the destination can be reused.
+/// Like [`run`], with hints that these files of the destination can be reused.
 pub(crate) fn run_with(folder: &Path, number: u64, blow: ChangeFault, places: &[&str]) -> Ended {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args(["--exact", "child::runs_the_mirror_of_the_parent", "--ignored", "--nocapture"]);
@@ -57,16 +59,16 @@ pub(crate) fn run_with(folder: &Path, number: u64, blow: ChangeFault, places: &[
 #[ignore = "run by other tests, in a process of its own"]
 #[expect(clippy::print_stdout, reason = "the account for the test that started it")]
 fn runs_the_mirror_of_the_parent() {
-    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("this test is run by others"));
-    let blow = std::env::var(BLOW).expect("told the blow");
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("another test runs this one"));
+    let blow = std::env::var(BLOW).expect("the fault is in the environment");
     let (number, errno) = blow.split_once(' ').expect("two numbers");
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     fault_at_change(number, if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) });
-    let way = std::env::var(VARIANT).expect("told the way");
+    let way = std::env::var(VARIANT).expect("the variant is in the environment");
     let all = [Variant::OneHost, Variant::TwoHosts, Variant::DiskOrder];
     let way = all.into_iter().find(|known| format!("{known:?}") == way).expect("a way");
     way.of(|| {
-        // One worker only, so that the number always means the same change.
+        // With one worker, a number always means the same change.
         let mut options = mirror::Options { threads: with(1).threads, ..deleting() };
         if let Ok(places) = std::env::var(PLACES) {
             options = FakeHints::of(&places.split(' ').collect::<Vec<_>>()).to(options);

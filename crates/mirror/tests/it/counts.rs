@@ -1,4 +1,4 @@
-//! The counts of entries that were not mirrored, and the names of entries left out.
+//! The number of entries that were not mirrored, and the names that were left out.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::world::{
     assert_alike, deleting, globs, is_between_hosts, run, temp_name_of, try_mirror, usual,
 };
 
-/// Names below a directory that could not be created are missing too.
+/// Names below a directory that could not be created count as missing too.
 #[test]
 pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
     let small = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
@@ -24,7 +24,7 @@ pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
         }
     }
     let place = tree.make_temp();
-    // Room for the top directory, the destination, and one more name.
+    // Inodes for the top directory, the destination, and one more name.
     if let Err(reason) = small.remount("nr_inodes=3") {
         return skipped(&reason);
     }
@@ -51,7 +51,8 @@ pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
     assert_alike(place.path(), &to);
 }
 
-/// A remote sender still lists the directory's entries long after the receiver has failed to make it.
+/// A remote sender still lists the entries of a directory long after the receiver has failed to
+/// create it.
 #[test]
 pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
     let mut tree = TreeBuilder::new().file("to/name", "n");
@@ -67,7 +68,7 @@ pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
     }
 }
 
-/// A run must not leave a change behind that the next run undoes.
+/// A run must not make a change that the next run reverts.
 #[test]
 pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
     let small = match Mount::new(FileSystem::Ext4, 16 << 20) {
@@ -79,7 +80,8 @@ pub(crate) fn runs_to_a_full_disk_do_not_alternate() {
         tree = tree.seeded(format!("d{}/f{at}", at % 5), at, 700_000);
     }
     let (place, to) = (tree.make_temp(), small.path().join("to"));
-    // A file may fit later, because freed blocks become available to others with a delay. The test can only try again.
+    // A file may fit later, because freed blocks become available with a delay. The test can only
+    // retry.
     for _ in 0..6 {
         let outcome = try_mirror(place.path(), &to, &usual());
         let copied = outcome.counts.files + outcome.counts.dirs;
@@ -110,7 +112,7 @@ pub(crate) fn left_out_entries_are_named() {
         left.sort();
         assert_eq!(left, expected, "{outcome:?}");
         assert_eq!((outcome.counts.left_out, outcome.counts.names), (2, 2), "{outcome:?}");
-        // Entries that belong to the destination alone are neither removed nor mixed with others.
+        // Entries that belong only to the destination are neither removed nor mixed with others.
         let kept = place.join("to/.lop-quarantine-0/1/0");
         assert_eq!(fs::read_to_string(kept).expect("there"), "of the destination");
         assert!(!place.join("to/d/.lop-quarantine-1000").exists());
@@ -137,7 +139,8 @@ pub(crate) fn generated_files_of_the_kernel_are_not_copied() {
     assert_eq!(outcome.counts.names, 2);
     assert!(to.join("proc/kept").exists());
     drop(mounted);
-    // If such a file is the source itself, its content cannot be copied, because it has no size.
+    // If such a file system is the source itself, its files cannot be copied, because they
+    // have no size.
     let from = Path::new("/proc/sys/kernel/random");
     if !from.join("boot_id").exists() {
         return skipped("there is no /proc/sys/kernel/random");

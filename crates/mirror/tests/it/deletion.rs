@@ -1,4 +1,4 @@
-//! Extraneous entries are deleted if `--delete` is given, and never more than allowed.
+//! Extraneous entries are deleted if `--delete` is given, and never more than permitted.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) fn nothing_is_removed_unless_asked_for() {
         assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
     }
     let outcome = run(place.join("from"), place.join("to"), &deleting());
-    // Three names, and a directory that contains a directory with one name, and another name.
+    // Three names, and a directory with two entries, one of which is a directory with one name.
     assert_eq!(outcome.counts.removed, 3 + 4);
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -52,7 +52,8 @@ pub(crate) fn nothing_is_removed_if_it_would_be_more_than_allowed() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// A run counts entries before it deletes them, and removes leftovers of a killed run. The progress must show neither.
+/// A run counts entries before it deletes them, and removes leftovers of a killed run. Neither may
+/// appear in the progress.
 #[test]
 fn progress_counts_removed_entries_once() {
     let place = two();
@@ -68,13 +69,13 @@ fn progress_counts_removed_entries_once() {
         "{outcome:?}"
     );
     assert!(!place.join("to").join(leftover).exists());
-    // `purge` counts the entries in a tree, without its top directory.
+    // `purge` counts the entries of a tree without its top directory.
     assert_eq!((progress.stage(), progress.removed_done.load(Relaxed)), (Stage::Purge, 6));
     // The names are `a`, `d` and `d/b`.
     assert_eq!(progress.files_done.load(Relaxed), 3);
 }
 
-/// The progress must not count entries that are too many and stay.
+/// The progress must not count entries that stay because they exceed the limit.
 #[test]
 fn progress_counts_nothing_that_stays() {
     let place = two();
@@ -131,7 +132,7 @@ pub(crate) fn left_out_entries_are_not_removed_either() {
     assert_eq!(fs::read_to_string(place.join("to/extraneous")).expect("there"), "s");
     assert!(place.join("to/d/extraneous").exists());
     assert!(before.get("fifo").is_some() && !place.join("to/d/fifo").exists());
-    // The same holds in a directory that the source does not have.
+    // A directory that the source does not have is treated the same.
     assert!(place.join("to/tree/x/y").exists(), "{outcome:?}");
     assert!(!place.join("to/tree/z").exists(), "{outcome:?}");
     let only = Options { include: globs(&["*.txt"]), ..deleting() };
@@ -169,7 +170,8 @@ pub(crate) fn a_file_replaces_a_directory_only_with_delete() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Mirrors in a dry run and in earnest. Returns why the one name failed, which must be the same reason.
+/// Mirrors in a dry run and in a real run. Returns the reason why the only name failed, which must
+/// be the same in both.
 fn why_it_failed(place: &TempTree, options: &Options) -> Reason {
     let run = |dry_run| {
         let options = Options { dry_run, ..options.clone() };
@@ -233,7 +235,7 @@ pub(crate) fn a_quarantine_directory_is_not_replaced() {
 #[test]
 pub(crate) fn a_mount_in_the_destination_is_not_emptied() {
     if !is_root() {
-        return skipped("directories can be mounted by root only");
+        return skipped("only root can mount directories");
     }
     let place = two();
     fs::create_dir(place.join("elsewhere")).expect("made");

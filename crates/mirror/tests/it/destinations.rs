@@ -1,5 +1,5 @@
-//! Destinations that differ from the source: with several devices, coarse times, or no room for attributes. And sources
-//! in odd places.
+//! Destinations that differ from the source: with several devices, coarse times, or no room for
+//! attributes. Also sources in odd places.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,7 +14,7 @@ use crate::world::{
     assert_alike, deleting, is_between_hosts, mirror_reporting, run, try_mirror, usual,
 };
 
-/// The average seconds of a year.
+/// The average length of a year in seconds.
 const YEAR: i64 = 31_556_952;
 
 fn mounts<const N: usize>(kind: FileSystem) -> Result<[Mount; N], String> {
@@ -60,7 +60,7 @@ pub(crate) fn times_of_any_year_are_kept() {
     set("from/a", year_2300);
     set("from/b", year_2300);
     if time("from/a").ok() != Some(year_2300) {
-        return skipped("times here end before");
+        return skipped("the file system cannot store such a time");
     }
     run(place.join("from"), place.join("to"), &usual());
     assert_eq!(time("to/a").expect("there"), year_2300);
@@ -71,7 +71,7 @@ pub(crate) fn times_of_any_year_are_kept() {
     assert_eq!(run(place.join("from"), place.join("to"), &usual()).counts.changes(), 0);
 }
 
-/// On file systems that only keep seconds, times would differ in each run.
+/// On file systems that store only seconds, times would otherwise differ in each run.
 #[test]
 pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     let small = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-I", "128"]);
@@ -94,7 +94,7 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     let again = run(place.path(), &to, &usual());
     assert_eq!(again.counts.changes(), 0, "{again:?}");
     assert_eq!(to.metadata().expect("there").modified().expect("known"), top);
-    // Where times are exact, a time that looks rounded is another time.
+    // If the destination stores exact times, a rounded time is a different time.
     let to = exact.path().join("to");
     run(place.path(), &to, &usual());
     set_time(&to.join("a"), 1_000);
@@ -104,8 +104,8 @@ pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     assert_alike(place.path(), &to);
 }
 
-/// NTFS as it is usually mounted: owners and permissions are set without effect, and times have a granularity of 100
-/// nanoseconds.
+/// NTFS as it is usually mounted: setting owners and permissions has no effect, and times have a
+/// granularity of 100 nanoseconds.
 #[test]
 pub(crate) fn metadata_that_is_not_kept_is_not_set_in_each_run() {
     let there = match Mount::new(FileSystem::Ntfs, 0) {
@@ -114,7 +114,7 @@ pub(crate) fn metadata_that_is_not_kept_is_not_set_in_each_run() {
     };
     let tree =
         TreeBuilder::new().hard_links("linked", &["a", "d/a"]).symlink("l", "a").mode("a", 0o640);
-    // An ACL with more entries than the permissions, as setfacl creates it from "u:1000:r".
+    // An ACL with more entries than the permission bits, as setfacl creates it from "u:1000:r".
     let acl = [
         &[2, 0, 0, 0][..],
         &[1, 0, 6, 0, 255, 255, 255, 255],
@@ -126,7 +126,7 @@ pub(crate) fn metadata_that_is_not_kept_is_not_set_in_each_run() {
     let acl = acl.concat();
     let tree = tree.file("e/acl", "a").xattr("e/acl", "system.posix_acl_access", &acl);
     let tree = tree.xattr("e", "system.posix_acl_default", &acl);
-    // Many files, so that several workers probe at the same time.
+    // There are many files, so that several workers probe at the same time.
     let files = (0..40).map(|n| format!("d/{n}"));
     let place =
         files.fold(tree, |tree, name| tree.file(&name, "x").mtime(name, 1_000, 123_456_789));
@@ -173,10 +173,10 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without_them() {
     }
 }
 
-/// A copy of a file with two names, which lacks metadata that the destination cannot hold, is not created again in each
-/// run.
+/// A file with two names has metadata that the destination cannot store. Its copy is not created
+/// again in each run.
 #[test]
-pub(crate) fn metadata_that_cannot_be_held_causes_no_copy_in_each_run() {
+pub(crate) fn metadata_that_cannot_be_stored_does_not_cause_a_copy_in_each_run() {
     let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
         (Ok(xfs), Ok(ext4)) => (xfs, ext4),
         (Err(reason), _) | (_, Err(reason)) => return skipped(&reason),
@@ -207,12 +207,12 @@ pub(crate) fn metadata_that_cannot_be_held_causes_no_copy_in_each_run() {
             "{again:?}"
         );
     }
-    // Neither is it in each backup that links to the previous one.
+    // The copy is also not created again in each backup that links to the previous one.
     let next = ext4.path().join("next");
     let (outcome, _) = mirror_reporting(&from, &next, Some(&to), &usual());
     lacks(&outcome);
     assert_eq!((outcome.counts.files, outcome.counts.linked), (0, 2), "{outcome:?}");
-    // Metadata that can be held is set.
+    // Metadata that the destination can store is still set.
     fs::set_permissions(from.join("a"), Permissions::from_mode(0o600)).expect("set");
     let changed = try_mirror(&from, &to, &usual());
     lacks(&changed);
@@ -250,7 +250,7 @@ pub(crate) fn times_that_are_not_kept_are_reported_and_cause_no_copies() {
             let none = round > 0;
             assert_eq!(outcome.counts.changes() == 0, none, "{round}: {outcome:?}");
         }
-        // Another time is still a difference.
+        // A different time still counts as a difference.
         set_time(&to.join("late"), 1_000);
         assert_eq!(run(&from, &to, &usual()).counts.files, 1);
     }
@@ -260,10 +260,10 @@ pub(crate) fn times_that_are_not_kept_are_reported_and_cause_no_copies() {
     assert_alike(&from, &to);
 }
 
-/// The ACLs of a file or directory are known even if it has more attributes than can be listed.
+/// The ACLs of a file or directory can be read even if it has more attributes than can be listed.
 #[test]
 pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without_them() {
-    // The names take 70 KB. Only file systems that keep attributes in trees hold so many.
+    // The names take 70 KB. Only file systems that store attributes in trees can hold so many.
     let from = match Mount::new(FileSystem::Xfs, 0) {
         Ok(from) => from,
         Err(reason) => return skipped(&reason),
@@ -310,7 +310,7 @@ pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
 #[test]
 pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
     if !testkit::is_root() {
-        return skipped("only root gives capabilities");
+        return skipped("only root can set capabilities");
     }
     // CAP_NET_RAW, effective and permitted: vfs_cap_data of capability.h.
     let mut capability = [0; 20];
@@ -327,12 +327,12 @@ pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
 }
 
 #[test]
-pub(crate) fn security_labels_of_the_destination_stay_and_are_no_difference() {
+pub(crate) fn security_labels_of_the_destination_stay_and_are_not_a_difference() {
     if !testkit::is_root() {
-        return skipped("only root puts labels on files");
+        return skipped("only root can label files");
     }
     let (plain, label) = (TreeBuilder::new().file("d/a", "a"), "security.lop-test");
-    // Security modules set such labels by themselves, on hosts that have one.
+    // Security modules set such labels on their own, on hosts that have one.
     let labelled =
         ["d", "d/a"].into_iter().fold(plain.clone(), |t, name| t.xattr(name, label, b"x"));
     let place = TempTree::new();

@@ -1,4 +1,5 @@
-//! A source that is treated as a cold hard disk: the order in which contents are read, and the bound on deferred files.
+//! A source that is treated as a cold hard disk: the order of reads, and the bound on deferred
+//! files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,7 +13,7 @@ use crate::world::{Variant, assert_alike, mirror_reporting, run, with};
 #[test]
 fn contents_are_read_in_the_order_of_the_disk() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     for system in [FileSystem::Ext4, FileSystem::Xfs] {
         let disk = match Mount::new(system, 512 << 20) {
@@ -33,7 +34,7 @@ fn contents_are_read_in_the_order_of_the_disk() {
         for (path, _) in &files {
             File::create(path).expect("made");
         }
-        // Their disk offsets follow neither names nor inode numbers.
+        // The disk offsets of the files follow neither names nor inode numbers.
         files.sort_by_key(|(_, i)| i * 83 % 200);
         for (path, _) in &files {
             let mut file = File::options().append(true).open(path).expect("opened");
@@ -65,7 +66,7 @@ fn contents_are_read_in_the_order_of_the_disk() {
     }
 }
 
-/// More files, and more names of one file, than are deferred.
+/// There are more files, and more names of one file, than can be deferred.
 #[test]
 fn not_everything_is_deferred() {
     let place = TempTree::new();

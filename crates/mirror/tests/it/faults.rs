@@ -1,5 +1,5 @@
-//! Runs that are killed, and system calls that fail, at every change. Every name is a whole file, and the next run
-//! completes the mirror.
+//! Kills and failed system calls at every change of a run. Every name then leads to a complete
+//! file, and the next run completes the mirror.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use testkit::{Snapshot, TempTree, TreeBuilder};
 use crate::child::run as run_child;
 use crate::world::{assert_alike, deleting, run};
 
-/// Creates a source with an entry of each kind, and a destination that differs everywhere.
+/// Creates a source with an entry of each kind, and a completely different destination.
 fn make(place: &TempTree) {
     let (from, to) = (place.join("from"), place.join("to"));
     let source = TreeBuilder::new()
@@ -29,7 +29,7 @@ fn make(place: &TempTree) {
         .mode("mode", 0o600)
         .mtime("mode", 5, 5)
         .mtime("d", 7, 7);
-    // Only root can give files away.
+    // Only root can change the owner of a file.
     let source = if testkit::is_root() { source.owner("mode", 5, 6) } else { source };
     source.make(&from);
     TreeBuilder::new()
@@ -44,7 +44,7 @@ fn make(place: &TempTree) {
         .make(&to);
 }
 
-/// Asserts that each regular file at the destination has its old content or its new one.
+/// Asserts that each regular file at the destination has either its old content or its new content.
 pub(crate) fn all_are_whole(place: &TempTree, before: &Snapshot, account: &str) {
     let (from, to) = (Snapshot::of(place.join("from")), Snapshot::of(place.join("to")));
     for (path, entry) in &to.entries {
@@ -74,7 +74,7 @@ fn at_every_change(blow: ChangeFault) -> u64 {
             assert!(failed > 0 || is_harmless(&place), "{}", ended.account);
         }
         run(place.join("from"), place.join("to"), &deleting());
-        // Names that had to wait for the removal of a directory are only linked by the run after that.
+        // Names that had to wait for the removal of a directory are linked only by the second run.
         run(place.join("from"), place.join("to"), &deleting());
         assert_alike(place.join("from"), place.join("to"));
         no_temporary_names_are_left(&place.join("to"));
@@ -85,7 +85,7 @@ fn at_every_change(blow: ChangeFault) -> u64 {
     0
 }
 
-/// Returns whether the trees are equal although a change failed, because the run then tries another way.
+/// Returns whether the trees are equal despite a failed change, because the run tried another way.
 fn is_harmless(place: &TempTree) -> bool {
     let (from, to) = (Snapshot::of(place.join("from")), Snapshot::of(place.join("to")));
     from.diff(&to, testkit::Compare::ALL).is_empty()

@@ -1,4 +1,4 @@
-//! Hints about contents, as a catalog would give them.
+//! Hints about contents, as a catalog would provide them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use fsops::Stat;
 use mirror::{ContentHint, ContentHints, Options};
 
-/// Hints that a test makes up, right or wrong.
+/// Hints that a test invents. They may be wrong.
 #[derive(Debug, Default)]
 pub(crate) struct FakeHints {
-    /// The hints for files of the source, by path.
+    /// Hints for files of the source, by path.
     of_source: HashMap<Vec<u8>, ContentHint>,
-    /// The paths in the destination that may have any content.
+    /// Paths in the destination that may have any content.
     places: Vec<Vec<u8>>,
-    /// A file that grows as soon as somebody asks for a hint about it.
+    /// A file that grows when a hint about it is requested.
     growing: Option<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl FakeHints {
         FakeHints { places, ..FakeHints::default() }
     }
 
-    /// Adds the digests of the files in a directory, and says that `also` has the same content.
+    /// Adds the digests of the files in a directory, and claims that `also` has the same content.
     pub(crate) fn with_digests(mut self, dir: &Path, also: &str) -> FakeHints {
         for entry in fs::read_dir(dir).expect("listed") {
             let entry = entry.expect("read");
@@ -39,7 +39,7 @@ impl FakeHints {
         self
     }
 
-    /// Says that a file of the source has these bytes, and that `also` has them too.
+    /// Claims that a file of the source has these bytes, and that `also` has them too.
     pub(crate) fn with_digest(mut self, path: &[u8], bytes: &[u8], also: &str) -> FakeHints {
         let hint =
             ContentHint { digest: blake3::hash(bytes).into(), also: also.as_bytes().to_vec() };
@@ -47,7 +47,7 @@ impl FakeHints {
         self
     }
 
-    /// Makes a file grow by a byte as soon as somebody asks for its content.
+    /// Makes a file grow by a byte when a hint about it is requested.
     pub(crate) fn growing(self, path: PathBuf) -> FakeHints {
         FakeHints { growing: Some(path), ..self }
     }

@@ -1,4 +1,5 @@
-//! The other side sends what it must not. The run ends in any case, and touches nothing outside of the trees.
+//! A hostile sender or receiver that breaks the protocol. The run always ends, and touches nothing
+//! outside of the trees.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -22,10 +23,10 @@ use wire::{
 use crate::hints::FakeHints;
 use crate::world::{deleting, with};
 
-/// How long random conversations are tried.
+/// The time for random conversations.
 const BUDGET: Duration = Duration::from_secs(6);
 
-/// How long an answer waits for a request that may never be made.
+/// The time that an answer waits for a request that may never be made.
 const SHORT: Duration = Duration::from_millis(50);
 
 fn pipe() -> (File, File) {
@@ -58,7 +59,7 @@ fn tree() -> TreeBuilder {
         .dir("empty")
 }
 
-/// Runs `act`, which must not take long.
+/// Runs `act` and panics if it takes too long.
 fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, waits) = mpsc::channel();
     let thread = thread::spawn(move || {
@@ -69,7 +70,7 @@ fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'stat
     result.unwrap_or_else(|_| panic!("{what}: it did not end"))
 }
 
-/// Returns the messages, each with its header, that a correct sender sends to a correct receiver.
+/// Returns the messages, including headers, that a correct sender sends to a correct receiver.
 fn said(place: &TempTree) -> Vec<Vec<u8>> {
     let source = Source::open(&place.join("from")).expect("there");
     let roots = Roots::for_remote_source(&place.join("honest"), None, false).expect("made");
@@ -134,7 +135,7 @@ fn spoil(messages: &mut Vec<Vec<u8>>, dice: &mut Dice) {
             set_length(message);
         }
         5 => {
-            // A number as large as possible.
+            // Replaces bytes by the largest possible number.
             let message = &mut messages[at];
             let place = 4 + any(dice, message.len() - 3);
             let huge = [255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
@@ -156,7 +157,8 @@ fn set_length(message: &mut [u8]) {
     message[..4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Sends these messages to a receiver. An answer is held back until its request was made, but not for too long.
+/// Sends these messages to a receiver. An answer waits until its request was made, but not too
+/// long.
 fn replay(
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
@@ -173,7 +175,7 @@ fn replay_with(
 ) -> Result<(), ConnectionError> {
     let roots = Roots::for_remote_source(to, None, false).expect("made");
     let (asks, to_sender) = pipe();
-    // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
+    // Uses sockets, because copies of the descriptors in other threads would keep a pipe open.
     let (says, mut to_receiver) = UnixStream::pair().expect("there are sockets");
     let asked = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&asked);
@@ -270,20 +272,21 @@ fn a_sender_that_sends_too_much_is_cut_off() {
     let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, ConnectionError> + Sync); 6] =
         [&enter, &failed, &left, &closed, &again, &closed_again];
     for (number, message) in ways.into_iter().enumerate() {
-        // Sends directories that were never listed until the receiver refuses more. 100,000 of them would take 6 GB.
+        // Sends directories that were never listed, until the receiver refuses more. Storing
+        // 100,000 of them would take 6 GB.
         let messages = (1..100_000).map(|dir| {
             let message = message(dir).expect("it is encoded");
             let length = u32::try_from(message.len()).expect("it is short");
             [&length.to_le_bytes()[..], &message].concat()
         });
         let to = place.join(number.to_string());
-        // The receiver may not keep all of them in memory either.
+        // The receiver must not keep all of them in memory either.
         let ended = replay(&to, messages, SHORT);
         assert!(matches!(ended, Err(ConnectionError::ProtocolViolation(_))), "{ended:?}");
     }
 }
 
-/// Returns what a sender with other patterns lists.
+/// Returns the listing of a sender that uses other patterns.
 fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
     let facts = |mode| InodeMetadata { meta: meta(mode, 0), xattrs: Vec::new(), partial: false };
@@ -324,7 +327,7 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
         let made = to.join(std::str::from_utf8(name).expect("text"));
         let messages: Vec<_> = listed(name, is_dir).iter().map(framed).collect();
         let last = messages.len() - 1;
-        // The end is sent after there was time to process the listing.
+        // The end is sent after the receiver had time to process the listing.
         let messages = messages.into_iter().enumerate().map(|(number, message)| {
             let end = Instant::now() + if taken { PATIENCE } else { 10 * SHORT };
             while number == last && Instant::now() < end && !(taken && made.exists()) {
@@ -339,7 +342,7 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
     }
 }
 
-/// A correct sender may do this too, if the file changes at that moment.
+/// A correct sender may do the same if the file changes at that moment.
 #[test]
 fn a_file_that_changed_after_it_was_found_equal_is_copied_as_it_is() {
     let place = TreeBuilder::new().seeded("to/two/a", 8, 40_000).make_temp();
@@ -387,7 +390,8 @@ fn an_arbitrary_receiver_gets_nothing_from_elsewhere() {
     }
 }
 
-/// Sends a sender requests for entries that exist and entries that do not; returns everything it sends.
+/// Sends requests to a sender, for entries that exist and entries that do not. Returns everything
+/// that it sends.
 fn ask_anything(from: &std::path::Path, seed: u64) -> Vec<u8> {
     let source = Source::open(from).expect("there");
     let (mut says, heard) = pipe();

@@ -1,4 +1,4 @@
-//! Hard links: a file keeps all of its names, and gets no name of another file.
+//! Hard links: a file keeps all of its names, and does not get names of another file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -38,7 +38,7 @@ pub(crate) fn several_workers_find_names_of_one_file_at_once() {
 #[test]
 pub(crate) fn more_names_than_a_file_can_have() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let (tmpfs, ext4) =
         match (Mount::new(FileSystem::Tmpfs, 64 << 20), Mount::new(FileSystem::Ext4, 64 << 20)) {
@@ -67,7 +67,7 @@ pub(crate) fn more_names_than_a_file_can_have() {
             let again = run(tmpfs.path(), &to, &with(threads));
             assert_eq!((again.counts.changes(), again.counts.link_limit_copies), (0, 0));
         }
-        // A copy that has lost its content, which only reading it reveals.
+        // A copy has lost its content. Only reading the copy reveals that.
         let fewer = inodes.values().min_by_key(|names| names.len()).and_then(BTreeSet::first);
         let damaged = fewer.expect("there are two");
         let time = damaged.metadata().and_then(|stat| stat.modified()).expect("there");
@@ -104,7 +104,7 @@ fn inodes(root: &Path) -> BTreeMap<u64, BTreeSet<std::path::PathBuf>> {
 #[test]
 pub(crate) fn a_reused_inode_number_is_another_file() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let ext4 = match Mount::new(FileSystem::Ext4, 64 << 20) {
         Ok(ext4) => ext4,
@@ -176,9 +176,10 @@ pub(crate) fn links_that_lead_out_of_the_tree_are_cut() {
     assert_eq!(run(place.join("from"), place.join("to"), &deleting()).counts.changes(), 0);
 }
 
-/// A name has become another file by the time its content is read. The names of the first file are not linked to it.
+/// A name leads to another file by the time its content is read. The names of the first file must
+/// not be linked to it.
 #[test]
-pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
+pub(crate) fn a_name_that_becomes_another_file_does_not_affect_other_names() {
     let place = TempTree::new();
     let from = place.join("from");
     let mut tree = TreeBuilder::new();
@@ -191,7 +192,8 @@ pub(crate) fn a_name_that_becomes_another_file_takes_no_other_names_along() {
     let swap = |to: &str, i: u32| {
         fs::hard_link(from.join(format!("{to}/{i}")), from.join("new")).expect("linked");
         fs::rename(from.join("new"), from.join(format!("a/{i}"))).expect("renamed");
-        // Renaming one name of a file over another leaves both names.
+        // Renaming one name of a file to another name of the same file has no effect, so `new` may
+        // still exist.
         let _gone = fs::remove_file(from.join("new"));
     };
     let way = Variant::now();

@@ -1,4 +1,4 @@
-//! Attackers at work in both trees, who swap entries for links that lead out of them.
+//! Attackers that swap entries of both trees for links that lead outside.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use testkit::{
 
 use crate::world::{Ends, deleting, try_mirror, with};
 
-/// How long all attacks together take.
+/// The total duration of all attacks.
 const BUDGET: Duration = Duration::from_secs(8);
 
 fn tree(seed: u64) -> TreeBuilder {
@@ -22,7 +22,7 @@ fn tree(seed: u64) -> TreeBuilder {
     tree
 }
 
-/// Creates files outside of the trees, with contents that occur nowhere in the trees.
+/// Creates files outside of the trees. Their contents occur nowhere in the trees.
 fn outside(place: &TempTree) {
     let mut tree = TreeBuilder::new();
     for i in 0..20u64 {
@@ -61,8 +61,8 @@ pub(crate) fn an_attacker_who_swaps_entries_for_links_gains_nothing() {
     }
 }
 
-/// An attacker who can swap a name of the source for a link must not see what the link leads to. A name with the
-/// content of an outside file would reveal it.
+/// An attacker who can swap a name of the source for a link must not learn the content behind the
+/// link. A name with the content of an outside file would reveal it.
 #[test]
 pub(crate) fn nothing_outside_is_read() {
     let place = TempTree::new();

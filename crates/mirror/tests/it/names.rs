@@ -1,4 +1,4 @@
-//! Temporary names, which nobody else may have, and names that the destination takes for other names.
+//! Temporary names, which nobody else may use, and names that the destination treats as equal.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -17,7 +17,7 @@ use crate::world::{
     Ends, assert_alike, deleting, run, temp_name_of, temp_names_in, try_mirror, usual, with,
 };
 
-/// These names have the same FNV-1a hash of 64 bits.
+/// Two names with the same 64-bit FNV-1a hash.
 const COLLIDING: [&str; 2] = ["8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ"];
 
 #[test]
@@ -33,7 +33,7 @@ pub(crate) fn names_chosen_to_collide_are_kept_apart() {
         run(place.join("from"), place.join("to"), &with(2 + round % 3));
         assert_alike(place.join("from"), place.join("to"));
     }
-    // Files of the same size and time, which replace others.
+    // Files of the same size and time that replace others.
     let mut tree = TreeBuilder::new();
     for (at, name) in COLLIDING.into_iter().enumerate() {
         tree =
@@ -77,12 +77,12 @@ fn nested_destinations_are_not_mirrored_to_at_the_same_time() {
     }
     drop((inner, beside));
     assert!(at("to").is_ok());
-    // A dry run changes nothing, so it may run at the same time.
+    // A dry run changes nothing, so it may run at the same time as another run.
     let _outer = at("to").expect("nobody else is at work");
     assert!(Roots::check(&place.join("from"), &place.join("to/5"), None, true).is_ok());
 }
 
-/// A run whose destination is below a directory that it cannot read is not noticed by a run to a directory above.
+/// A run to a directory does not notice a run whose destination is below an unreadable directory.
 #[test]
 pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
     let place = TreeBuilder::new()
@@ -105,11 +105,12 @@ pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// In a directory where everybody can create entries, another user could have a directory filled that this user owns.
+/// In a directory where everybody can create entries, another user could trick this user into
+/// filling a directory that this user owns.
 #[test]
 pub(crate) fn an_unfinished_directory_of_another_user_is_not_adopted() {
     if !testkit::is_root() {
-        return skipped("only root gives directories away");
+        return skipped("only root can change the owner of a directory");
     }
     let tree = TreeBuilder::new().file("from/new/a", "a").dir("to").mode("to", 0o1777);
     let place = tree.make_temp();
@@ -159,14 +160,14 @@ fn path_of(bytes: &[u8]) -> &Path {
     Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
 }
 
-/// Returns the options of [`deleting`] without the names that FUSE gives to files that are removed while they are open:
-/// they come and go at any time.
+/// Returns the options of [`deleting`] without the names that FUSE gives to files that are removed
+/// while open. Such names come and go at any time.
 fn deleting_but_hidden() -> Options {
     let exclude = Globs::new(&[".fuse_hidden*".into()]).expect("a pattern");
     Options { exclude, ..deleting() }
 }
 
-/// One of two names that differ only in case exists after each run, and the other one fails.
+/// Of two names that differ only in case, one exists after each run, and the other fails.
 #[test]
 pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
     let there = match Mount::new(FileSystem::ExFat, 0) {
@@ -208,7 +209,7 @@ pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
     }
 }
 
-/// The entry with another spelling stays, and nothing replaces it.
+/// The entry with the other spelling stays, and nothing replaces it.
 #[test]
 pub(crate) fn a_name_in_another_spelling_is_not_removed() {
     let there = match Mount::new(FileSystem::ExFat, 0) {

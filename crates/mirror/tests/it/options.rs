@@ -14,7 +14,7 @@ use testkit::{
 use crate::whole::set_time;
 use crate::world::{assert_alike, deleting, everything, mirror_reporting, run, usual};
 
-/// Mirrors, and returns the reported changes in the order of their paths.
+/// Mirrors, and returns the reported changes in path order.
 fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
     let (outcome, changes) = crate::world::mirror_reporting(from, to, None, options);
     assert_eq!(outcome.counts.failed, 0, "{:?}", outcome.problems);
@@ -68,7 +68,7 @@ pub(crate) fn equal_size_and_time_suffice_without_checksum() {
 pub(crate) fn copies_can_be_verified_and_synced() {
     let place = TempTree::new();
     everything().make(place.join("from"));
-    // Long before the last change, so that reading the copy would update it.
+    // The access time is older than the last change, so reading the copy would update it.
     let large = place.join("from/large");
     let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
     fs::File::open(&large).and_then(|open| open.set_times(times)).expect("set");
@@ -90,7 +90,7 @@ pub(crate) fn a_bandwidth_limit_is_kept() {
     let options = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
     let start = Instant::now();
     run(&from, place.join("to"), &options);
-    // One second, less the burst that is allowed at the beginning.
+    // One second, less the initial burst of the throttle.
     assert!(start.elapsed() > Duration::from_millis(700), "{:?}", start.elapsed());
     assert_alike(&from, place.join("to"));
 }
@@ -110,7 +110,7 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
     let inode = |root: &std::path::Path, name| root.join(name).metadata().expect("there").ino();
     assert_eq!(inode(&monday, "large"), inode(&tuesday, "large"));
     assert_ne!(inode(&monday, "d0/s0/f0"), inode(&tuesday, "d0/s0/f0"));
-    // Two names of one file are two files now, and look the same.
+    // Two names of one file become two files that look the same.
     fs::remove_file(from.join("z/a2")).expect("removed");
     fs::copy(from.join("a1"), from.join("z/a2")).expect("copied");
     set_time(&from.join("a1"), 1000);
@@ -128,7 +128,8 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
         assert_alike(&from, &to);
     }
     run(&from, &tuesday, &usual());
-    // A run with nothing to do; then a change to a linked file, which changes only this backup.
+    // A run with nothing to do, and then a change to a linked file, which must affect only this
+    // backup.
     let again = |from: &std::path::Path| {
         mirror_reporting(from, &tuesday, Some(std::path::Path::new("../monday")), &usual()).0
     };
@@ -160,7 +161,7 @@ pub(crate) fn a_base_on_another_file_system_is_not_used() {
 #[test]
 pub(crate) fn mounts_in_the_source_can_be_left_out() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let place = TreeBuilder::new().file("from/a", "a").dir("from/mounted").make_temp();
     let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
@@ -177,7 +178,7 @@ pub(crate) fn mounts_in_the_source_can_be_left_out() {
     assert_eq!(fs::read_dir(place.join("to/mounted")).expect("made").count(), 0);
     run(place.join("from"), place.join("to"), &usual());
     assert_alike(place.join("from"), place.join("to"));
-    // Nobody knows whether the entry is extraneous.
+    // It is unknown whether the entry is extraneous.
     run(place.join("from"), place.join("to"), &within);
     assert!(place.join("to/mounted/inside").exists());
 }
@@ -202,11 +203,12 @@ fn pairs_that_would_lose_data_are_refused() {
     assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Quarantine)));
 }
 
-/// A user who can create a link on the path of the destination must not choose where root writes.
+/// A user who can create a link on the path of the destination must not be able to choose where
+/// root writes.
 #[test]
 fn a_link_of_another_user_does_not_choose_where_to_write() {
     if !testkit::is_root() {
-        return testkit::skipped("only root makes links of others");
+        return testkit::skipped("only root can create links of other users");
     }
     let place = TreeBuilder::new()
         .file("from/a", "a")
@@ -234,7 +236,7 @@ fn a_link_of_another_user_does_not_choose_where_to_write() {
     }
     assert!(!place.join("secret/new").exists());
     assert!(check("mine/new", Some("mine/in"), false).is_ok() && place.join("secret/new").exists());
-    // A tree that is only read may be reached through the link.
+    // A tree that is only read may be reached through such a link.
     assert!(Roots::check(&place.join("theirs"), &place.join("to"), None, true).is_ok());
 }
 

@@ -1,4 +1,5 @@
-//! Entries that replace an entry of another kind: they are reported as replaced, and counted once they have their name.
+//! Entries that replace an entry of another kind. They are reported as replaced, and counted once
+//! they have their final name.
 
 use std::fs;
 
@@ -7,7 +8,8 @@ use testkit::{FileSystem, Mount, TempTree, TreeBuilder, is_root, skipped};
 
 use crate::world::{assert_alike, deleting, mirror_reporting, run, temp_names_in, usual};
 
-/// A file of the destination is in the way of a directory, and a directory is in the way of a file with two names.
+/// Returns a tree in which the destination has a file in place of a directory, and a directory in
+/// place of a file with two names.
 fn opposed() -> TempTree {
     TreeBuilder::new()
         .file("from/dir/in", "i")
@@ -74,7 +76,7 @@ pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
 #[test]
 pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     if !is_root() {
-        return skipped("directories can be mounted by root only");
+        return skipped("only root can mount directories");
     }
     let place = TreeBuilder::new()
         .seeded("from/a", 1, 1000)
@@ -102,7 +104,7 @@ pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Includes file systems where two names cannot be exchanged in one step.
+/// Includes file systems that cannot exchange two names in one step.
 #[test]
 pub(crate) fn a_directory_replaces_a_file_on_every_file_system() {
     let there = match Mount::new(FileSystem::ExFat, 0) {

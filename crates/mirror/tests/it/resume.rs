@@ -18,7 +18,7 @@ fn place() -> TempTree {
     TreeBuilder::new().seeded("from/a", 1, 5 * MB).dir("to").make_temp()
 }
 
-/// Puts the first bytes of the source's file under a name of the destination.
+/// Puts the first bytes of the source file under a name of the destination.
 fn leave(place: &TempTree, name: &str, bytes: u64) {
     let mut all = fs::read(place.join("from/a")).expect("read");
     all.push(0);
@@ -26,7 +26,7 @@ fn leave(place: &TempTree, name: &str, bytes: u64) {
     fs::write(place.join("to").join(name), &all[..some]).expect("written");
 }
 
-/// Mirrors, and returns how many bytes were sent.
+/// Mirrors, and returns the number of bytes sent.
 fn sends(place: &TempTree, options: &Options) -> u64 {
     let mut bytes = 0;
     between_hosts(|| {
@@ -48,7 +48,7 @@ fn an_interrupted_file_is_resumed() {
 }
 
 #[test]
-fn too_little_or_too_much_is_no_prefix() {
+fn a_file_that_is_too_short_or_too_long_is_not_a_prefix() {
     let part = &temp_name_of("a")[..];
     for (name, bytes) in [(part, MB - 1), ("a", MB - 1), (part, 5 * MB + 1), ("a", 5 * MB + 1)] {
         let place = place();
@@ -58,7 +58,7 @@ fn too_little_or_too_much_is_no_prefix() {
 }
 
 #[test]
-fn all_of_it_need_not_be_sent_again() {
+fn a_complete_file_is_not_sent_again() {
     for name in [&temp_name_of("a"), "a"] {
         let place = place();
         leave(&place, name, 5 * MB);
@@ -68,7 +68,7 @@ fn all_of_it_need_not_be_sent_again() {
 }
 
 #[test]
-fn an_entry_that_is_no_file_does_not_prevent_the_copy() {
+fn an_entry_that_is_not_a_file_does_not_prevent_the_copy() {
     for is_between_hosts in [true, false] {
         let place = TreeBuilder::new()
             .seeded("from/a", 1, 5 * MB)
@@ -90,13 +90,13 @@ fn an_entry_that_is_no_file_does_not_prevent_the_copy() {
 fn the_bandwidth_limit_does_not_apply_to_a_prefix() {
     let place = place();
     leave(&place, &temp_name_of("a"), 5 * MB - 1);
-    // The whole file would take months.
+    // At this rate, the whole file would take months.
     let slow = Options { bandwidth: Arc::new(Throttle::new(NonZeroU64::new(1))), ..usual() };
     assert_eq!(sends(&place, &slow), 1);
 }
 
 #[test]
-fn a_file_that_is_no_prefix_is_not_used() {
+fn a_file_that_is_not_a_prefix_is_not_used() {
     for name in [&temp_name_of("a"), "a"] {
         let place = place();
         leave(&place, name, 3 * MB);

@@ -1,5 +1,5 @@
-//! Content that the destination has elsewhere is not copied again. Whatever the hints say, the trees are equal
-//! afterwards.
+//! Content that the destination has elsewhere is not copied again. Whatever the hints claim, the
+//! trees are equal afterwards.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ use crate::world::{
 
 const SIZE: u64 = 100_000;
 
-/// Creates three files that have other names in the source than in the destination.
+/// Creates three files that have different names in the source and in the destination.
 fn renamed(place: &Path) {
     let mut tree = TreeBuilder::new();
     for i in 1..4 {
@@ -34,7 +34,8 @@ fn known() -> FakeHints {
     FakeHints::of(&["old/1", "old/2", "old/3"])
 }
 
-/// Mirrors. Returns the inodes of the three files before and after, and how many files were reused and copied.
+/// Mirrors. Returns the inodes of the three files before and after, and the number of files reused
+/// and copied.
 fn mirrored(place: &Path, options: &Options) -> (Vec<u64>, Vec<u64>, (u64, u64)) {
     let (from, to) = (place.join("from"), place.join("to"));
     let inodes = |dir: &str| -> Vec<u64> {
@@ -85,7 +86,7 @@ fn clones(place: &Path) -> bool {
     copied.is_ok_and(|status| status.success())
 }
 
-/// A reason why files stay, and the options for it.
+/// A reason for files to stay, and the options that cause it.
 type Lasting = (&'static str, fn() -> Options);
 
 #[test]
@@ -109,7 +110,7 @@ pub(crate) fn a_file_that_stays_is_not_given_another_name() {
     }
 }
 
-/// Two files of the source with the same content stay two files, whichever worker finds them first.
+/// Two source files with the same content stay two files, whichever worker finds them first.
 #[test]
 pub(crate) fn two_files_do_not_become_one() {
     for threads in [1, 4] {
@@ -117,7 +118,8 @@ pub(crate) fn two_files_do_not_become_one() {
         let mut tree = TreeBuilder::new();
         let mut names = Vec::new();
         for i in 0..40 {
-            // Each name is in a directory of its own, some before and some after the one that has the other file.
+            // Each name is in a different directory, some before and some after the directory of
+            // the other file.
             for name in [format!("a/{i}"), format!("b{i}/x"), format!("{i}")] {
                 let path = format!("from/{name}");
                 tree = tree.seeded(&path, i, 20_000).mtime(&path, 5, 5);
@@ -129,7 +131,7 @@ pub(crate) fn two_files_do_not_become_one() {
         tree.make(place.path());
         for i in 0..40u64 {
             let options = Options { threads: with(threads).threads, ..deleting() };
-            // One after the other, so that some workers find each.
+            // Each run hints at another name, so that different workers find the file.
             let from = names.iter().map(String::as_str).skip(usize::try_from(i).expect("small"));
             let options = FakeHints::of(&from.take(1).collect::<Vec<_>>()).to(options);
             run(place.join("from"), place.join("to"), &options);
@@ -231,16 +233,17 @@ fn content_that_the_source_has_twice_is_sent_once() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// A content that other names wait for and that does not arrive is requested again.
+/// Names wait for a file with the same content. If that content does not arrive, it is requested
+/// again.
 #[test]
-fn a_name_that_waits_for_content_in_vain_gets_it_otherwise() {
+fn content_that_a_name_waits_for_in_vain_is_requested_again() {
     let place = TempTree::new();
     let mut tree = TreeBuilder::new().dir("to");
     for i in 0..10 {
         tree = tree.seeded(format!("from/{i}"), 1, SIZE);
     }
     tree.make(place.path());
-    // The hints say that all of them have the same content, which is wrong.
+    // The hints claim that all of them have the same content, which is wrong.
     let mut told = FakeHints::default();
     for i in 0..10 {
         fs::write(place.join(format!("from/{i}")), vec![i; 100_000]).expect("written");
@@ -287,7 +290,8 @@ fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
     }
 }
 
-/// Wherever the run is killed, each name has its old content or its new one, and the next run completes the rename.
+/// Wherever the run is killed, each name has its old or its new content, and the next run completes
+/// the rename.
 #[test]
 pub(crate) fn killed_at_every_change_of_a_rename() {
     for blow in [ChangeFault::Kill, ChangeFault::Fail(libc::EIO), ChangeFault::Fail(libc::EMLINK)] {

@@ -1,4 +1,4 @@
-//! One side is stopped. What the other side has not learned of is not taken for absent.
+//! One side is stopped. On the other side, unlisted entries must not count as absent.
 
 use std::fs::File;
 use std::net::Shutdown;
@@ -15,7 +15,8 @@ use wire::{ConnectionError, EnteredDir, FromSender, Incoming, InodeMetadata, Met
 
 use crate::world::{deleting, run, temp_name_of, temp_names_in, with};
 
-/// Names of 200 bytes. Half of them fit into the listings that may be sent ahead.
+/// The number of names, each 200 bytes long. Half of them fit into the listings that may be sent
+/// ahead.
 const NAMES: u64 = 12_000;
 
 fn pipe() -> (Incoming<File>, File) {
@@ -23,13 +24,13 @@ fn pipe() -> (Incoming<File>, File) {
     (Incoming::new(OwnedFd::from(from).into()), OwnedFd::from(to).into())
 }
 
-/// Sends a tree to a destination that already equals it, and stops the sender after a while. Returns whether it
+/// Sends a tree to an identical destination, and stops the sender after a while. Returns whether it
 /// stopped.
 fn stopped_after(place: &TempTree, delay: Duration) -> bool {
     let source = Source::open(&place.join("from")).expect("there");
     let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
     let (mut asked, to_sender) = pipe();
-    // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
+    // Uses sockets, because copies of the descriptors in other threads would keep a pipe open.
     let (said, to_receiver) = UnixStream::pair().expect("there are sockets");
     let mut said = Incoming::new(OwnedFd::from(said).into());
     let (send_progress, progress) = (Progress::default(), Progress::default());
@@ -89,7 +90,8 @@ fn nothing_is_removed_because_the_sender_stops() {
     assert_same(&before, &Snapshot::of(place.join("to")), Compare::ALL);
 }
 
-/// Receives these messages, and returns how the run ended. Meanwhile `after` may use the progress.
+/// Receives these messages, and returns how the run ended. `after` runs meanwhile and may use the
+/// progress.
 fn received(
     place: &TempTree,
     (mut said, to_sender): (Incoming<File>, File),
@@ -140,7 +142,7 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
     assert_eq!(std::fs::read(place.join("to/a")).expect("there"), b"a");
 }
 
-/// A receiver that is stopped while it copies a prefix keeps the prefix.
+/// A receiver that is stopped while it copies a prefix keeps that prefix.
 #[test]
 fn the_received_part_of_a_file_stays_after_a_stop() {
     const MOST: u64 = 48 << 20;
@@ -153,7 +155,7 @@ fn the_received_part_of_a_file_stays_after_a_stop() {
     for _ in 0..60 {
         let delay = dice.dwell(Duration::from_millis(300)).unwrap_or_default();
         let source = Source::open(&place.join("from")).expect("there");
-        // Threads may have copies of the descriptors, which would keep a pipe open, so this uses sockets.
+        // Uses sockets, because copies of the descriptors in other threads would keep a pipe open.
         let (asked, to_sender) = UnixStream::pair().expect("there are sockets");
         let mut asked = Incoming::new(OwnedFd::from(asked).into());
         let (said, to_receiver) = pipe();

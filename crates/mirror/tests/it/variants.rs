@@ -1,5 +1,5 @@
-//! The same tests in two variants: with two engines that talk through pipes, as between two hosts, and with a source
-//! that is treated as a cold hard disk.
+//! The same tests in two variants: with two engines that talk through pipes, as between two hosts,
+//! and with a source that is treated as a cold hard disk.
 
 use crate::world::Variant;
 
@@ -45,13 +45,13 @@ variants! {
         where_times_are_coarse_nothing_is_copied_again
         metadata_that_is_not_kept_is_not_set_in_each_run
         a_file_whose_attributes_do_not_fit_is_copied_without_them
-        metadata_that_cannot_be_held_causes_no_copy_in_each_run
+        metadata_that_cannot_be_stored_does_not_cause_a_copy_in_each_run
         times_that_are_not_kept_are_reported_and_cause_no_copies
         a_file_whose_attributes_cannot_be_listed_is_copied_without_them
         a_dry_run_sees_attributes_of_directories_too
         further_names_of_an_existing_file_are_linked_to_it
         a_removed_capability_is_removed_from_the_copy
-        security_labels_of_the_destination_stay_and_are_no_difference
+        security_labels_of_the_destination_stay_and_are_not_a_difference
         a_dry_run_counts_deletions_and_does_not_adjust_new_entries
     }
     deletion {
@@ -82,7 +82,7 @@ variants! {
         a_file_that_grows_is_copied_as_it_was_and_again_later
         a_small_file_that_grows_large_is_copied_too
         an_edit_that_keeps_size_and_time_is_in_the_copy
-        endless_edits_that_keep_size_and_time_are_reported
+        continuous_edits_that_keep_size_and_time_are_reported
         names_that_come_and_go_do_not_fail
         directories_replace_other_entries
     }
@@ -91,7 +91,7 @@ variants! {
         more_names_than_a_file_can_have
         a_reused_inode_number_is_another_file
         links_that_lead_out_of_the_tree_are_cut
-        a_name_that_becomes_another_file_takes_no_other_names_along
+        a_name_that_becomes_another_file_does_not_affect_other_names
     }
     names {
         names_chosen_to_collide_are_kept_apart

@@ -1,4 +1,4 @@
-//! What the tests share: trees, options, and ways to mirror.
+//! Trees, options, and ways to mirror that the tests share.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -54,12 +54,12 @@ pub(crate) fn globs(patterns: &[&str]) -> Globs {
     Globs::new(&patterns).expect("patterns")
 }
 
-/// How the trees of a test are mirrored.
+/// The way in which the trees of a test are mirrored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// On one host.
     OneHost,
-    /// By a sender and a receiver that talk through pipes, as between two hosts.
+    /// With a sender and a receiver that talk through pipes, as between two hosts.
     TwoHosts,
     /// From a source that is treated as a cold hard disk.
     DiskOrder,
@@ -93,12 +93,12 @@ pub(crate) fn is_between_hosts() -> bool {
     Variant::now() == Variant::TwoHosts
 }
 
-/// Returns how many bytes of files the last run sent.
+/// Returns the number of file bytes that the last run sent.
 pub(crate) fn sent() -> u64 {
     SENT.get()
 }
 
-/// Mirrors; failures are allowed. Also returns the reported changes.
+/// Mirrors and also returns the reported changes. Failures are allowed.
 pub(crate) fn mirror_reporting(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,
@@ -120,7 +120,7 @@ pub(crate) fn mirror_reporting(
     (outcome, told.into_inner().expect("no panic"))
 }
 
-/// Mirrors; failures are allowed.
+/// Mirrors. Failures are allowed.
 pub(crate) fn try_mirror(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,
@@ -136,7 +136,7 @@ pub(crate) fn run(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Option
     outcome
 }
 
-/// Asserts that two trees are equal in everything, holes included.
+/// Asserts that two trees are equal in everything, including holes.
 pub(crate) fn assert_alike(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let (from, to) = (from.as_ref(), to.as_ref());
     let (before, after) = (Snapshot::of(from), Snapshot::of(to));
@@ -144,7 +144,7 @@ pub(crate) fn assert_alike(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     assert_eq!(before.link_groups(), after.link_groups());
     for (path, entry) in &before.entries {
         let sparse = entry.sha256.is_some() && entry.size_bytes > 200_000;
-        // A path that is longer than the kernel takes cannot be looked up.
+        // A path that is longer than the kernel accepts cannot be looked up.
         let blocks = |root: &Path| Some(root.join(os(path)).symlink_metadata().ok()?.blocks());
         if let (true, Some(of), Some(is)) = (sparse, blocks(from), blocks(to)) {
             assert!(is <= of + 400, "{}: {of} blocks became {is}", path.escape_ascii());
@@ -156,7 +156,7 @@ fn os(path: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(path)
 }
 
-/// Returns a temporary name that a run could have given for the final name `name`.
+/// Returns a temporary name that a run could have used for the final name `name`.
 pub(crate) fn temp_name_of(name: &str) -> String {
     let hash = blake3::hash(name.as_bytes()).to_hex();
     format!(".lop-part-{}-0123456789abcdef", &hash[..32])
@@ -222,7 +222,7 @@ pub(crate) fn everything() -> TreeBuilder {
         .mtime("", 1_500_000_000, 1)
 }
 
-/// Sets a flag when it is dropped, so that other threads end even if an assertion failed.
+/// Sets a flag on drop, so that other threads end even if an assertion fails.
 pub(crate) struct Ends<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
 
 impl Drop for Ends<'_> {

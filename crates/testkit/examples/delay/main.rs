@@ -1,8 +1,8 @@
-//! `delay MILLIS HOST COMMAND...`: runs a command like ssh would on a distant host.
+//! `delay MILLIS HOST COMMAND...`: runs a command as ssh would on a distant host.
 //!
 //! Input and output are each delayed by the given milliseconds, so a round trip takes twice that
-//! time. The amount in transit is not limited, except to [`UNDER_WAY`] pieces. HOST is ignored. It
-//! is an example so that Cargo builds it with all tests, and it is never installed.
+//! time. Up to [`UNDER_WAY`] pieces can be in transit. HOST is ignored. This is an example so that
+//! Cargo builds it with all tests and never installs it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,18 +12,18 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The largest number of pieces of [`PIECE`] bytes in transit in one direction: 256 MiB, far more
-/// than goes through a pipe in any delay worth a test, and a limit to what a paused reader
-/// accumulates.
+/// Maximum number of pieces of [`PIECE`] bytes in transit in one direction. This is 256 MiB, far
+/// more than a pipe carries in any delay that is worth a test. It bounds the memory that a paused
+/// reader causes.
 const UNDER_WAY: usize = 4096;
 
 /// The capacity of a pipe.
 const PIECE: usize = 64 << 10;
 
-/// The exit code of ssh for failures of its own, not of the command.
+/// The exit code that ssh uses when ssh itself fails and not the command.
 const FAILED: u8 = 255;
 
-/// Bytes, and their time of arrival.
+/// Bytes, and the time at which they arrive.
 type Piece = (Instant, Vec<u8>);
 
 fn main() -> ExitCode {
@@ -47,7 +47,7 @@ fn complain(text: &str) -> ExitCode {
 }
 
 fn run(delay: Duration, command: &str) -> io::Result<ExitCode> {
-    // Not the library's handles, which buffer incomplete lines.
+    // The handles of the standard library would buffer incomplete lines.
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut shell = Command::new("sh");
@@ -56,7 +56,7 @@ fn run(delay: Duration, command: &str) -> io::Result<ExitCode> {
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("no pipes"));
     };
-    // The thread is not joined: it waits for input that no command reads.
+    // The thread is not joined, because it waits for input that no command reads.
     let _input = pass_on(delay, stdin, OwnedFd::from(to).into());
     let output = pass_on(delay, OwnedFd::from(from).into(), stdout);
     let status = child.wait()?;
@@ -65,14 +65,14 @@ fn run(delay: Duration, command: &str) -> io::Result<ExitCode> {
     Ok(ExitCode::from(code.unwrap_or(FAILED)))
 }
 
-/// Starts to copy from one to the other; each byte, and the end, is delayed by the given time.
+/// Starts to copy `from` to `to`. Each byte, and the end of the stream, is delayed by `delay`.
 fn pass_on(delay: Duration, mut from: File, mut to: File) -> JoinHandle<()> {
     let (queue, pieces) = sync_channel(UNDER_WAY);
     thread::spawn(move || take(delay, &mut from, &queue));
     thread::spawn(move || give(&pieces, &mut to))
 }
 
-/// Reads to the end, or until the receiver is gone.
+/// Reads until the end of the stream, or until the receiver is gone.
 fn take(delay: Duration, from: &mut File, queue: &SyncSender<Piece>) {
     let mut buffer = vec![0; PIECE];
     loop {
@@ -81,7 +81,7 @@ fn take(delay: Duration, from: &mut File, queue: &SyncSender<Piece>) {
             Err(_) => 0,
             Ok(length) => length,
         };
-        // An empty piece marks the end, which is delayed like any other.
+        // An empty piece marks the end of the stream and is delayed like any other.
         let piece = (Instant::now() + delay, buffer[..length].to_vec());
         if queue.send(piece).is_err() || length == 0 {
             return;
@@ -89,7 +89,7 @@ fn take(delay: Duration, from: &mut File, queue: &SyncSender<Piece>) {
     }
 }
 
-/// Writes each piece when it is due, to the end or until the reader is gone.
+/// Writes each piece when it is due, until the end of the stream or until the reader is gone.
 fn give(pieces: &Receiver<Piece>, to: &mut File) {
     for (due, bytes) in pieces {
         thread::sleep(due.saturating_duration_since(Instant::now()));

@@ -1,5 +1,5 @@
-//! The attacker's files outside of the tree: the bait, held entries, and the bell that wakes its
-//! threads.
+//! The files of the attacker outside of the tree: the bait, held entries, and the bell that wakes
+//! its threads.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -15,20 +15,20 @@ use crate::dice::Dice;
 
 /// The directory of the bait.
 pub(super) const BAIT: &str = "bait";
-/// The file in it that links lead to.
+/// The file in the bait that links lead to.
 pub(super) const FILE: &str = "file";
-/// The directory in it that links lead to.
+/// The directory in the bait that links lead to.
 pub(super) const DIR: &str = "dir";
 /// The directory of entries taken out of the tree.
 pub(super) const HELD: &str = "held";
 /// The directory in which a new name wakes the threads.
 pub(super) const BELL: &str = "bell";
 
-/// The number of the tree's files that have a copy of the same name in the bait.
+/// Maximum number of files of the tree that are copied into the bait under the same name.
 const MAX_FILE_COPIES: usize = 100;
-/// The number of the tree's directories that have a namesake in the bait, with copies of its own.
+/// Maximum number of directories of the tree that have a namesake with separate copies in the bait.
 const MAX_DIR_COPIES: usize = 8;
-/// The largest file, in bytes, that is copied.
+/// The size in bytes of the largest file that is copied.
 const MAX_COPIED_BYTES: u64 = 1 << 20;
 
 /// Creates the directories and lays the bait.
@@ -71,7 +71,7 @@ pub(super) fn put_links(ground: &Ground, dice: &mut Dice) {
 
 /// Wakes a thread that waits for new names.
 pub(super) fn ring(outside: &Path) {
-    // Another attacker with the same outside directory may have rung it before.
+    // Another attacker with the same outside directory may have created this name.
     let rung = |number: u32| {
         let made = symlink("over", outside.join(BELL).join(number.to_string()));
         !made.is_err_and(|e| e.kind() == io::ErrorKind::AlreadyExists)
@@ -79,7 +79,7 @@ pub(super) fn ring(outside: &Path) {
     let _number = (0..u32::MAX).find(|number| rung(*number));
 }
 
-/// Returns as many files and directories of the tree as are wanted.
+/// Returns the files and directories of the tree that are copied, up to the maximum numbers.
 fn namesakes(roots: &[&Path]) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let (mut files, mut dirs) = (Vec::new(), Vec::new());
     let mut unlisted: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
@@ -104,8 +104,8 @@ fn namesakes(roots: &[&Path]) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok((files, dirs))
 }
 
-/// Copies files into one directory, with their modification times; of several with one name the
-/// first.
+/// Copies files into one directory, with their modification times. If several files have the same
+/// name, only the first is copied.
 fn copy_all(files: &[PathBuf], dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     for file in files {

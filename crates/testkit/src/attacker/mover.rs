@@ -1,4 +1,4 @@
-//! The swaps, and the thread that does them to random entries.
+//! The swaps, and the thread that applies them to random entries.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use super::places::{self, Place};
 use super::{Ground, Swap};
 use crate::dice::Dice;
 
-/// The number of swaps tried with the entries of one inspection.
+/// The number of swaps attempted with the entries of one inspection.
 const TRIES_PER_SAMPLE: usize = 100;
 
 /// Swaps at random until the attack stops.
@@ -43,7 +43,7 @@ pub(super) struct Name<'a> {
 /// The state of a thread that swaps.
 pub(super) struct Hand<'a> {
     ground: &'a Ground,
-    /// The links to the bait's file and directory that are free.
+    /// The unused links to the file and the directory of the bait.
     links: [Option<CString>; 2],
 }
 
@@ -71,7 +71,7 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Exchanges two names; the kernel refuses a directory and one of its ancestors.
+    /// Exchanges two names. The kernel refuses to exchange a directory with one of its ancestors.
     pub(super) fn exchange(&self, one: Name, other: Name, dirs: bool) -> bool {
         let done = exchange(one, other) && one.name != other.name;
         if done {

@@ -13,7 +13,7 @@ use crate::dice::Dice;
 /// Device and inode.
 pub(super) type Identity = (u64, u64);
 
-/// The number of directories in one sample; this bounds the descriptors.
+/// Maximum number of directories in one sample. It bounds the number of descriptors.
 const MAX_SAMPLED_DIRS: usize = 48;
 
 /// A directory and the names in it.
@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Lists an open directory; names of other kinds are left out.
+    /// Lists the files and subdirectories of an open directory.
     pub(super) fn list(dir: OwnedFd) -> io::Result<Self> {
         let (mut files, mut dirs) = (Vec::new(), Vec::new());
         for entry in Dir::read_from(&dir)? {

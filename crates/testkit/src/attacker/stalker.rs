@@ -1,4 +1,4 @@
-//! Swaps names as they are created: after a program created a temporary name and before it uses it.
+//! Swaps names as soon as they are created, before the program uses a new temporary name.
 //!
 //! inotify reports each new name in the watched directories, new directories included. A rename
 //! does not create a name, so the attacker's own swaps are not reported.
@@ -17,7 +17,7 @@ use super::places::{Place, enter};
 use super::{Ground, Swap};
 use crate::dice::Dice;
 
-/// The number of directories watched at most, with a descriptor each.
+/// Maximum number of watched directories. Each needs a descriptor.
 const MAX_WATCHED_DIRS: usize = 200;
 
 /// The watched directories by the numbers of their watches.
@@ -64,7 +64,7 @@ pub(super) fn run(ground: &Ground, mut watch: Watch, mut dice: Dice) {
 }
 
 impl Watch {
-    /// Watches a directory and everything below it; one that vanishes meanwhile does no harm.
+    /// Watches a directory and everything below it. A directory that vanishes meanwhile is ignored.
     fn add_tree(&mut self, ground: &Ground, dir: OwnedFd) -> io::Result<()> {
         let mut unlisted = vec![dir];
         while let Some(dir) = unlisted.pop().filter(|_| self.dirs.len() < MAX_WATCHED_DIRS) {
@@ -82,7 +82,7 @@ impl Watch {
     }
 }
 
-/// Does one of the permitted swaps to a fresh name.
+/// Applies one of the permitted swaps to a fresh name.
 fn swap(hand: &mut Hand, fresh: Name, is_dir: bool, dice: &mut Dice) -> bool {
     match dice.below(3) {
         0 => hand.for_link(fresh, is_dir, dice),

@@ -1,4 +1,5 @@
-//! The attacker does what it promises, destroys nothing, and catches careless programs.
+//! Tests of the attacker: it makes every kind of swap, destroys nothing, and catches careless
+//! programs.
 
 use std::fs;
 use std::io;
@@ -12,7 +13,8 @@ use crate::{
     Compare, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same,
 };
 
-/// Nested directories, each with some files of unique content and a pair of equal ones.
+/// Returns a tree of nested directories. Each has some files with unique content and an identical
+/// pair.
 fn tree() -> TempTree {
     let dirs = ["", "a/", "a/b/", "a/b/c/", "d/", "d/e/", "f/", "g/"];
     let each = |tree: TreeBuilder, dir: &&str| {
@@ -45,7 +47,7 @@ fn alone_it_does_every_kind_of_swap_and_loses_nothing() {
         if started.elapsed() > PATIENCE || !runs_on(started.elapsed()) {
             break;
         }
-        // New names, like those of a program that replaces files.
+        // Creates new names, like a program that replaces files.
         drop(fs::write(tree.join(format!("tmp-{made}")), "twin"));
         drop(fs::create_dir(tree.join(format!("dir-{made}"))));
         thread::sleep(Duration::from_millis(10));
@@ -82,19 +84,20 @@ fn only_requested_kinds_of_swaps_are_done() {
     assert_eq!((swaps.stranded, links(&Snapshot::of(&tree))), (0, 0));
 }
 
-/// Replaces one path by a link to another if they are equal now, as a careless program does.
+/// Replaces one path by a link to another if they are equal at that moment, as a careless program
+/// does.
 fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     if fs::read(kept)? == fs::read(other)? {
         let temporary = other.with_extension("tmp");
         fs::hard_link(kept, &temporary)?;
-        // As long as a journal may take.
+        // The time that a journal may take.
         thread::sleep(Duration::from_micros(200));
         fs::rename(&temporary, other)?;
     }
     Ok(())
 }
 
-/// Returns the number of contents that the careless program loses in one run on a new tree.
+/// Returns how many distinct contents the careless program loses in one run on a new tree.
 fn lost_in_a_run(seed: u64) -> usize {
     let (tree, outside) = (tree(), TempTree::new());
     let before = Snapshot::of(&tree);
@@ -113,7 +116,7 @@ fn lost_in_a_run(seed: u64) -> usize {
 }
 
 #[test]
-fn a_program_that_trusts_paths_loses_a_content() {
+fn a_program_that_trusts_paths_loses_content() {
     let deadline = Instant::now() + PATIENCE;
     let lost =
         (0..u64::MAX).take_while(|_| Instant::now() < deadline).any(|seed| lost_in_a_run(seed) > 0);

@@ -2,31 +2,33 @@
 //!
 //! # What N counts
 //!
-//! strace counts for each *thread* and each *name of a call* separately (seen with 6.1, and
+//! strace counts separately for each *thread* and each *name of a call* (seen with 6.1, and
 //! documented in strace(1): "per syscall and per tracee"):
 //!
-//! - if several threads reach their N-th call, [`Strace::fail`] fails the N-th call of each, and
-//!   [`Strace::kill`] kills all threads with the first;
-//! - an N beyond the calls of any one thread never fires, even if all threads together made more;
-//! - with a set such as `rename,renameat2`, each name has its own N-th call: it is *not* the N-th
+//! - If several threads reach their N-th call, [`Strace::fail`] fails the N-th call of each, and
+//!   [`Strace::kill`] kills all threads with the first.
+//! - An N that no single thread reaches never fires, even if all threads together made more calls.
+//! - In a set such as `rename,renameat2`, each name has a separate N-th call, which is *not* the
+//!   N-th
 //!   call of the set. To test all moments of a program, take one name at a time, and each N from 1
-//!   until it does not fire;
-//! - a child process counts from 1, but `exec` does not reset the count: it includes what the
+//! until it does not fire.
+//! - A child process counts from 1, but `exec` does not reset the count. The count includes what
+//!   the
 //!   dynamic linker opens, maps and reads, and what the shell of
-//!   [`descriptor_limit`](Invocation::descriptor_limit) did before.
+//! [`descriptor_limit`](Invocation::descriptor_limit) did before.
 //!
-//! With [`Calls::at`] only calls that name a path count, which excludes the linker.
+//! With [`Calls::at`], only calls that name a path count, which excludes the linker.
 //!
 //! # The moment of a kill
 //!
-//! The signal arrives on entry: the call that fires did not happen, and all calls before it did.
+//! The signal arrives on entry. The call that fires did not happen, and all calls before it did.
 //! (`--seccomp-bpf` is not used because strace 6.1 loses the signal with it.) To stop a program
 //! after a call, kill it before the next call of any name.
 //!
 //! # Limits
 //!
-//! Signals and the process id of the run are those of strace, which ends when the program does. A
-//! program that is set-id, traces others or is traced itself cannot run under it. N is at most
+//! Signals and the process id of the run are those of strace, which ends when the program ends. A
+//! program that is set-id, traces others or is traced already cannot run under strace. N is at most
 //! 65,535.
 
 use std::collections::BTreeMap;
@@ -43,7 +45,7 @@ use crate::invocation::Invocation;
 use crate::output::{Ending, Output};
 use crate::process::{find_tool, run_tool};
 
-/// A working strace: it is installed and may trace.
+/// An installed strace that is permitted to trace.
 #[derive(Debug, Clone)]
 pub struct Strace {
     tool: PathBuf,
@@ -64,9 +66,9 @@ pub struct Calls {
 pub struct Traced {
     /// The result of the run.
     pub output: Output,
-    /// The calls of the chosen names, in the order in which they began, as strace prints them.
+    /// The calls with the chosen names as strace prints them, in the order in which they began.
     pub calls: Vec<String>,
-    /// The failed calls among them, or the call before which the program was killed.
+    /// The calls among these that failed, or the call before which the program was killed.
     pub fired: Vec<String>,
 }
 
@@ -78,36 +80,36 @@ impl Traced {
 }
 
 impl Calls {
-    /// Selects every call of these names, in the syntax of strace's `trace=`: `rename,renameat2`,
+    /// Selects every call with these names, in the syntax of strace's `trace=`: `rename,renameat2`,
     /// `%file`.
     ///
-    /// A name that the machine does not have is an error unless it is optional: `?rename`.
+    /// A name that does not exist on the machine is an error, unless it is optional: `?rename`.
     pub fn of(names: &str) -> Self {
         Self { names: names.to_owned(), nth: 1, onwards: true, paths: Vec::new() }
     }
 
-    /// Selects the `nth` call, from 1, of each name by each thread; see the [module](self).
+    /// Selects the `nth` call, from 1, of each name by each thread. See the [module](self).
     ///
     /// # Panics
     ///
-    /// When strace cannot count that far.
+    /// Panics if strace cannot count that far.
     #[track_caller]
     pub fn nth(names: &str, nth: u32) -> Self {
         assert!((1..=65_535).contains(&nth), "strace counts from 1 to 65535, not to {nth}");
         Self { nth, onwards: false, ..Self::of(names) }
     }
 
-    /// Selects all later calls too.
+    /// Also selects all later calls.
     #[must_use]
     pub fn onwards(mut self) -> Self {
         self.onwards = true;
         self
     }
 
-    /// Counts only calls that name this path, or a descriptor open on it.
+    /// Counts only calls that name this path, or a descriptor that is open on it.
     ///
-    /// A path counts in the form that the program uses. For calls relative to a directory's
-    /// descriptor give that directory, or only the name. Several such paths add up.
+    /// Give the path in the form that the program uses. For calls relative to the descriptor of a
+    /// directory, give that directory, or only the name. Several paths are combined.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.paths.push(path.as_ref().to_path_buf());
@@ -120,7 +122,7 @@ impl Calls {
 }
 
 impl Strace {
-    /// Returns strace, or the reason that it cannot be used, for the caller to print with
+    /// Returns strace, or the reason why it cannot be used. The caller prints the reason with
     /// [`skipped`](crate::skipped).
     ///
     /// # Errors
@@ -141,28 +143,29 @@ impl Strace {
     ///
     /// # Panics
     ///
-    /// When it cannot be started or hangs, or strace does not know the call.
+    /// Panics if the program cannot be started or hangs, or if strace does not know the call.
     #[track_caller]
     pub fn kill(&self, invocation: Invocation, calls: &Calls) -> Traced {
         self.run(invocation, calls, Some(Injection::Kill))
     }
 
-    /// Runs a program and fails the selected calls with an error such as `ENOSPC`; they do not
-    /// happen.
+    /// Runs a program and fails the selected calls with an error such as `ENOSPC`. The calls have
+    /// no effect.
     ///
     /// # Panics
     ///
-    /// When it cannot be started or hangs, or strace does not know the call or the error.
+    /// Panics if the program cannot be started or hangs, or if strace does not know the call or the
+    /// error.
     #[track_caller]
     pub fn fail(&self, invocation: Invocation, calls: &Calls, error: &str) -> Traced {
         self.run(invocation, calls, Some(Injection::Error(error)))
     }
 
-    /// Runs a program and lists the selected calls without any effect on them.
+    /// Runs a program and lists the selected calls, which take effect.
     ///
     /// # Panics
     ///
-    /// When it cannot be started or hangs, or strace does not know the call.
+    /// Panics if the program cannot be started or hangs, or if strace does not know the call.
     #[track_caller]
     pub fn list(&self, invocation: Invocation, calls: &Calls) -> Traced {
         self.run(invocation, calls, None)
@@ -232,7 +235,8 @@ enum Injection<'a> {
     Error(&'a str),
 }
 
-/// Returns the calls of a log; a call that another thread's call cut in two is joined again.
+/// Returns the calls in a log. A call that was interrupted by that of another thread is joined
+/// again.
 pub(super) fn lines(log: &str) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Kills and failures of small system programs, at moments where the effect is visible.
+//! Kills of small system programs and failures of their calls, at moments with a visible effect.
 
 use std::fs;
 use std::thread;
@@ -9,19 +9,19 @@ use crate::{
     Compare, NOBODY, Sandbox, Signal, Snapshot, TreeBuilder, assert_same, is_root, skipped,
 };
 
-/// Returns strace if it works, and otherwise prints the reason.
+/// Returns strace if it works. Prints the reason otherwise.
 fn strace() -> Option<Strace> {
     Strace::find().map_err(skipped).ok()
 }
 
-/// A sandbox with a file `a`, for a system program.
+/// Returns a sandbox for a system program, with a file `a`.
 fn with_file(binary: &str) -> Sandbox {
     let sandbox = Sandbox::new(binary);
     sandbox.lay(&TreeBuilder::new().seeded("a", 1, 10_000));
     sandbox
 }
 
-/// `dd` that writes ten times a thousand bytes.
+/// Arguments of `dd` to write a thousand bytes ten times.
 const WRITES: [&str; 5] = ["if=/dev/zero", "of=out", "bs=1000", "count=10", "status=none"];
 
 #[test]
@@ -89,7 +89,7 @@ fn missing_growth_kills_nothing() {
     let killed = kill_when_grown(&run, sandbox.work(), Growth::Lines(2));
     assert!(!killed.fired);
     killed.output.success();
-    // The growth is also seen if the program ends with it.
+    // Growth at the very end of the program is noticed as well.
     let ended = kill_when_grown(&run, sandbox.path("none"), Growth::Bytes(1));
     assert!(!ended.fired);
 }
@@ -138,7 +138,7 @@ fn a_copy_that_is_killed_is_short() {
 }
 
 #[test]
-fn one_call_fails_or_all_from_it_on() {
+fn one_call_fails_or_all_later_calls_too() {
     let Some(strace) = strace() else { return };
     let sandbox = Sandbox::new("/bin/dd");
     let traced = strace.fail(
@@ -158,7 +158,7 @@ fn one_call_fails_or_all_from_it_on() {
     assert!(once.output.stderr_str().ends_with("5\n"));
 }
 
-/// The calls that create a directory on any machine; no program uses both.
+/// The calls that create a directory on any machine. No program uses both.
 const MKDIR: &str = "?mkdir,mkdirat";
 
 /// Two processes that create three directories each, one after the other.
@@ -185,7 +185,7 @@ fn every_process_counts_for_itself() {
 fn every_name_of_a_set_counts_for_itself() {
     let Some(strace) = strace() else { return };
     let sandbox = Sandbox::new("/bin/dd");
-    // dd tries again after EINTR.
+    // dd retries after EINTR.
     let set = Calls::nth("read,write", 3).at("/dev/zero").at(sandbox.path("out"));
     let traced = strace.fail(sandbox.command().args(WRITES), &set, "EINTR");
     traced.output.success();
@@ -197,7 +197,7 @@ fn every_name_of_a_set_counts_for_itself() {
     assert_eq!((listed.calls.len(), listed.fired()), (20, false));
 }
 
-/// The number of threads that create directories, and of directories for each.
+/// The number of threads that create directories, and the number of directories for each thread.
 const THREADS: (usize, usize) = (4, 5);
 
 #[test]
@@ -266,8 +266,8 @@ fn another_user_is_traced_too() {
 
 #[test]
 #[should_panic(expected = "strace does not run this")]
-fn a_call_that_does_not_exist_is_the_tests_fault() {
-    let Some(strace) = strace() else { panic!("strace does not run this, nor anything") };
+fn a_call_that_does_not_exist_is_an_error_of_the_test() {
+    let Some(strace) = strace() else { panic!("strace cannot run any program") };
     let sandbox = Sandbox::new("/bin/true");
     drop(strace.kill(sandbox.command(), &Calls::nth("no_such_call", 1)));
 }

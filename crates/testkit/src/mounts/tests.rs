@@ -1,4 +1,4 @@
-//! Each kind of mount comes up empty and writable and leaves nothing behind.
+//! Each kind of mount is empty and writable at first, and leaves nothing behind.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -30,27 +30,27 @@ fn comes_and_goes(kind: FileSystem) {
 }
 
 #[test]
-fn ext4_comes_and_goes() {
+fn ext4_is_mounted_and_unmounted() {
     comes_and_goes(FileSystem::Ext4);
 }
 
 #[test]
-fn xfs_comes_and_goes() {
+fn xfs_is_mounted_and_unmounted() {
     comes_and_goes(FileSystem::Xfs);
 }
 
 #[test]
-fn btrfs_comes_and_goes() {
+fn btrfs_is_mounted_and_unmounted() {
     comes_and_goes(FileSystem::Btrfs);
 }
 
 #[test]
-fn tmpfs_comes_and_goes() {
+fn tmpfs_is_mounted_and_unmounted() {
     comes_and_goes(FileSystem::Tmpfs);
 }
 
 #[test]
-fn a_busy_mount_goes_all_the_same() {
+fn a_busy_mount_is_unmounted() {
     let mount = match Mount::new(FileSystem::Tmpfs, 0) {
         Ok(mount) => mount,
         Err(reason) => return skipped(reason),
@@ -77,7 +77,7 @@ fn a_bind_mount_shows_the_same_inodes() {
 }
 
 #[test]
-fn a_failed_mount_is_an_error_and_no_panic() {
+fn a_failed_mount_is_an_error_and_not_a_panic() {
     let reason = Mount::bind("/no/such/source", "/no/such/target").expect_err("cannot be mounted");
     let expected = if is_root() { "mount failed" } else { "only root" };
     assert!(reason.contains(expected), "{reason}");

@@ -1,4 +1,4 @@
-//! File systems that show a directory under another path, through FUSE or as layers.
+//! File systems that show a directory under another path, through FUSE or as an overlay.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,20 +10,20 @@ use crate::temp::TempTree;
 /// A program that shows a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// bindfs, which keeps the inode numbers of the directory.
+    /// bindfs, which shows the inode numbers of the directory.
     Bindfs,
-    /// mergerfs with default options: each name has an inode number of its own.
+    /// mergerfs with default options. Each name has a different inode number.
     Mergerfs,
-    /// mergerfs with `use_ino`: hard links share a number, and that of a directory follows from its
-    /// path.
+    /// mergerfs with `use_ino`. Hard links share an inode number, and the number of a directory is
+    /// derived from its path.
     MergerfsUseIno,
-    /// sshfs without a network: metadata is cached for 20 s, and there is no status change time.
+    /// sshfs without a network. Metadata is cached for 20 s, and there is no status change time.
     Sshfs,
     /// sshfs that follows symbolic links, so that a link to a directory shows up as a directory.
     SshfsFollowing,
 }
 
-/// The paths of the server on Debian and other systems.
+/// Paths of the SFTP server on Debian and other systems.
 const SFTP_SERVERS: [&str; 3] = [
     "/usr/lib/openssh/sftp-server",
     "/usr/libexec/openssh/sftp-server",
@@ -35,7 +35,8 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: this process is not root, the program is missing, or mounting is not permitted.
+    /// The reason as text: this process is not root, the program is missing, or mounting is not
+    /// permitted.
     pub fn view(view: View, shown: &Path) -> Result<Self, String> {
         needs_root()?;
         let home = TempTree::new();
@@ -69,7 +70,7 @@ impl Mount {
     ///
     /// # Errors
     ///
-    /// The reason: this process is not root, or mounting is not permitted.
+    /// The reason as text: this process is not root, or mounting is not permitted.
     pub fn overlay(lower: &Path) -> Result<Self, String> {
         needs_root()?;
         let home = TempTree::new();

@@ -72,7 +72,7 @@ fn reports_what_is_missing_or_out_of_reach() {
 #[test]
 fn reports_unreadable_files_and_directories() {
     if is_root() {
-        return skipped("root reads everything");
+        return skipped("root can read every file");
     }
     let tree = TreeBuilder::new()
         .file("file", "x")

@@ -1,4 +1,5 @@
-//! Tests of the harness: failing programs must fail the test, and hanging ones must be reported.
+//! Tests of the harness. Failing programs must fail the test, and hanging programs must be
+//! reported.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +12,7 @@ fn shell() -> Sandbox {
     Sandbox::new("/bin/sh")
 }
 
-/// Returns the message of the panic that `check` must end in.
+/// Returns the panic message of `check`, which must panic.
 fn panic_of(check: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("must fail");
     panic.downcast_ref::<String>().cloned().expect("a panic with a message")
@@ -41,7 +42,7 @@ fn a_known_bad_program_fails() {
 }
 
 #[test]
-fn a_program_that_is_missing_is_reported() {
+fn a_missing_program_is_reported() {
     let sandbox = Sandbox::new("/no/such/program");
     assert!(panic_of(|| drop(sandbox.run(["x"]))).contains("cannot be started"));
 }
@@ -127,7 +128,7 @@ fn signals_arrive_after_a_delay_or_an_output() {
 }
 
 #[test]
-fn a_sign_that_never_comes_sends_nothing_and_a_late_one_is_seen() {
+fn a_moment_that_never_comes_sends_no_signal_and_a_late_one_does() {
     let sandbox = shell();
     let never = When::Stdout(b"never".to_vec());
     let output = sandbox.command().args(["-c", "echo x"]).signal(Signal::KILL, never).run();
@@ -156,7 +157,7 @@ fn descriptors_can_be_limited() {
 }
 
 #[test]
-fn another_user_has_a_home_but_not_the_rights() {
+fn another_user_has_a_home_but_no_permissions() {
     if !is_root() {
         return skipped("only root can become another user");
     }

@@ -1,4 +1,5 @@
-//! The properties that a comparison of two snapshots includes, and the words for each difference.
+//! The properties that a comparison of two snapshots includes, and a description of each
+//! difference.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +8,10 @@ use std::ops::{BitOr, Sub};
 use super::{Entry, Kind, Snapshot};
 use crate::groups::shown;
 
-/// The number of bytes of an attribute's value that a difference shows.
+/// Maximum number of bytes of an attribute value that a difference shows.
 const VALUE_BYTES_SHOWN: usize = 32;
 
-/// The compared properties; add with `|`, remove with `-`.
+/// The compared properties. Add with `|`, remove with `-`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Compare(u16);
 
@@ -33,7 +34,7 @@ impl Compare {
     pub const DIR_MTIMES: Self = Self(1 << 7);
     /// Mode, owner, modification time and extended attributes.
     pub const METADATA: Self = Self(Self::MODE.0 | Self::OWNER.0 | Self::MTIME.0 | Self::XATTRS.0);
-    /// The part that a program reading the tree can see: paths, kinds and bytes.
+    /// The part that a program sees when it reads the tree: paths, kinds and bytes.
     pub const VISIBLE: Self = Self(Self::NAMES.0 | Self::BYTES.0);
     /// All properties.
     pub const ALL: Self = Self(0xff);
@@ -104,7 +105,7 @@ pub(super) fn diff(before: &Snapshot, after: &Snapshot, what: Compare) -> Vec<St
     lines.into_iter().flat_map(named).collect()
 }
 
-/// Adds the differences of one entry; if its kind differs nothing else is compared.
+/// Adds the differences of one entry. If its kind differs, nothing else is compared.
 fn entries(before: &Entry, now: &Entry, what: Compare, lines: &mut Vec<String>) {
     let symlinks = matches!((&before.kind, &now.kind), (Kind::Symlink(_), Kind::Symlink(_)));
     if before.kind != now.kind && !symlinks {
@@ -183,7 +184,7 @@ fn links<'a>(
     }
 }
 
-/// Returns the group of each path that is no directory in either snapshot.
+/// Returns the link group of each path that is not a directory in either snapshot.
 fn partition<'a>(one: &'a Snapshot, other: &Snapshot) -> BTreeMap<&'a [u8], Vec<&'a [u8]>> {
     let mut groups: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
     for (path, entry) in &one.entries {

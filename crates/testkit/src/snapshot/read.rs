@@ -1,7 +1,7 @@
 //! Reads a tree of any depth through descriptors, one directory at a time.
 //!
-//! It climbs through `..` as [`remove`](crate::remove) does, so that depth costs no descriptors,
-//! and checks that it returned to the same directory.
+//! It climbs through `..` as [`remove`](crate::remove) does, so that depth does not cost
+//! descriptors, and checks that it returned to the same directory.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -19,8 +19,8 @@ use rustix::io::Errno;
 use super::{Entry, Kind};
 use crate::oracle::sha256_of;
 
-/// The largest size of the list of a file's extended attributes, and of one value
-/// (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX` in `linux/limits.h`).
+/// Maximum size of the attribute list of a file, and of one value (`XATTR_LIST_MAX` and
+/// `XATTR_SIZE_MAX` in `linux/limits.h`).
 const MAX_XATTR_BYTES: usize = 64 * 1024;
 
 /// Device and inode.
@@ -30,7 +30,7 @@ type Entries = BTreeMap<Vec<u8>, Entry>;
 /// A directory on the path from the root to the one being read.
 struct Level {
     identity: Identity,
-    /// The length of the path up to here.
+    /// The length of the path of this directory.
     path_len: usize,
     /// Subdirectories that remain to be read, the last one first.
     pending: Vec<CString>,
@@ -111,7 +111,7 @@ impl Reading<'_> {
         Ok(Level { identity: identity(stat), path_len: path.len(), pending })
     }
 
-    /// Adds one entry; returns whether it is a directory.
+    /// Adds one entry. Returns whether it is a directory.
     fn add(&mut self, dir: &OwnedFd, name: &CStr, path: &[u8], stat: &Stat) -> io::Result<bool> {
         let kind = kind(dir, name, stat)?;
         let is_dir = kind == Kind::Dir;
@@ -147,7 +147,7 @@ impl Reading<'_> {
         Ok(is_dir)
     }
 
-    /// Notes that a directory cannot be read for lack of permission.
+    /// Records that a directory cannot be read for lack of permission.
     fn unread(&mut self, path: &[u8], error: &io::Error) -> io::Result<()> {
         if !lacks_rights(error) {
             return Err(io::Error::new(error.kind(), format!("{}: {error}", path.escape_ascii())));
@@ -175,7 +175,7 @@ fn extend(path: &mut Vec<u8>, name: &CStr) {
     path.extend_from_slice(name.to_bytes());
 }
 
-/// Opens for reading without changing the access time, where that is permitted.
+/// Opens an entry for reading, without changing the access time if that is permitted.
 fn open_in(
     dir: impl AsFd,
     name: impl rustix::path::Arg + Copy,
@@ -222,8 +222,8 @@ fn kind(dir: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Kind> {
     })
 }
 
-/// Reads the attributes of the entry itself, which may be a link, through the directory's
-/// descriptor.
+/// Reads the attributes of an entry through the descriptor of its directory. A link is not
+/// followed.
 fn xattrs(dir: &OwnedFd, name: &CStr) -> io::Result<BTreeMap<Vec<u8>, Option<Vec<u8>>>> {
     let mut path = format!("/proc/self/fd/{}/", dir.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());

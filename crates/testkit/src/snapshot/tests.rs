@@ -1,4 +1,4 @@
-//! Every kind of difference is found, and only by its own kind of comparison.
+//! Every kind of difference is found, and only by the comparison for that kind.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -43,7 +43,8 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Changes a tree and checks that exactly the comparisons in `found_by` see it, and their words.
+/// Changes a tree and checks that exactly the comparisons in `found_by` report it, with these
+/// words.
 #[track_caller]
 fn seen_by(change: impl Fn(&Path), found_by: &[Compare], words: &str) {
     let tree = tree();
@@ -185,7 +186,7 @@ fn access_control_lists_are_seen() {
 #[test]
 fn another_owner_is_seen() {
     if !is_root() {
-        return skipped("only root gives files away");
+        return skipped("only root can change the owner of a file");
     }
     let give = |root: &Path| drop(TreeBuilder::new().owner("d/s", NOBODY, 7).make(root));
     seen_by(give, &[Compare::OWNER], "d/s: owner was 0:0, is 65534:7");
@@ -196,7 +197,7 @@ fn devices_are_distinguished_by_their_numbers() {
     let make = |minor| TreeBuilder::new().char_device("null", 1, minor);
     let (one, other) = (TempTree::new(), TempTree::new());
     if !make(3).make(&one).skipped.is_empty() {
-        return skipped("no right to make devices");
+        return skipped("no permission to create devices");
     }
     make(5).make(&other);
     let lines = Snapshot::of(&one).diff(&Snapshot::of(&other), Compare::NAMES);
@@ -291,7 +292,7 @@ fn deep_and_hostile_trees_are_read_in_full() {
 #[test]
 fn unreadable_entries_are_noted_and_have_no_content() {
     if is_root() {
-        return skipped("root reads everything");
+        return skipped("root can read every file");
     }
     let tree = TreeBuilder::new()
         .file("a", "x")
@@ -342,7 +343,7 @@ fn a_long_account_is_cut() {
 }
 
 #[test]
-fn a_missing_root_is_the_tests_fault() {
+fn a_missing_root_is_an_error_of_the_test() {
     let message = panic_of(|| drop(Snapshot::of("/no/such/place")));
     assert!(message.contains("no snapshot of /no/such/place"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Trees on disk are as described.
+//! Trees on disk match their description.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -72,7 +72,7 @@ fn times_and_modes_are_exact_even_of_parents() {
 #[test]
 fn owners_and_extended_attributes_are_set() {
     if !is_root() {
-        return crate::skipped("only root gives files away");
+        return crate::skipped("only root can change the owner of a file");
     }
     let tree = TreeBuilder::new().file("f", "x").owner("f", 12, 34).mode("f", 0o4755);
     let tree = tree.xattr("f", "user.note", b"\x00\xff").make_temp();

@@ -1,4 +1,5 @@
-//! ARCHITECTURE.md is short, names every crate, and names no file or crate that does not exist.
+//! Checks that ARCHITECTURE.md is short, names every crate, and names only files and crates that
+//! exist.
 
 use std::fs;
 use std::io;
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// Lines that a reader takes in at one sitting; measurements and details go to `docs/design/`.
+/// Maximum number of lines, so that the page can be read at one sitting. Measurements and details
+/// belong in `docs/design/`.
 const MAX_LINES: usize = 150;
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
@@ -36,8 +38,8 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Returns the code spans that look like paths of this repository: below `crates/` or `docs/`, or a
-/// file name that ends in `.rs` or `.md`.
+/// Returns the code spans that look like paths of this repository. Such a path is below `crates/`
+/// or `docs/`, or is a file name that ends in `.rs` or `.md`.
 fn paths_in(page: &str) -> impl Iterator<Item = &str> {
     let code = page.split('`').skip(1).step_by(2);
     code.map(|name| name.trim_end_matches('/')).filter(|name| {

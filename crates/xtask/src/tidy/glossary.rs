@@ -1,4 +1,5 @@
-//! `docs/glossary.md` is short enough to be read: one table with the columns Term and Meaning.
+//! Checks that `docs/glossary.md` is short enough to be read. The terms are in tables with the
+//! columns Term and Meaning.
 
 use std::fs;
 use std::io;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 const PAGE: &str = "docs/glossary.md";
 
-/// More terms than this mean that the code does not use the words of its field.
+/// Maximum number of terms. A longer glossary is a sign that the code invents words.
 const MAX_TERMS: usize = 60;
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {

@@ -1,4 +1,4 @@
-//! The layers of the crates: dependencies point down only.
+//! The layers of the crates. Dependencies point down only.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ const LAYERS: [(&str, u8); 12] = [
     ("lop", 6),
 ];
 
-/// Crates for development only. They may depend on every crate; other crates may only have them as
+/// Crates for development only. They may depend on every crate. Other crates may use them only as
 /// development dependencies.
 const DEVELOPMENT: [&str; 3] = ["bench", "testkit", "xtask"];
 
@@ -53,8 +53,8 @@ fn layer_of(name: &str) -> Option<u8> {
     LAYERS.iter().find(|(known, _)| *known == name).map(|&(_, layer)| layer)
 }
 
-/// Returns the names in the sections `[dependencies]` and `[build-dependencies]`, including those
-/// of a target.
+/// Returns the names in the sections `[dependencies]` and `[build-dependencies]`, including
+/// sections for a target.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     manifest.lines().filter_map(move |line| {

@@ -1,25 +1,25 @@
-//! Separates the code of a Rust file from its comments, well enough for the rules of tidy.
+//! Separates the code of a Rust file from its comments, accurately enough for the rules of tidy.
 //!
-//! Strings and characters are left out of both, so that a message to the user is neither an identifier
-//! nor a comment. Macros and nested block comments get no special treatment.
+//! String and character literals belong to neither, so a message to the user is not mistaken for an
+//! identifier or a comment. Macros and nested block comments get no special treatment.
 
-/// A piece of a source file, with the number of the line it is on.
+/// A piece of a source file, with its line number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) line: usize,
     pub(super) text: String,
 }
 
-/// A source file, taken apart.
+/// The code and the comments of a source file.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// The code of each line, without strings.
+    /// The code of each line, without string literals.
     pub(super) code: Vec<Piece>,
-    /// The comment of each line that has one, without its slashes.
+    /// The comments, without slashes. A line without a comment has no entry.
     pub(super) comments: Vec<Piece>,
 }
 
-/// Takes a file apart.
+/// Separates a file into code and comments.
 pub(super) fn parse(text: &str) -> Source {
     let mut source = Source::default();
     let mut inside = Inside::Code;
@@ -62,11 +62,11 @@ enum Inside {
 enum Step<'a> {
     /// The rest of the line is a comment with this text.
     Comment(&'a str),
-    /// The rest of the line, to be taken apart.
+    /// The rest of the line, not parsed yet.
     Rest(&'a str),
 }
 
-/// Takes one token, or one character, of code.
+/// Consumes one token, or one character, of code.
 fn code_step<'a>(rest: &'a str, code: &mut String, inside: &mut Inside) -> Step<'a> {
     if let Some(comment) = rest.strip_prefix("//") {
         return Step::Comment(comment.trim_start_matches(['/', '!']).trim_start());
@@ -97,7 +97,7 @@ fn code_step<'a>(rest: &'a str, code: &mut String, inside: &mut Inside) -> Step<
     Step::Rest(chars.as_str())
 }
 
-/// Returns the text behind a character literal, of which the opening quote was taken; `None` for a
+/// Returns the text after a character literal whose opening quote is already consumed; `None` for a
 /// lifetime.
 fn after_character(rest: &str) -> Option<&str> {
     if let Some(escaped) = rest.strip_prefix('\\') {
@@ -110,7 +110,7 @@ fn after_character(rest: &str) -> Option<&str> {
     chars.as_str().strip_prefix('\'')
 }
 
-/// Takes a string up to its end or that of the line.
+/// Consumes a string literal up to its end or the end of the line.
 fn string_step<'a>(rest: &'a str, inside: &mut Inside) -> &'a str {
     match rest.find(['"', '\\']) {
         Some(at) if rest[at..].starts_with('"') => {
@@ -126,7 +126,7 @@ fn string_step<'a>(rest: &'a str, inside: &mut Inside) -> &'a str {
     }
 }
 
-/// Takes everything up to an end mark or the end of the line.
+/// Consumes everything up to an end mark or the end of the line.
 fn after<'a>(rest: &'a str, end: &str, inside: &mut Inside) -> &'a str {
     let Some((_, rest)) = rest.split_once(end) else { return "" };
     *inside = Inside::Code;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_neither() {
+    fn strings_are_neither_code_nor_comments() {
         let (code, comments) = parsed("let a = \"// no \\\" b\"; c(r#\"d\"e\"#, 'f', '\\'');");
         assert_eq!(code, "let a = ; c(, , );");
         assert!(comments.is_empty());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_go_over_lines() {
+    fn strings_can_span_lines() {
         let (code, _) = parsed("a(\"x\n  y \\\n  z\"); b");
         assert_eq!(code, "a(\n\n); b");
     }

@@ -1,5 +1,5 @@
-//! No source file is forgotten: a file that no `mod` names is neither compiled nor tested, and
-//! neither is a test suite that the manifest of its crate does not name.
+//! Finds forgotten source files. A file without a `mod` declaration is neither compiled nor tested,
+//! and neither is a test suite that is missing from the manifest of its crate.
 
 use std::fs;
 use std::io;
@@ -33,8 +33,8 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Returns the manifest that must name a test suite, and the path in it, if the file is the root of
-/// one.
+/// Returns the manifest that must name a test suite, and the path of the suite in that manifest.
+/// Returns `None` if the file is not the root of a suite.
 fn suite(path: &Path) -> Option<(PathBuf, String)> {
     let name = path.parent()?;
     let tests = name.parent().filter(|tests| tests.ends_with("tests"))?;

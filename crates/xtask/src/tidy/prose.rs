@@ -1,4 +1,4 @@
-//! Refuses openings of comment sentences that hide their subject ("Who asks waits").
+//! Refuses comment sentences whose opening hides their subject ("Who asks waits").
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::lexer::{self, Piece};
 use super::shown;
 
-/// The words that no sentence of a comment may begin with.
+/// Words that must not begin a sentence of a comment.
 const OPENINGS: [&str; 4] = ["Who", "Whoever", "What is", "There is to be"];
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
@@ -23,7 +23,7 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
 fn of_file(text: &str) -> Vec<String> {
     let comments = lexer::parse(text).comments;
     let mut complaints = Vec::new();
-    // A sentence may begin on a new line if the line before ended one, or was no comment.
+    // A line begins a sentence if the previous line ended one or was not a comment.
     let mut before: Option<&Piece> = None;
     for piece in &comments {
         let continues = before.is_some_and(|before| {
@@ -44,7 +44,7 @@ fn of_file(text: &str) -> Vec<String> {
     complaints
 }
 
-/// Returns the text from the beginning of each sentence on.
+/// Returns, for each sentence, the text from its beginning to the end of the line.
 fn sentences(text: &str) -> Vec<&str> {
     let mut starts = vec![text];
     for mark in [". ", "? ", "! ", ": "] {
@@ -53,7 +53,7 @@ fn sentences(text: &str) -> Vec<&str> {
     starts
 }
 
-/// Returns whether the last sentence of a line is complete.
+/// Returns true if the last sentence of a line is complete.
 fn ends(line: &str) -> bool {
     line.trim_end_matches(['"', ')', '*', '`']).ends_with(['.', '?', '!', ':', '|'])
 }

@@ -1,8 +1,8 @@
 //! Refuses import rings: modules of one crate that use each other in a circle.
 //!
 //! An edge is a path that begins with `crate`, `super` or `self`, in a `use` or inline, outside of
-//! `#[cfg(test)]` modules. A module that uses items of its own ancestor makes no edge, as every child
-//! may; the ancestor that uses its child does.
+//! `#[cfg(test)]` modules. A path from a module to one of its ancestors is not an edge, because
+//! every module may use its ancestors. A path from an ancestor to a descendant is an edge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use super::lexer;
 
-/// The path of a module within its crate; the root is empty.
+/// The path of a module within its crate; empty for the crate root.
 type Module = Vec<String>;
 
 /// The modules that each module uses.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Files that stand for the folder they are in.
+/// File names that stand for the folder around them.
 const ROOTS: [&str; 3] = ["lib", "main", "mod"];
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
@@ -38,7 +38,7 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     Ok(complaints.collect())
 }
 
-/// Returns the module of a file by its path below `src`; `None` for a file of tests.
+/// Returns the module of a file, given its path below `src`; `None` for a file of tests.
 fn module_of(mut path: Vec<String>) -> Option<Module> {
     let file = path.pop()?;
     let name = file.strip_suffix(".rs")?;
@@ -51,13 +51,13 @@ fn module_of(mut path: Vec<String>) -> Option<Module> {
     Some(path)
 }
 
-/// Returns a description of each ring among the modules of a crate, by their texts.
+/// Returns a description of each ring among the modules of a crate, given the text of each module.
 fn of_crate(modules: &BTreeMap<Module, String>) -> Vec<String> {
     let mut graph = Graph::new();
     for (module, text) in modules {
         let used = paths(&product_code(text)).into_iter();
         let used = used.filter_map(|path| target(module, &path, modules));
-        // The root uses all; a child that uses its ancestor is no edge.
+        // Uses of the crate root and of ancestors are not edges.
         let used = used.filter(|used| !used.is_empty() && !module.starts_with(used));
         graph.insert(module.clone(), used.collect());
     }
@@ -65,7 +65,7 @@ fn of_crate(modules: &BTreeMap<Module, String>) -> Vec<String> {
     rings(&graph).iter().map(|ring| describe(&graph, ring)).collect()
 }
 
-/// Returns the code of a file on one line, up to its tests.
+/// Returns the code of a file before its tests, on one line.
 fn product_code(text: &str) -> String {
     let mut code = String::new();
     let mut is_test = false;
@@ -82,21 +82,21 @@ fn product_code(text: &str) -> String {
     code
 }
 
-/// Returns all paths in some code that begin with `crate`, `super` or `self`, groups resolved.
+/// Returns all paths that begin with `crate`, `super` or `self`, with groups expanded.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     let mut rest = code;
     while let Some(start) = rest.find(|c: char| c.is_alphabetic() || c == '_') {
         let word = word_at(&rest[start..]);
         let is_start = ["crate", "super", "self"].contains(&word);
-        // The `crate` of `pub(crate)` is a path without a module, so it makes no edge.
+        // The `crate` of `pub(crate)` is a path without a module, so it is not an edge.
         let from = &rest[start..];
         rest = if is_start { path_at(from, &[], &mut paths) } else { &from[word.len()..] };
     }
     paths
 }
 
-/// Takes the path at the beginning of some code, below `base`; returns the code behind it.
+/// Parses the path at the beginning of some code, relative to `base`. Returns the code after it.
 fn path_at<'a>(code: &'a str, base: &[String], paths: &mut Vec<Vec<String>>) -> &'a str {
     let mut path = base.to_vec();
     let mut rest = code;
@@ -105,7 +105,7 @@ fn path_at<'a>(code: &'a str, base: &[String], paths: &mut Vec<Vec<String>>) -> 
         if word.is_empty() {
             return group_at(rest, path, paths);
         }
-        // `a::{self}` is `a`.
+        // `a::{self}` means `a`.
         if word != "self" || path.is_empty() {
             path.push(word.to_owned());
         }
@@ -119,7 +119,7 @@ fn path_at<'a>(code: &'a str, base: &[String], paths: &mut Vec<Vec<String>>) -> 
     rest
 }
 
-/// Takes a group in braces, or anything else that may follow `::`.
+/// Parses a group in braces, or anything else that may follow `::`.
 fn group_at<'a>(code: &'a str, path: Vec<String>, paths: &mut Vec<Vec<String>>) -> &'a str {
     let Some(mut rest) = code.strip_prefix('{') else {
         paths.push(path);
@@ -132,7 +132,7 @@ fn group_at<'a>(code: &'a str, path: Vec<String>, paths: &mut Vec<Vec<String>>) 
         }
         let before = rest.len();
         rest = path_at(rest, &path, paths);
-        // An alias, or something that is no path.
+        // An alias, or something that is not a path.
         rest = &rest[rest.find([',', '}']).unwrap_or(rest.len())..];
         if rest.is_empty() || rest.len() == before {
             return rest;
@@ -145,7 +145,7 @@ fn word_at(code: &str) -> &str {
     &code[..code.find(|c| !is_part(c)).unwrap_or(code.len())]
 }
 
-/// Returns the innermost module on a path; `None` if it leads out of the crate.
+/// Returns the innermost module on a path; `None` if the path leads out of the crate.
 fn target(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<Module> {
     let (mut base, mut rest) = match path.split_first()? {
         (first, rest) if first == "crate" => (Vec::new(), rest),
@@ -162,7 +162,7 @@ fn target(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) ->
     candidates.into_iter().find(|module| modules.contains_key(module))
 }
 
-/// Returns the sets of two and more modules that reach each other.
+/// Returns the sets of two or more modules that reach each other.
 fn rings(graph: &Graph) -> BTreeSet<BTreeSet<Module>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         graph.keys().map(|module| (module, reachable(graph, module))).collect();
@@ -186,7 +186,7 @@ fn reachable<'a>(graph: &'a Graph, from: &Module) -> BTreeSet<&'a Module> {
     reached
 }
 
-/// Returns the arrows within a ring.
+/// Returns the edges within a ring as text.
 fn describe(graph: &Graph, ring: &BTreeSet<Module>) -> String {
     let arrows = ring.iter().flat_map(|module| {
         let used = graph[module].intersection(ring);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn children_of_one_parent_are_a_ring_as_any_others() {
+    fn siblings_can_form_a_ring() {
         let files = [("a::b", "use super::c::C;"), ("a::c", "use crate::a::b::B;"), ("a", "")];
         assert_eq!(found(&files), ["a::b -> a::c, a::c -> a::b"]);
     }

@@ -1,4 +1,4 @@
-//! Rules for each source file by itself.
+//! Rules that apply to each source file separately.
 
 use std::fs;
 use std::io;
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::shown;
 
-/// A longer file contains two things that deserve files of their own.
+/// Maximum number of lines. A longer file should be split.
 const MAX_LINES: usize = 500;
 
-/// Macros of unfinished work, split so that this file does not contain them.
+/// Macros that mark unfinished work. They are split so that this file does not contain them.
 const UNFINISHED: [&str; 3] =
     [concat!("dbg", "!("), concat!("todo", "!("), concat!("unimplemented", "!(")];
 
-/// File names that say nothing about their content.
+/// File names that do not describe their content.
 const EMPTY_NAMES: [&str; 3] = ["utils.rs", "common.rs", "helpers.rs"];
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {

@@ -1,7 +1,7 @@
-//! Refuses words that were retired: each has a term of the field that replaces it.
+//! Refuses retired words. Each has a replacement among the terms of the field.
 //!
-//! Identifiers are split at underscores and at the humps of camel case, so `LineUp` and `line_up` are
-//! the same two words. Some retired words are ordinary English; comments may use those.
+//! Identifiers are split at underscores and at the humps of camel case, so `LineUp` and `line_up`
+//! are the same two words. Some retired words are ordinary English, and comments may use those.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::lexer::{self, Piece};
 use super::shown;
 
-/// Where a word is refused.
+/// The places in which a word is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// In identifiers and in comments.
@@ -21,7 +21,8 @@ enum Scope {
 
 use Scope::{Everywhere, Identifiers};
 
-/// Retired words, which may be several parts of one identifier, and the terms to use.
+/// Retired words and the terms to use instead. A retired word can be several parts of one
+/// identifier.
 const RETIRED: &[(&[&str], &str, Scope)] = &[
     (&["lane"], "disk", Everywhere),
     (&["lanes"], "disks", Everywhere),
@@ -61,7 +62,7 @@ const RETIRED: &[(&[&str], &str, Scope)] = &[
 pub(super) fn check(root: &Path, sources: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut complaints = Vec::new();
     for path in sources.iter().filter(|path| path.extension().is_some_and(|e| e == "rs")) {
-        // The list itself and its tests.
+        // This file contains the list itself and its tests.
         if path.ends_with("tidy/words.rs") {
             continue;
         }
@@ -83,14 +84,14 @@ fn of_file(text: &str) -> Vec<String> {
     complaints.into_iter().map(|(line, complaint)| format!("{line}: {complaint}")).collect()
 }
 
-/// Returns complaints about the words in a piece of code or, with [`Everywhere`], of a comment.
+/// Returns complaints about the words in a piece of code or, with [`Everywhere`], in a comment.
 fn of_piece(piece: &Piece, scope: Scope) -> Vec<(usize, String)> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words = piece.text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty());
     let mut complaints = Vec::new();
     for word in words {
         let parts = parts(word);
-        // A word of a comment with several parts is an identifier.
+        // A word with several parts in a comment is an identifier.
         let is_identifier = scope == Identifiers || parts.len() > 1;
         let is_refused = |wanted: &[&str], where_: Scope| {
             (is_identifier || where_ == Everywhere) && contains(&parts, wanted)
@@ -109,7 +110,7 @@ fn contains(parts: &[String], wanted: &[&str]) -> bool {
     parts.windows(wanted.len()).any(|window| window.iter().eq(wanted))
 }
 
-/// Splits an identifier at underscores and humps into words of lower case.
+/// Splits an identifier at underscores and humps into lower-case words.
 fn parts(identifier: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for piece in identifier.split('_').filter(|piece| !piece.is_empty()) {

@@ -1,17 +1,17 @@
-//! The tree of the README's example: a home folder with the copies that accumulate in one.
+//! The tree of the example in the README: a home folder with typical accumulated copies.
 //!
-//! Sizes are whole blocks, and contents, names and times are fixed, so that every machine gives the
-//! same answers.
+//! Sizes are whole blocks. Contents, names and times are fixed, so that the output is the same on
+//! every machine.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Sizes are multiples of it, so that they equal the allocated space on every common file system.
+/// Sizes are multiples of this, so that they equal the allocated space on all common file systems.
 const BLOCK: u64 = 4096;
 
-/// The time of the first file, 1 May 2023; each further one is a day younger.
+/// The time of the first file, 1 May 2023. Each following file is a day younger.
 const FIRST: Duration = Duration::from_secs(1_682_899_200);
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -27,15 +27,15 @@ pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
         let mut file = File::create(path)?;
         file.write_all(&bytes(content, blocks * BLOCK))?;
         file.set_modified(SystemTime::UNIX_EPOCH + FIRST + DAY * day)?;
-        // The allocated space is final only when the file is on the disk.
+        // The allocated space is final only after the file is on the disk.
         file.sync_all()?;
     }
     std::os::unix::fs::symlink("../photos", home.join("old-laptop/my photos"))
 }
 
-/// Returns the path of each file, the number of its content, and its size in blocks.
+/// Returns the path of each file, its content number, and its size in blocks.
 fn files() -> Vec<(String, u64, u64)> {
-    // The size of a picture follows from its number.
+    // The number of a picture determines its size.
     let picture = |path: &str, number: u64| {
         (format!("{path}/IMG_{number:04}.jpg"), number, 30 + number * 37 % 91)
     };

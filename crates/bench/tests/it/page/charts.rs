@@ -1,4 +1,4 @@
-//! The charts: well-formed, shown on the pages, and with every tool in them.
+//! The charts: they are well-formed, linked from the pages, and show every tool.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,8 +18,8 @@ fn charts() -> BTreeMap<String, String> {
     files.into_iter().filter(|(path, _)| is_chart(path)).collect()
 }
 
-/// Panics unless every element is closed, in the right order, and text has no bare special
-/// characters.
+/// Panics unless all elements are closed in the right order and all special characters in text are
+/// escaped.
 fn assert_balanced(svg: &str) {
     let mut open = Vec::new();
     for piece in svg.split('<').skip(1) {
@@ -58,7 +58,7 @@ fn there_are_few_charts_and_each_is_shown_on_the_summary() {
     shown.sort_unstable();
     let made: Vec<String> = charts().into_keys().collect();
     assert_eq!(shown, made);
-    // Eight with the head trace, if every job was raced.
+    // There are eight with the head trace if every job was raced.
     assert!(made.len() <= 7, "{made:?}");
 }
 

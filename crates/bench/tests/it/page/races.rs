@@ -22,7 +22,7 @@ pub(super) fn all() -> Vec<Dated> {
     ]
 }
 
-/// Returns searches on the machine's own disk: lop loses one, duff is stopped, jdupes fails once.
+/// Returns searches on the machine's disk. lop loses one, duff is stopped, and jdupes fails once.
 pub(super) fn find() -> Record {
     let mut record = empty(&finders());
     let shuffled =
@@ -55,7 +55,7 @@ pub(super) fn hdd() -> Record {
     record
 }
 
-/// Returns searches in four sizes of one tree; duff is stopped at the largest.
+/// Returns searches in four sizes of one tree. duff is stopped at the largest size.
 pub(super) fn growth() -> Record {
     let mut record = empty(&finders()[..7]);
     let us_per_file = [4.0, 9.9, 17.0, 19.0, 19.2, 36.0, 24.0];
@@ -85,7 +85,7 @@ pub(super) fn mirror() -> Record {
     record
 }
 
-/// Returns deletions; a peer has its work on storage before lop.
+/// Returns deletions in which the data of a peer is on storage before that of lop.
 pub(super) fn delete() -> Record {
     let tools = ["lop purge|ours", "rm -rf|peer", "find -delete|peer", "rmz|peer"].map(tool);
     let mut record = empty(&tools);
@@ -100,11 +100,12 @@ pub(super) fn delete() -> Record {
 
 /// Fills and spoils records.
 pub(super) trait Racing {
-    /// Adds a scenario with an untimed and five timed runs of each tool, by their medians.
+    /// Adds a scenario with one untimed and five timed runs of each tool, given the medians of the
+    /// tools.
     fn race(&mut self, scenario: &Scenario, medians: &[f64]);
-    /// Makes the first timed runs of a tool end in another way.
+    /// Changes how the first timed runs of a tool ended.
     fn spoil(&mut self, scenario: &str, tool: &str, runs: u32, ending: Ending);
-    /// Removes all runs of a tool but an untimed one, which was stopped.
+    /// Removes all runs of a tool except an untimed one, which was stopped.
     fn stop(&mut self, scenario: &str, tool: &str, after_s: f64);
 }
 
@@ -121,7 +122,7 @@ impl Racing for Record {
     fn spoil(&mut self, scenario: &str, tool: &str, runs: u32, ending: Ending) {
         for run in &mut self.runs {
             if run.scenario == scenario && run.tool == tool && (1..=runs).contains(&run.round) {
-                // So short that it would win if it counted.
+                // So short that the run would win if it counted.
                 (run.ending, run.wall_s) = (ending, 0.001);
             }
         }
@@ -136,7 +137,7 @@ impl Racing for Record {
     }
 }
 
-/// Returns a run whose other figures follow from its seconds and the number of its tool.
+/// Returns a run whose other figures are derived from its seconds and the number of the tool.
 fn run(scenario: &Scenario, tool: &str, round: u32, seconds: f64, number: u64) -> Run {
     let counts_disk_time = scenario.counts_disk_time();
     let writes = matches!(scenario.work, Work::Link | Work::Mirror | Work::Again | Work::Delete);

@@ -1,4 +1,5 @@
-//! Whatever the user asks for, one of several equal files is kept, and protected files are not touched.
+//! Whatever the user requests, one of several identical files is kept, and protected files are not
+//! touched.
 
 use testkit::{Snapshot, TreeBuilder, assert_contents_kept, assert_same};
 
@@ -18,7 +19,7 @@ fn spread() -> TreeBuilder {
 
 // Ways 8 and 13.
 #[test]
-fn no_rules_whatever_select_every_copy() {
+fn no_combination_of_rules_selects_every_copy() {
     let rules: [&[&str]; 8] = [
         &["--all", "--keep", "path:/nowhere/**"],
         &["--all", "--keep", "newest", "--keep", "oldest"],
@@ -73,7 +74,7 @@ fn a_file_with_a_protected_name_keeps_all_its_names() {
     }
 }
 
-/// Applies with a protected directory that is another path to `a`, or to what contains it.
+/// Acts on duplicates and protects `protect`, which is another path to `a` or to a parent of `a`.
 #[track_caller]
 fn assert_protects_a(lop: &Lop, protect: &str, by: &str) {
     lop.remember(["a", "b"]);
@@ -120,7 +121,7 @@ fn a_bind_mount_of_a_part_is_protected_with_the_whole() {
         let Some(_mount) = bound(lop.path("whole/x/part"), lop.path("again")) else { return };
         lop.remember(["again", "b"]);
         let before = Snapshot::of(lop.path("whole"));
-        // No hard link can lead from one mount to another.
+        // The kernel refuses hard links from one mount to another.
         let code = if by == "hardlink" { 3 } else { 0 };
         apply(&lop, by, ["--all", "--keep", "path:**/b/**", "--protect", "whole"]).code(code);
         assert_same(&before, &Snapshot::of(lop.path("whole")), testkit::Compare::ALL);

@@ -1,4 +1,4 @@
-//! Only bytes that were compared right before the action count.
+//! Only bytes that were compared right before the action count as identical.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};
@@ -45,7 +45,8 @@ fn a_change_with_the_same_modification_time_is_noticed() {
 // Way 17.
 #[test]
 fn bytes_that_changed_below_the_file_system_are_compared() {
-    // A damaged disk changes bytes without a trace: here the disk is written to below its file system.
+    // A failing disk changes bytes without a trace. This test writes to the disk below its file
+    // system.
     let Some(disk) = mounted(FileSystem::Ext4, 16 * MIB) else { return };
     for by in CHANGING {
         let lop = scanned_at(&disk, &pair());
@@ -70,7 +71,7 @@ fn bytes_that_changed_below_the_file_system_are_compared() {
         let before = Snapshot::of(&disk);
         let seen = before.contents().len();
         if seen < 2 {
-            return skipped("the damage does not show");
+            return skipped("the damage is not visible");
         }
         let output = apply(&lop, by, ["--all"]);
         output.code(3);
@@ -148,7 +149,7 @@ fn files_that_differ_late_are_not_linked_and_equal_ones_share_all_extents() {
     }
 }
 
-/// Returns the blocks of a file on the disk, one by one, from the output of filefrag.
+/// Returns the blocks of a file on the disk, one range at a time, from the output of filefrag.
 fn extents(map: &str) -> Vec<(u64, u64)> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let range = |text: &str| {
@@ -167,7 +168,7 @@ fn extents(map: &str) -> Vec<(u64, u64)> {
 #[test]
 fn files_that_cannot_be_read_are_not_equal() {
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let tree = pair().mode("kept", 0o000).mode("other", 0o000).owner("", NOBODY, NOBODY);
     let lop = Lop::with(&tree);
@@ -185,7 +186,7 @@ fn files_that_cannot_be_read_are_not_equal() {
 #[test]
 fn files_that_were_readable_during_the_scan_are_read_again() {
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     for unreadable in ["kept", "other"] {
         for by in CHANGING {
@@ -215,7 +216,7 @@ fn a_file_that_somebody_writes_to_is_left_alone() {
             assert!(output.stderr_str().contains("open for writing"), "{by}");
             assert_same(&before, &Snapshot::of(lop.work()), Compare::ALL);
             drop(writer);
-            // A file that is no longer being written to may be removed.
+            // The file is no longer open for writing, so it may be removed.
             apply_all(&lop, by, 1);
             undo(&lop);
             assert_same(&before, &Snapshot::of(lop.work()), back());
@@ -223,7 +224,7 @@ fn a_file_that_somebody_writes_to_is_left_alone() {
     }
 }
 
-/// Maps a file for writing, closes it, and writes a letter for each line that it is sent.
+/// Maps a file for writing, closes it, and writes one letter for each line of input.
 const MAPPED: &str = "import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 memory = mmap.mmap(fd, 0)

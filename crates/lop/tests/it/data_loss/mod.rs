@@ -1,7 +1,8 @@
-//! How other duplicate finders lost their users' data: each way is a test that a naive program fails.
+//! Ways in which other duplicate finders lost data of their users. A naive program fails each of
+//! these tests.
 //!
-//! The numbers in the comments are those of the project's list of such ways. Replayed reports (3) and scripts (15) are
-//! tested in `dedupe.rs`.
+//! The numbers in the comments refer to this project's list of such ways. Replayed reports (3) and
+//! scripts (15) are tested in `dedupe.rs`.
 
 mod choice;
 mod content;
@@ -18,25 +19,25 @@ use testkit::{
 
 use crate::lop::{Lop, document, settle};
 
-/// The state that an undo restores.
+/// The properties that an undo restores.
 const BACK: Compare = Compare::ALL;
 /// The kinds of action that change names.
 const CHANGING: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 const KINDS: [&str; 5] = ["delete", "hardlink", "symlink", "quarantine", "reflink"];
 
-/// Returns what an undo must restore, which excludes the times of directories.
+/// Returns the properties that an undo must restore. They exclude the times of directories.
 fn back() -> Compare {
     BACK - Compare::DIR_MTIMES
 }
 
-/// Lays a tree in the working directory and scans it.
+/// Creates a tree in the working directory and scans it.
 fn scanned(tree: &TreeBuilder) -> Lop {
     let lop = Lop::with(tree);
     lop.remember(["."]);
     lop
 }
 
-/// Lays a tree elsewhere and scans it there.
+/// Creates a tree below `root` and scans it there.
 fn scanned_at(root: impl AsRef<Path>, tree: &TreeBuilder) -> Lop {
     tree.make(&root);
     settle();
@@ -45,12 +46,12 @@ fn scanned_at(root: impl AsRef<Path>, tree: &TreeBuilder) -> Lop {
     lop
 }
 
-/// Runs `lop dedupe --apply` with further arguments.
+/// Runs `lop dedupe --apply` with additional arguments.
 fn apply<A: PathBytes>(lop: &Lop, by: &str, args: impl IntoIterator<Item = A>) -> Output {
     lop.command().args(["dedupe", "--json", "--apply", "--by", by]).args(args).run()
 }
 
-/// Runs it without further arguments; it must act on this many files, and leave none alone.
+/// Acts on all groups. The run must act on this many files and skip none.
 #[track_caller]
 fn apply_all(lop: &Lop, by: &str, files: u64) {
     let output = apply(lop, by, ["--all"]);
@@ -58,7 +59,7 @@ fn apply_all(lop: &Lop, by: &str, files: u64) {
     assert_eq!(done(&output), files, "{by}: {}", document(&output));
 }
 
-/// Returns how many files a run reports as done.
+/// Returns the number of files that a run reports as done.
 #[track_caller]
 fn done(output: &Output) -> u64 {
     document(output)["summary"]["done"].as_u64().expect("a number")
@@ -70,7 +71,7 @@ fn undo(lop: &Lop) {
     lop.run(["undo"]).success();
 }
 
-/// Asserts that every content of `before` is in one of the trees or in quarantine.
+/// Asserts that all content of `before` is in one of the trees or in quarantine.
 #[track_caller]
 fn assert_kept(lop: &Lop, before: &Snapshot, roots: &[&Path]) {
     let mut places: Vec<Snapshot> = roots.iter().map(Snapshot::of).collect();
@@ -78,7 +79,7 @@ fn assert_kept(lop: &Lop, before: &Snapshot, roots: &[&Path]) {
     testkit::assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Mounts a file system, or prints why that is not possible.
+/// Mounts a file system, or prints why it cannot.
 fn mounted(kind: FileSystem, bytes: u64) -> Option<Mount> {
     Mount::new(kind, bytes)
         .map_err(|reason| skipped(format!("no {} to test on: {reason}", kind.name())))
@@ -89,7 +90,7 @@ fn bound(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Option<Mount> {
     Mount::bind(source, target).map_err(|reason| skipped(format!("no bind mount: {reason}"))).ok()
 }
 
-/// Runs a tool of the system. Returns its output if it succeeded, or prints why the test is skipped.
+/// Runs a system tool. Returns its output if it succeeded, or prints why the test is skipped.
 fn tool(name: &str, args: &[&str], path: impl AsRef<Path>) -> Option<String> {
     let output = std::process::Command::new(name).args(args).arg(path.as_ref()).output();
     match output {

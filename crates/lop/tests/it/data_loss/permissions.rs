@@ -1,4 +1,4 @@
-//! Files that the system does not permit to change are left alone, and metadata is restored.
+//! Files that the user may not change are left alone, and metadata is restored.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -28,7 +28,7 @@ fn a_read_only_mount_is_unchanged() {
     }
 }
 
-/// Sets attributes of a file (chattr(1)) as long as it lives.
+/// File attributes (chattr(1)) that are set until this is dropped.
 struct Attributes(&'static str, std::path::PathBuf);
 
 impl Attributes {
@@ -74,7 +74,7 @@ fn immutable_and_append_only_files_are_unchanged() {
 }
 
 #[test]
-fn owners_modes_times_attributes_and_lists_come_back() {
+fn owners_modes_times_attributes_and_acls_are_restored() {
     for kind in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs, FileSystem::Tmpfs] {
         let Some(disk) = mounted(kind, 16 << 20) else { continue };
         let tree = (0..6).fold(TreeBuilder::new().seeded("a", 1, 30_000), |tree, i| {
@@ -112,7 +112,7 @@ fn owners_modes_times_attributes_and_lists_come_back() {
 }
 
 #[test]
-fn times_far_away_come_back() {
+fn extreme_times_are_restored() {
     let Some(disk) = mounted(FileSystem::Xfs, 16 << 20) else { return };
     for by in CHANGING {
         let tree = TreeBuilder::new()
@@ -135,7 +135,7 @@ fn times_far_away_come_back() {
 #[test]
 fn an_ordinary_user_changes_only_what_they_may() {
     if !is_root() {
-        return skipped("only root can make files of others");
+        return skipped("only root can create files of other users");
     }
     let own = |tree: TreeBuilder, path: &str| tree.owner(path, NOBODY, NOBODY);
     let mut tree = TreeBuilder::new();
@@ -171,7 +171,7 @@ fn an_ordinary_user_changes_only_what_they_may() {
         assert!(done(&output) >= 3, "{by}: {}", document(&output));
         assert_kept(&lop, &before, &[&lop.work()]);
         drop(run(&["undo"]));
-        // The user's own files are as before; the others keep their bytes under some name.
+        // The files of the user are unchanged. The files of others still have their bytes.
         let again = Snapshot::of(lop.work());
         for name in ["own/mine", "sticky/mine", "open/mine", "own/kept", "others/theirs"] {
             let (was, is) = (before.get(name).expect("is there"), again.get(name));
@@ -208,7 +208,8 @@ fn a_full_disk_loses_nothing_and_can_be_undone_later() {
         let done = done(&output);
         assert_kept(&lop, &before, &[disk.path()]);
         fill("filler 2");
-        // There is no room for copies: what cannot be restored now is reported and left alone.
+        // The disk has no room for copies. Files that cannot be restored now are reported and left
+        // alone.
         let undone = lop.run(["undo"]);
         assert!(
             by == "quarantine" || done == 0 || undone.ending == testkit::Ending::Code(3),
@@ -250,7 +251,7 @@ fn a_journal_that_cannot_be_written_stops_the_run_and_nothing_is_forgotten() {
 #[test]
 fn nothing_is_done_where_a_quarantine_is_not_private() {
     if !is_root() {
-        return skipped("only root can act as others");
+        return skipped("only root can act as another user");
     }
     let tree = TreeBuilder::new()
         .seeded("a", 1, 5000)

@@ -1,4 +1,4 @@
-//! An undo long after the run, when other things have happened since.
+//! An undo long after the run, with other changes in between.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -18,16 +18,17 @@ fn runs_are_undone_one_after_the_other() {
         for two in CHANGING {
             let lop = scanned(&three());
             let before = Snapshot::of(lop.work());
-            // The file that the first run keeps is removed by the second.
+            // The second run removes the file that the first one keeps.
             apply(&lop, one, ["b", "--keep", "path:**/a/*"]).success();
             settle();
             lop.remember(["."]);
-            // Another file has the inode number that the file had.
+            // The new file may reuse the inode number of the removed one.
             apply(&lop, two, ["a", "--keep", "path:**/c/*"]).success();
             fs::write(lop.path("new"), "in between").expect("is written");
             undo(&lop);
             fs::remove_file(lop.path("new")).expect("is removed");
-            // If the first run made two names of one file, the second had nothing to do.
+            // This may fail: if the first run made two names of one file, the second had nothing to
+            // do.
             drop(lop.run(["undo"]));
             assert_same(&before, &Snapshot::of(lop.work()), back());
         }

@@ -1,4 +1,4 @@
-//! Changes that may happen to a tree between two runs.
+//! Changes of a tree between two runs.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
@@ -11,7 +11,8 @@ use crate::mirror_oracles::is_there;
 /// The name of a change, and a function that makes it.
 pub(super) type Change = (&'static str, fn(&Path));
 
-/// Returns changes to the tree of `mirror_oracles`, in the order in which they are made; some need root.
+/// Returns changes to the tree of `mirror_oracles`, in the order in which they must be made. Some
+/// need root.
 pub(super) fn changes() -> Vec<Change> {
     [of_files(), of_links(), of_kinds(), of_rights(), of_directories()].concat()
 }
@@ -62,7 +63,7 @@ fn of_links() -> Vec<Change> {
             link(&root.join("3/0/f3"), &root.join("deep/er/l3"));
         }),
         ("alike but not one", |root| {
-            // Two files that are equal in everything that is compared.
+            // Two files that do not differ in anything that lop compares.
             for name in ["twin 1", "twin 2"] {
                 fs::write(root.join(name), "twin").expect("written");
                 set_time(&root.join(name), 1_000);
@@ -171,7 +172,8 @@ fn own(path: &Path, user: u32, group: u32) {
     lchown(path, Some(user), Some(group)).expect("given away");
 }
 
-/// Changes an access control list, or the mode if that is not possible: something must change.
+/// Changes an access control list, or the mode if that is not possible, because something must
+/// change.
 fn set_acl(args: &[&str], path: &Path) {
     if !is_there("setfacl") {
         let mode = path.metadata().expect("there").permissions().mode();

@@ -1,4 +1,4 @@
-//! Errors of mirrors that cannot start: they are reported in one line, and nothing is changed.
+//! Errors of mirrors that cannot start. They are reported in one line, and nothing is changed.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,14 @@ use testkit::{Compare, Output, Signal, Snapshot, TreeBuilder, When, assert_same}
 use super::{BOTH, Direction, HOST, Way, alike, there, two};
 use crate::lop::Lop;
 
-/// Asserts that a tree is unchanged, although a file may have been created in a directory and removed again.
+/// Asserts that a tree is unchanged, except that a file may have been created in a directory and
+/// removed again.
 #[track_caller]
 fn unchanged(before: &Snapshot, root: &Path) {
     assert_same(before, &Snapshot::of(root), Compare::ALL - Compare::DIR_MTIMES);
 }
 
-/// Asserts that one line gives the reason and names the host, and returns it.
+/// Asserts that one line gives the reason and names the host, and returns the line.
 #[track_caller]
 fn says_of_the_host(output: &Output, code: i32) -> String {
     output.code(code);
@@ -27,7 +28,8 @@ fn says_of_the_host(output: &Output, code: i32) -> String {
     lines[0].to_string()
 }
 
-/// Mirrors in both directions, which must fail, change nothing, and be reported in one line that contains this text.
+/// Mirrors in both directions. Both runs must fail without a change, and report it in one line that
+/// contains this text.
 #[track_caller]
 fn fails(way: &Way, expected: &str) {
     for direction in BOTH {
@@ -44,7 +46,7 @@ fn fails(way: &Way, expected: &str) {
 }
 
 #[test]
-fn there_is_no_lop() {
+fn a_remote_host_without_lop_is_reported() {
     let mut way = Way::shell();
     for name in ["no-such-lop", "/nowhere/lop"] {
         way.lop = name.into();
@@ -53,7 +55,7 @@ fn there_is_no_lop() {
 }
 
 #[test]
-fn there_is_no_lop_behind_ssh() {
+fn a_remote_host_without_lop_behind_ssh_is_reported() {
     let Some(mut way) = Way::ssh() else { return };
     way.lop = "/nowhere/lop".into();
     fails(&way, "/nowhere/lop");
@@ -63,7 +65,7 @@ fn there_is_no_lop_behind_ssh() {
 fn the_host_cannot_be_reached() {
     fails(&Way::script("echo 'ssh: no route' >&2\nexit 255"), "connect");
     let Some(mut way) = Way::ssh() else { return };
-    // Nothing listens on port 1 of this machine.
+    // No process listens on port 1 of this machine.
     way.rsh = way.rsh.replacen("-p ", "-p 1 -p ", 1);
     fails(&way, "connect");
 }
@@ -83,11 +85,11 @@ fn the_command_that_connects_is_missing() {
 }
 
 #[test]
-fn the_lop_there_speaks_another_protocol() {
+fn a_remote_lop_with_another_protocol_is_refused() {
     for (lines, expected) in [
         ("echo 'lop-mirror 4711 9.8.7'; exec cat >/dev/null", "4711"),
         ("echo 'lop-mirror 4711 9.8.7'; exit 1", "9.8.7"),
-        // A version that is older than the protocol.
+        // A version of lop that is older than the protocol.
         ("echo \"error: unrecognized subcommand 'mirror-server'\" >&2; exit 2", "lop"),
     ] {
         fails(&Way::script(lines), expected);
@@ -167,7 +169,7 @@ fn there_is_no_such_path() {
             unchanged(&before, &lop.work());
         }
     }
-    // A path that is missing here is not reported as missing on the host.
+    // A path that is missing on this host is not reported as missing on the remote host.
     let here = [(Direction::Push, "missing", "new"), (Direction::Pull, "src", "missing/too")];
     for (direction, from, to) in here {
         let places = (&*lop.path(from), &*lop.path(to));
@@ -187,7 +189,7 @@ fn a_contradictory_mirror_is_not_begun() {
     way.mirror(&lop, &["src"]).run().code(2);
     way.mirror(&lop, &["--exclude", "a[", "src"]).arg(&dst).run().code(2);
     way.mirror(&lop, &["--bwlimit", "0", "src"]).arg(&dst).run().code(2);
-    // An option of ssh that runs a command is not a host.
+    // An option of ssh that would run a command must not be accepted as a host.
     way.mirror(&lop, &["src", "--", "-oProxyCommand=touch pwned:dst"]).run().code(2);
     for rsh in ["", "  ", "sh 'no end"] {
         way.rsh = rsh.into();
@@ -249,7 +251,7 @@ fn waiting_for_a_silent_host_can_be_interrupted() {
             let run = way.run(&lop, direction, &[], (&lop.path("src"), &place));
             let output = run.signal(Signal::INT, When::After(Duration::from_millis(300))).run();
             output.signal(Signal::INT);
-            // It may have been created to check whether that is possible.
+            // The mirror may have created the directory to check that it can.
             let made = fs::read_dir(&place).is_ok_and(|mut all| all.next().is_some());
             assert!(!made, "{direction:?}, {says}");
         }
@@ -264,7 +266,7 @@ fn remote_failures_are_reported_here_with_their_path() {
         let places = (&*lop.path("src"), &*lop.path("dst"));
         let output = Way::shell().run(&lop, direction, &[], places).run();
         output.code(3);
-        // As the destination was typed.
+        // The message shows the destination as the user typed it.
         let at = direction.places(places.0, places.1)[1].to_string_lossy().into_owned();
         let expected = format!("lop: {at}/a: a directory is in the way; --delete replaces it\n");
         assert!(output.stderr_str().starts_with(&expected), "{}", output.stderr_str());

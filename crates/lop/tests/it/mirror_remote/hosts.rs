@@ -1,4 +1,4 @@
-//! How the other host is named, and how lop is found there.
+//! The syntax of remote hosts, and the search for lop on them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,8 @@ use testkit::{TempTree, skipped};
 use super::{BOTH, Direction, HOST, Way, alike, there, two, write_script};
 use crate::lop::Lop;
 
-/// Returns a way that records the arguments of the script, one word per line, and the path of the record.
+/// Returns a way that records the arguments of the script, one word per line, and the path of that
+/// record.
 fn noting(place: &TempTree) -> (Way, std::path::PathBuf) {
     let note = place.join("note");
     let line = format!("printf '%s\\n' \"$host\" \"$@\" >'{}'\nexec sh -c \"$*\"", note.display());
@@ -49,7 +50,7 @@ fn a_colon_after_a_slash_belongs_to_the_path() {
     let absolute = lop.path("c:d");
     way.mirror(&lop, &["./a:b"]).arg(&absolute).run().success();
     alike(&lop.path("src"), &absolute);
-    // The same holds for a path on the other host.
+    // A path on the remote host is treated the same.
     way.mirror(&lop, &["src"]).arg(there(HOST, &lop.path("e:f"))).run().success();
     assert!(note.exists());
     alike(&lop.path("src"), &lop.path("e:f"));
@@ -80,7 +81,7 @@ fn a_remote_path_is_not_interpreted_by_the_shell_there() {
             way.run(&lop, direction, &["--delete"], (&from, &to)).run().success();
             alike(&from, &to);
         }
-        // Relative to the directory in which the shell there starts.
+        // The path is relative to the directory in which the remote shell starts.
         let relative = Path::new(std::ffi::OsStr::new(".")).join(testkit::PathBytes::to_path(name));
         way.run(&lop, Direction::Push, &[], (&lop.path("src"), &relative)).run().success();
         alike(&lop.path("src"), &path);
@@ -134,7 +135,7 @@ fn the_defaults_are_ssh_and_lop() {
     }
 }
 
-/// Returns the program that slows down everything, if it was built.
+/// Returns the program that delays a connection, if it was built.
 fn delay() -> Option<std::path::PathBuf> {
     let path = Path::new(env!("CARGO_BIN_EXE_lop")).parent()?.join("examples/delay");
     if !path.exists() {

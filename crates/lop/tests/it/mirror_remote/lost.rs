@@ -1,5 +1,5 @@
-//! Connections that break, on either side: no name has half a file, the other side ends too, and the next run
-//! continues.
+//! Connections that break on either side. No final name has an incomplete file, the remote side
+//! ends too, and the next run continues.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -14,10 +14,10 @@ use testkit::{
 use super::{BOTH, Direction, HOST, Way, alike, nothing_was_done, parts};
 use crate::lop::{Lop, document};
 
-/// Kills the remote side with all its processes, this many seconds after its start.
+/// Kills the remote side with all its processes, a number of seconds after its start.
 const KILLS: &str = "(sleep \"$seconds\"; kill -9 \"-$$\") </dev/null >/dev/null 2>&1 &";
 
-/// Returns a tree with enough files for some hundred milliseconds, one of them large.
+/// Returns a tree that takes some hundred milliseconds to mirror. One of its files is large.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new().seeded("src/large", 1, 6 << 20);
     for i in 0..300u64 {
@@ -27,7 +27,7 @@ fn tree() -> TreeBuilder {
     tree
 }
 
-/// Mirrors to an empty destination, and returns how long that takes.
+/// Mirrors to an empty destination, and returns the duration.
 fn duration(way: &Way, lop: &Lop, direction: Direction) -> Duration {
     drop(fs::remove_dir_all(lop.path("dst")));
     let start = Instant::now();
@@ -35,7 +35,7 @@ fn duration(way: &Way, lop: &Lop, direction: Direction) -> Duration {
     start.elapsed()
 }
 
-/// Asserts that each file of the destination with a final name has all of its content.
+/// Asserts that each file of the destination with a final name is complete.
 #[track_caller]
 fn all_are_whole(from: &Snapshot, to: &Path) {
     if !to.exists() {
@@ -48,7 +48,7 @@ fn all_are_whole(from: &Snapshot, to: &Path) {
     }
 }
 
-/// Mirrors to the end, and asserts that nothing is left to do and no temporary file remains.
+/// Completes the mirror, and asserts that nothing remains to be done and no temporary file is left.
 #[track_caller]
 fn converges(way: &Way, lop: &Lop, direction: Direction) {
     let (from, to) = (lop.path("src"), lop.path("dst"));
@@ -58,7 +58,7 @@ fn converges(way: &Way, lop: &Lop, direction: Direction) {
     nothing_was_done(&way.json(lop, direction, &["--delete"], (&from, &to)));
 }
 
-/// Asserts that a run reports that the connection was lost; returns whether it was.
+/// If a run lost the connection, asserts that it reports that. Returns whether it did.
 #[track_caller]
 fn was_lost(output: &Output) -> bool {
     match output.ending {
@@ -86,7 +86,7 @@ fn the_remote_side_is_killed_at_random_moments() {
             }
             let seconds = delay.as_secs_f64();
             let mut way = Way::script(&format!("seconds={seconds}\n{KILLS}\nexec sh -c \"$*\""));
-            // The process group that is killed must not be that of the test.
+            // The remote side gets a separate process group, so that the test does not kill itself.
             way.rsh = format!("setsid {}", way.rsh);
             let places = (&*lop.path("src"), &*lop.path("dst"));
             let output = way.run(&lop, direction, &["--delete"], places).run();
@@ -110,7 +110,7 @@ fn the_local_side_is_killed_at_random_moments() {
             }
             let places = (&*lop.path("src"), &*lop.path("dst"));
             let run = way.run(&lop, direction, &["--delete"], places);
-            // When the other side has ended by itself, the pipe for its errors is closed.
+            // If the remote side has ended on its own, the pipe for its errors is closed.
             let fired = kill_after(&run, delay).fired;
             all_are_whole(&from, &lop.path("dst"));
             fired
@@ -119,7 +119,7 @@ fn the_local_side_is_killed_at_random_moments() {
     }
 }
 
-/// Cuts the connection when one side has sent this many bytes, as a failing network does.
+/// Cuts the connection after one side has sent this many bytes, as a failing network does.
 #[test]
 fn the_connection_is_cut_after_any_number_of_bytes() {
     for direction in BOTH {
@@ -150,7 +150,7 @@ fn ssh_is_killed_in_the_middle() {
     let connects = way.rsh.clone();
     for direction in BOTH {
         let lop = Lop::with(&tree());
-        // The process on the remote side is recognised by its name.
+        // The name of the program identifies the process on the remote side.
         let called = lop.path("lop-of-this-test");
         symlink(&way.lop, &called).expect("made");
         let real = std::mem::replace(&mut way.lop, called.clone());
@@ -174,8 +174,8 @@ fn ssh_is_killed_in_the_middle() {
     }
 }
 
-/// Waits until no process has `path` as an argument. The remote side of ssh notices a little later that the connection
-/// is gone.
+/// Waits until no process has `path` as an argument. The remote side of ssh notices the lost
+/// connection a little later.
 fn until_gone(path: &Path) {
     let end = Instant::now() + PATIENCE;
     let path = path.as_os_str().as_bytes();
@@ -189,7 +189,7 @@ fn until_gone(path: &Path) {
     }
 }
 
-/// Sends a signal to runs at a few moments, and returns how many runs were ended by it.
+/// Sends a signal to runs at a few moments, and returns how many runs it ended.
 fn interrupted(lop: &Lop, direction: Direction, whole: Duration, group: bool) -> u32 {
     let from = Snapshot::of(lop.path("src"));
     let way = Way::shell();
@@ -202,7 +202,7 @@ fn interrupted(lop: &Lop, direction: Direction, whole: Duration, group: bool) ->
         let run = way.run(lop, direction, &["--bwlimit", "8M"], places);
         let when = When::After(whole * (round + 1) / 11);
         let output = if group {
-            // Ctrl-C goes to all foreground processes of a terminal, including ssh.
+            // Ctrl-C reaches all foreground processes of a terminal, including ssh.
             let mut running = run.spawn();
             if running.wait_for(&when) {
                 let group = format!("-{}", running.pid());
@@ -225,7 +225,8 @@ fn interrupted(lop: &Lop, direction: Direction, whole: Duration, group: bool) ->
     ended
 }
 
-/// Returns files of less than 1 MiB in the source that exist under a temporary name.
+/// Returns the source files of less than 1 MiB that exist under a temporary name at the
+/// destination.
 fn small_parts(root: &Path) -> Vec<String> {
     if !root.exists() {
         return Vec::new();
@@ -263,7 +264,7 @@ fn a_large_file_is_resumed_or_restarted_but_never_half() {
             let places = (&*lop.path("src"), &*lop.path("dst"));
             let run = way.run(&lop, direction, &["--bwlimit", "8M"], places);
             let output = run.signal(Signal::INT, When::After(Duration::from_millis(500))).run();
-            // Work that an earlier run had begun may take less time.
+            // The run may finish earlier if it continues the work of an earlier run.
             if round == 0 || output.ending != Ending::Code(0) {
                 output.signal(Signal::INT);
             }
@@ -275,7 +276,8 @@ fn a_large_file_is_resumed_or_restarted_but_never_half() {
     }
 }
 
-/// Sends a signal to the remote side once there are names at the destination, and returns what the local side prints.
+/// Sends a signal to the remote side after names have appeared at the destination. Returns the
+/// output of the local side.
 fn signalled(lop: &Lop, direction: Direction, signal: &str, args: &[&str]) -> Output {
     let script = format!(
         "(until [ -n \"$(ls {dst} 2>/dev/null)\" ]; do sleep 0.01; done; sleep 0.3; kill -{signal} $$) \
@@ -287,7 +289,7 @@ fn signalled(lop: &Lop, direction: Direction, signal: &str, args: &[&str]) -> Ou
     way.run(lop, direction, args, places).run()
 }
 
-/// Returns many small files, which arrive slowly enough to be interrupted, but without a pause.
+/// Returns many small files. They arrive slowly enough to be interrupted, but without a pause.
 fn many() -> TreeBuilder {
     (0..3_000)
         .fold(TreeBuilder::new(), |tree, i| tree.seeded(format!("src/{}/{i}", i % 30), i, 1_000))
@@ -306,7 +308,7 @@ fn an_interrupted_remote_side_ends_and_the_local_side_reports_what_was_done() {
             assert!(summary.contains(" before the run ended early; "), "{said}");
             assert!(summary.ends_with("; run the command again to continue"), "{said}");
             assert!(summary.contains("copied ("), "{direction:?}: {said}");
-            // A process that had to be killed could not report that.
+            // A killed process could not report the reason.
             let why = match direction {
                 Direction::Push => format!("lop: lop on {HOST} was interrupted\n"),
                 Direction::Pull => format!("lop: the connection to {HOST} was lost\n"),
@@ -330,7 +332,7 @@ fn work_done_before_the_connection_was_lost_is_counted() {
         let copied = summary["files_copied"].as_u64().expect("a number");
         let there = Snapshot::of(lop.path("dst")).entries;
         let there = there.values().filter(|entry| entry.sha256.is_some()).count() as u64;
-        // Some may have been copied at the last moment, or not have got their names.
+        // Some files may have been copied at the last moment, or may not have their final name yet.
         assert!(copied > 0 && copied <= there, "{direction:?}: {copied} of {there}: {summary}");
         converges(&Way::shell(), &lop, direction);
     }

@@ -1,4 +1,5 @@
-//! Trees with another host that are odd, that change during the run, or that the user may not read completely.
+//! Mirrors to or from a remote host of trees that are odd, change during the run, or are not fully
+//! readable.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +16,7 @@ use testkit::{
 use super::{BOTH, Direction, Way, alike, nothing_was_done, two};
 use crate::lop::Lop;
 
-/// Requests a stop when it is dropped, also when an assertion fails.
+/// Requests a stop on drop, even if an assertion fails.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -27,7 +28,7 @@ impl Drop for Ends<'_> {
 #[test]
 fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
     if !is_root() {
-        return skipped("what nobody may read can be read by root only");
+        return skipped("only root can read files without permissions");
     }
     let lop = Lop::new();
     fs::create_dir(lop.path("src")).expect("made");
@@ -40,7 +41,7 @@ fn odd_names_and_kinds_and_paths_longer_than_there_can_be() {
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
         nothing_was_done(&Way::shell().json(&lop, direction, &["--delete"], (&from, &to)));
-        // And removed again.
+        // Mirroring an empty source removes everything.
         fs::create_dir(lop.path("empty")).expect("made");
         let empty = lop.path("empty");
         Way::shell()
@@ -89,7 +90,6 @@ fn a_destination_that_is_missing_is_made() {
         let to = lop.path("new");
         Way::shell().run(&lop, direction, &[], (&lop.path("src"), &to)).run().success();
         alike(&lop.path("src"), &to);
-        // An empty directory too.
         let (from, to) = (lop.path("src/empty"), lop.path("new and empty"));
         Way::shell().run(&lop, direction, &[], (&from, &to)).run().success();
         alike(&from, &to);
@@ -104,7 +104,7 @@ fn a_file_of_the_destination_that_has_other_names_is_not_written_to() {
             .file("src/mode", "same")
             .hard_links("old", &["dst/content", "outside/content"])
             .hard_links("same", &["dst/mode", "outside/mode"])
-            // Not the time of the other file, for which the clock may not have moved.
+            // Differs from the other file, even if both are created in the same clock tick.
             .mtime("src/content", 9, 9)
             .mtime("src/mode", 5, 5)
             .mtime("dst/mode", 5, 5)
@@ -213,10 +213,11 @@ fn names_that_appear_and_vanish_meanwhile_are_no_failure() {
     }
 }
 
-/// Returns the program in a place where every user can reach it.
+/// Returns the program at a path that every user can reach.
 fn binary_for_others(place: &TempTree) -> std::path::PathBuf {
     let path = place.join("lop");
-    // A process that is forked meanwhile would have it open for writing, and then it could not be run.
+    // A process that is forked during the copy would have the program open for writing, so that it
+    // could not be run.
     let _alone = without_forks();
     fs::copy(env!("CARGO_BIN_EXE_lop"), &path).expect("copied");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
@@ -226,7 +227,7 @@ fn binary_for_others(place: &TempTree) -> std::path::PathBuf {
 #[test]
 fn an_ordinary_user_mirrors_what_it_may() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let place = TempTree::new();
     let mut way = Way::shell();
@@ -258,7 +259,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
         assert!(said.starts_with(&expected), "{direction:?}: {said}");
         assert!(said.contains("kept 1 extraneous entry: "), "{said}");
         let stat = |name: &str| lop.path(name).metadata().expect("there");
-        // The permissions of another owner must not be granted to this one.
+        // Permissions that were meant for the other owner must not be granted to this one.
         assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (NOBODY, 0o755));
         assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
         assert!(lop.path("dst/extraneous").exists());
@@ -273,11 +274,11 @@ fn an_ordinary_user_mirrors_what_it_may() {
     }
 }
 
-/// A revoked permission is applied to the copy even if the owner can no longer read the closed directory.
+/// A revoked permission is applied to the copy, even if the owner can no longer read the directory.
 #[test]
 fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
     if !is_root() {
-        return skipped("only root can become somebody else");
+        return skipped("only root can become another user");
     }
     let place = TempTree::new();
     let mut way = Way::shell();
@@ -341,7 +342,7 @@ fn an_unreadable_directory_gets_its_permissions_and_keeps_its_contents() {
     }
 }
 
-/// Asserts that one line reports that a file system is full, and no other line reports a failure.
+/// Asserts that one line reports a full file system, and that no other line reports a failure.
 fn is_full(said: &str, at: &str) {
     let lines: Vec<&str> = said.lines().collect();
     let full: Vec<_> = lines.iter().filter(|line| line.contains("is full")).collect();
@@ -353,7 +354,7 @@ fn is_full(said: &str, at: &str) {
 #[test]
 fn a_full_disk_is_reported_and_leaves_whole_files() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let mut tree = TreeBuilder::new();
     for i in 0..30 {

@@ -1,4 +1,5 @@
-//! Options when one of the trees is on another host: the results are the same as with both on this one.
+//! Options when one of the trees is on a remote host. The results are the same as with two local
+//! trees.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,10 +13,11 @@ use super::changes::set_time;
 use super::{BOTH, Way, alike, nothing_was_done, two};
 use crate::lop::{Lop, document};
 
-/// The names of the file of [`two`] that has several.
+/// The names of the file of [`two`] that has more than one.
 const LINKED: [&str; 2] = ["l1", "d/l2"];
 
-/// Returns three ways to mirror `src`, each to its own directory: without another host, and with one in each direction.
+/// Returns three runs that mirror `src`, each to a different directory: locally, and with a remote
+/// host in each direction.
 fn three<'l>(lop: &'l Lop, way: &Way, args: &[&str]) -> Vec<(&'static str, Invocation<'l>)> {
     let here = lop.command().arg("mirror").args(args).arg(lop.path("src"));
     let mut all = vec![("local", here.arg(lop.path("local")))];
@@ -26,7 +28,7 @@ fn three<'l>(lop: &'l Lop, way: &Way, args: &[&str]) -> Vec<(&'static str, Invoc
     all
 }
 
-/// Creates three destinations that are equal to `dst`, times included.
+/// Creates three destinations that are identical to `dst`, including times.
 fn three_alike(lop: &Lop) {
     for name in ["local", "pushed", "pulled"] {
         drop(fs::remove_dir_all(lop.path(name)));
@@ -34,8 +36,8 @@ fn three_alike(lop: &Lop) {
     }
 }
 
-/// Returns a sorted list without the names of the file that has several. Which of them is copied, and which are linked,
-/// depends on the threads.
+/// Returns a sorted list without the names of the file that has several. Threads decide which of
+/// these names is copied and which are linked.
 fn in_order(listed: &str) -> Vec<String> {
     let mut lines: Vec<String> = listed.lines().map(str::to_string).collect();
     let of_linked = |line: &String| {
@@ -97,7 +99,7 @@ fn a_dry_run_does_not_make_the_destination() {
     assert!(lists[0].len() > 5 && lists.iter().all(|list| *list == lists[0]), "{lists:?}");
 }
 
-/// Returns the document without values that differ each time.
+/// Returns the document without the values that differ between runs.
 fn without_time(document: &Value) -> Value {
     let mut document = document.clone();
     document["summary"].as_object_mut().expect("a summary").remove("seconds").expect("seconds");
@@ -187,7 +189,7 @@ fn files_equal_to_the_previous_backup_are_linked_to_it() {
             let again = way.json(&lop, direction, &["--link-dest", base], (&from, &to));
             nothing_was_done(&again);
         }
-        // A base that does not exist.
+        // The base does not exist.
         let to = lop.path("thursday");
         let output = way.run(&lop, direction, &["--link-dest", "../nowhere"], (&from, &to)).run();
         output.code(1);
@@ -220,7 +222,7 @@ fn more_than_max_delete_is_not_removed() {
         let lop = Lop::with(&two());
         let way = Way::shell();
         let places = (&*lop.path("src"), &*lop.path("dst"));
-        // Extraneous are extraneous, gone, and with and its contents.
+        // The extraneous entries are `extraneous`, `gone`, and `with` including its contents.
         let args = ["--delete", "--max-delete", "3"];
         let output = way.run(&lop, direction, &args, places).run();
         output.code(3);
@@ -243,7 +245,7 @@ fn more_than_max_delete_is_not_removed() {
 #[test]
 fn mounts_in_a_remote_source_can_be_skipped() {
     if !is_root() {
-        return skipped("file systems can be mounted by root only");
+        return skipped("only root can mount file systems");
     }
     let lop = Lop::with(&two().dir("src/mounted"));
     let mount = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
@@ -265,13 +267,13 @@ fn mounts_in_a_remote_source_can_be_skipped() {
         assert_eq!(fs::read_dir(to.join("mounted")).expect("made").count(), 0);
         mirror(&["--delete"]);
         alike(&lop.path("src"), &to);
-        // It is unknown whether the entry is extraneous.
+        // lop cannot tell whether the entry is extraneous.
         mirror(&within);
         assert!(to.join("mounted/inside").exists());
     }
 }
 
-/// Both sides may share a terminal, because the remote side's errors go to the local one's.
+/// Both sides may share a terminal, because the local side receives the errors of the remote side.
 #[test]
 fn the_remote_side_shows_no_progress() {
     for direction in BOTH {

@@ -1,4 +1,4 @@
-//! `--reuse`: the catalog of either side saves copies, and the trees are equal all the same.
+//! `--reuse`: the catalog of either side avoids copies, and the trees still become equal.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
 const SIZE: u64 = 300_000;
 
-/// Mirrors with everything that the catalogs know, on this host or to or from another one; returns the summary.
+/// Mirrors with everything that the catalogs know, locally or with a remote host. Returns the
+/// summary.
 #[track_caller]
 fn mirrored(lop: &Lop, way: Option<Direction>) -> Value {
     let places = (&*lop.path("src"), &*lop.path("dst"));
@@ -65,7 +66,7 @@ fn content_that_the_source_has_twice_is_sent_once() {
         lop.remember(["src"]);
         let summary = mirrored(&lop, Some(direction));
         assert_eq!((&summary["files_copied"], &summary["files_reused"]), (&3.into(), &9.into()));
-        // One more file, which only the source knows.
+        // One more file, which only the source has.
         lop.add(&TreeBuilder::new().seeded("src/copy", 2, SIZE));
         lop.remember(["src"]);
         let summary = mirrored(&lop, Some(direction));
@@ -73,7 +74,7 @@ fn content_that_the_source_has_twice_is_sent_once() {
     }
 }
 
-/// The catalog is not trusted: here everything in it is wrong.
+/// The catalog is not trusted, and everything in it is wrong here.
 #[test]
 fn files_changed_since_the_scan_are_copied() {
     for way in ways() {
@@ -96,7 +97,7 @@ fn files_changed_since_the_scan_are_copied() {
 #[test]
 fn every_change_is_mirrored_whatever_is_known() {
     if !is_root() {
-        return skipped("what is mirrored has owners and devices, which only root can make");
+        return skipped("only root can create the owners and devices of the source");
     }
     if let Some(tool) = missing() {
         return skipped(format!("{tool} is not installed"));

@@ -1,4 +1,4 @@
-//! Whole trees between hosts: equal afterwards, whatever happened to them before.
+//! Whole trees between hosts. They are equal after each run, whatever was changed before.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use super::{BOTH, Way, alike, nothing_was_done, parts};
 use crate::lop::Lop;
 use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
-/// After this many changes, other programs check the trees too, which takes time.
+/// After this many changes, other programs check the trees too. They take time.
 const JUDGED: usize = 12;
 
-/// Trees become empty here on purpose.
+/// The trees become empty here on purpose.
 const DELETE: [&str; 2] = ["--delete", "--allow-empty-source"];
 
-/// Mirrors from `home` in both directions, to where `other` is too, and again after this many changes each time, until
-/// there was every kind of change.
+/// Mirrors from `home` in both directions, to the host that has `other`. Repeats this after every
+/// `at_once` changes, until every kind of change was made.
 fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose: &str) {
     let lop = Lop::new();
     let from = home.join("from");
@@ -61,10 +61,10 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
     }
 }
 
-/// Returns why the tree with every kind of entry cannot be created or checked here.
+/// Returns the reason why the tree with every kind of entry cannot be created or checked here.
 fn lacking() -> Option<String> {
     if !is_root() {
-        return Some("what is mirrored has owners and devices, which only root can make".into());
+        return Some("only root can create the owners and devices of the source".into());
     }
     missing().map(|tool| format!("{tool} is not installed"))
 }
