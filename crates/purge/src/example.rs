@@ -1,4 +1,4 @@
-//! Shared by unit tests: options, and a top directory.
+//! Options and a top directory for unit tests.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn options(io: Io) -> Options {
     }
 }
 
-/// Opens the top of a tree.
+/// Opens a top directory.
 pub(crate) fn top(path: &Path) -> Top<'static> {
     let dir = Dir::open(path).expect("there is one");
     let stat = dir.stat().expect("it is open");

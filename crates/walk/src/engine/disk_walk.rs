@@ -1,4 +1,5 @@
-//! The walk of one disk: its roots and mounts, one after the other, with all of its workers.
+//! The walk of one disk. Its roots and mounts are walked one after the other, each with all workers
+//! of the disk.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,7 +27,7 @@ pub(crate) struct SharedState<'a> {
     pub(crate) progress: &'a Progress,
     pub(crate) table: Table,
     pub(crate) roots: Mutex<Vec<Root>>,
-    /// The number of the next store.
+    /// Number of the next store.
     pub(crate) shards: AtomicU32,
 }
 
@@ -38,12 +39,12 @@ pub(crate) enum WalkTask {
     Mount(FoundMount),
 }
 
-/// A directory that turned out to be on another mount.
+/// A directory on a mount other than that of its parent.
 pub(crate) struct FoundMount {
-    /// Its root, and its device number.
+    /// The root above the mount.
     pub(crate) root: Arc<Root>,
     pub(crate) root_device: u64,
-    /// The filter below that root.
+    /// The filter of that root.
     pub(crate) filter: Arc<Filter>,
     pub(crate) id: DirId,
     pub(crate) device: u64,
@@ -53,7 +54,7 @@ pub(crate) struct FoundMount {
 #[derive(Default)]
 pub(crate) struct ListedDirs {
     keys: HashMap<FileKey, DirId>,
-    /// Number of directory records that it covers.
+    /// Number of directory records covered so far.
     upto: usize,
 }
 
@@ -61,7 +62,7 @@ pub(crate) struct ListedDirs {
 pub(crate) struct DiskWalk<'a> {
     pub(crate) common: &'a SharedState<'a>,
     pub(crate) disk: Arc<Disk>,
-    /// Directories of this disk that were listed before.
+    /// Directories of this disk that have been listed.
     pub(crate) listed: ListedDirs,
     pub(crate) stores: Vec<Store>,
     pub(crate) found: Vec<FoundMount>,
@@ -70,8 +71,8 @@ pub(crate) struct DiskWalk<'a> {
 }
 
 impl ListedDirs {
-    /// Adds the directories listed since the last call, before a second path to one of them can
-    /// come up.
+    /// Adds the directories listed since the last call. Call this before each root and mount,
+    /// because only these can lead to a directory by a second path.
     pub(crate) fn update(&mut self, table: &Table) {
         let table = table.read();
         for index in self.upto..table.records.len() {
@@ -105,7 +106,7 @@ impl<'a> DiskWalk<'a> {
         }
     }
 
-    /// Walks all tasks. The mounts found below them are in `found` afterwards.
+    /// Walks all tasks. Afterwards `found` contains the mounts below them.
     pub(crate) fn run(mut self, tasks: Vec<WalkTask>) -> Result<DiskWalk<'a>, Interrupted> {
         for task in tasks {
             match task {

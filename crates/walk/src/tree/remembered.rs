@@ -1,5 +1,5 @@
-//! Adds files that a catalog remembers to a tree, so that they can be compared and queried like
-//! files that were found.
+//! Adds files from a catalog to a tree, so that they can be compared and queried like files that
+//! the walk found.
 
 use std::ffi::CStr;
 
@@ -8,13 +8,13 @@ use fsops::{FileKey, Volume};
 use crate::tree::Tree;
 use crate::tree::records::{Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, count};
 
-/// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20. No file is on
-/// these devices.
+/// Device numbers for directories without a device. No file can be on these devices: the major and
+/// minor numbers have 32 bits each, of which the kernel uses 12 and 20.
 const NO_DEVICE: u64 = u64::MAX;
 const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 
 impl Tree {
-    /// Adds the root directory as the ancestor of remembered directories.
+    /// Adds the root directory `/` as the ancestor of remembered directories.
     pub fn remember_root(&mut self) -> DirId {
         let root = count(self.roots.len());
         let dir = self.push_dir(None, root);
@@ -31,8 +31,8 @@ impl Tree {
         self.push_dir(Some(parent), at)
     }
 
-    /// Sets a remembered directory's current identity and file system, or `None` if it is gone.
-    /// Call it before files are added.
+    /// Sets the current identity and file system of a remembered directory. `None` means that the
+    /// directory no longer exists. Call this before adding files to the directory.
     pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
         let nowhere = (FileKey { device: NO_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         let (key, volume) = place.unwrap_or(nowhere);
@@ -49,7 +49,8 @@ impl Tree {
         (dir.first, dir.count, dir.shard) = (first, 0, shard);
     }
 
-    /// Marks the files to be added to a remembered directory as being on an unmounted disk.
+    /// Marks a remembered directory as being on an unmounted disk. Call this before adding files to
+    /// the directory.
     pub fn place_offline(&mut self, id: DirId) {
         let place = (FileKey { device: OFFLINE_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         self.place_dir(id, Some(place));
@@ -60,7 +61,7 @@ impl Tree {
         self.is_remembered(file) && self.key(file).device == OFFLINE_DEVICE
     }
 
-    /// Adds a file to the directory placed last.
+    /// Adds a file to `dir`, which must be the directory placed last.
     pub fn remember_file(&mut self, dir: DirId, name: &CStr, file: Remembered) -> FileId {
         let shard = self.dir(dir).shard as usize;
         let at = count(self.names[shard].len());
