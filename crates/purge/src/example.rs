@@ -30,7 +30,7 @@ pub(crate) fn options(io: Io) -> Options {
 
 /// Opens a top directory.
 pub(crate) fn top(path: &Path) -> Top<'static> {
-    let dir = Dir::open(path).expect("there is one");
-    let stat = dir.stat().expect("it is open");
+    let dir = Dir::open(path).expect("the directory exists");
+    let stat = dir.stat().expect("metadata");
     Top { dir, stat, given: b"tree", mounts_below: false, tell: None }
 }

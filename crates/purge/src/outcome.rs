@@ -67,22 +67,22 @@ pub enum Reason {
     #[error("is a mount point, and was left alone")]
     Mount,
     /// The entry is a mount of a protected directory.
-    #[error("is a mount of a directory that must stay, and was left alone")]
+    #[error("is a mount of a protected directory, and was left alone")]
     Protected,
     /// The entry is lop's quarantine.
     #[error("holds files in quarantine, and was left alone; 'lop quarantine purge' removes them")]
     Store,
     /// The directory cannot be renamed away, because a file system is mounted in it.
-    #[error("cannot be moved away: something is mounted in it")]
+    #[error("cannot be renamed: a file system is mounted in it")]
     MountBelow,
     /// The path was refused by the guard.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// Another process keeps adding names to the directory.
-    #[error("is not empty: something keeps adding to it")]
+    #[error("is not empty: another process keeps adding files to it")]
     Growing,
     /// The target was replaced after it was checked.
-    #[error("is not what it was when it was looked at")]
+    #[error("was replaced after it was checked")]
     Moved,
 }
 

@@ -226,7 +226,7 @@ mod tests {
         while sent < ROUND_BYTES {
             let mut buffer = b"head".to_vec();
             buffer.extend_from_slice(&message);
-            let is_packed = compressor.compress(&mut buffer, 4).expect("compressed");
+            let is_packed = compressor.compress(&mut buffer, 4).expect("compress");
             compressor.wrote(Duration::from_nanos(buffer.len() as u64 * nanoseconds));
             sent += message.len() as u64;
             if sent > 2 * PROBE_BYTES + (1 << 20) {
@@ -234,7 +234,7 @@ mod tests {
                 compressed += usize::from(is_packed);
             }
             if is_packed {
-                assert!(decompressor.decompress(&buffer[4..]).expect("unpacked") == message);
+                assert!(decompressor.decompress(&buffer[4..]).expect("decompress") == message);
             }
         }
         (compressed, all)
@@ -254,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_packed_or_is_too_long_is_refused() {
+    fn invalid_and_oversized_data_is_refused() {
         assert!(Decompressor::default().decompress(b"anything").is_err());
         for level in [1, 19] {
-            let bomb = zstd::bulk::compress(&vec![0; 64 << 20], level).expect("compressed");
+            let bomb = zstd::bulk::compress(&vec![0; 64 << 20], level).expect("compress");
             let mut decompressor = Decompressor::default();
             assert!(decompressor.decompress(&bomb).is_err(), "{level} {}", bomb.len());
             assert!(
@@ -286,8 +286,11 @@ mod tests {
             };
             compressor.compressed.bytes = 0;
             let mut buffer = message.clone();
-            if compressor.compress(&mut buffer, 0).expect("compressed") {
-                assert!(decompressor.decompress(&buffer).expect("unpacked") == message, "{number}");
+            if compressor.compress(&mut buffer, 0).expect("compress") {
+                assert!(
+                    decompressor.decompress(&buffer).expect("decompress") == message,
+                    "{number}"
+                );
             } else {
                 assert!(buffer == message && length < 128, "{number}");
             }

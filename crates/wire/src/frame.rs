@@ -320,11 +320,11 @@ mod tests {
     use crate::{FromReceiver, FromSender, KnownPrefix};
 
     fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
-        std::io::pipe().expect("there are pipes")
+        std::io::pipe().expect("a pipe")
     }
 
     #[test]
-    fn messages_arrive_with_their_bytes() {
+    fn messages_arrive_with_their_data() {
         let (from, to) = pipe();
         let have = Some(KnownPrefix { length: 7, digest: [3; 32], only: false });
         let said = FromReceiver::Fetch { request: 1, window: u64::MAX, item: 3, have };
@@ -333,15 +333,15 @@ mod tests {
             scope.spawn(|| {
                 let out = Outgoing::new(to);
                 for round in 0..50 {
-                    out.send(&said, &bytes[..round * 4_000]).expect("said");
+                    out.send(&said, &bytes[..round * 4_000]).expect("send");
                 }
-                out.flush().expect("flushed");
+                out.flush().expect("flush");
                 drop(out);
             });
             let mut incoming = Incoming::new(from);
             for round in 0..50 {
-                let message = incoming.next(&|| false).expect("heard");
-                let (heard, with) = decode::<FromReceiver<'_>>(message).expect("understood");
+                let message = incoming.next(&|| false).expect("receive");
+                let (heard, with) = decode::<FromReceiver<'_>>(message).expect("decode");
                 assert_eq!((heard, with.len()), (said.clone(), round * 4_000));
                 assert!(*with == bytes[..with.len()]);
             }
@@ -353,13 +353,13 @@ mod tests {
     fn oversized_and_truncated_messages_are_refused() {
         let (from, mut to) = pipe();
         to.write_all(&u32::try_from(MAX_MESSAGE_BYTES + 1).expect("fits").to_le_bytes())
-            .expect("written");
+            .expect("write");
         assert!(matches!(
             Incoming::new(from).next(&|| false),
             Err(ConnectionError::ProtocolViolation(_))
         ));
         let (from, mut to) = pipe();
-        to.write_all(&[9, 0, 0, 0, 1]).expect("written");
+        to.write_all(&[9, 0, 0, 0, 1]).expect("write");
         drop(to);
         assert!(matches!(Incoming::new(from).next(&|| false), Err(ConnectionError::Lost)));
         assert!(decode::<FromSender<'_>>(&[200]).is_err());

@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn a_greeting_is_found_after_shell_output() {
         for noise in ["", "Welcome!\n\n", "$ "] {
-            let (from, mut to) = std::io::pipe().expect("there are pipes");
-            to.write_all(noise.as_bytes()).expect("written");
-            Outgoing::new(to).greet("1.2.3").expect("greeted");
+            let (from, mut to) = std::io::pipe().expect("a pipe");
+            to.write_all(noise.as_bytes()).expect("write");
+            Outgoing::new(to).greet("1.2.3").expect("send");
             let greeting = read_greeting(&mut Incoming::new(from), &|| false).expect("read");
             assert_eq!(greeting.said, Some((crate::VERSION, "1.2.3".to_string())));
         }
-        let (from, mut to) = std::io::pipe().expect("there are pipes");
-        to.write_all(b"command not found\n").expect("written");
+        let (from, mut to) = std::io::pipe().expect("a pipe");
+        to.write_all(b"command not found\n").expect("write");
         drop(to);
         let greeting = read_greeting(&mut Incoming::new(from), &|| false).expect("read");
         assert_eq!((greeting.said, greeting.noise), (None, Some("command not found".into())));

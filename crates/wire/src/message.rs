@@ -408,7 +408,7 @@ mod tests {
     use crate::{Removal, Summary, encode};
 
     #[test]
-    fn a_name_is_one_component() {
+    fn names_are_single_components() {
         for good in [&b"a"[..], b"...", b".a", b"\xff\n", &[b'n'; 255]] {
             assert!(is_name(good), "{good:?}");
         }
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_the_numbers_of_the_messages() {
+    fn message_numbers_match_the_documentation() {
         let (loss, meta, request, dir) = (Loss::Vanished, Meta::default(), 0, 0);
         let (stable, digest) = (true, None);
         let of_sender = [
@@ -462,7 +462,7 @@ mod tests {
         let documented = documented();
         assert_eq!(documented.len(), 13 + 9);
         for (encoded, name) in sent.chain(heard) {
-            let row = (encoded.expect("it is encoded")[0], name);
+            let row = (encoded.expect("encode")[0], name);
             assert!(documented.contains(&row), "{row:?}");
         }
     }

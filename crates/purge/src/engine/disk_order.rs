@@ -185,7 +185,7 @@ mod tests {
         }
         made.make(tree.path());
         let (options, progress) = (options(Io::Hdd), Progress::default());
-        let mut job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
+        let mut job = Job::new(top(tree.path()), &options, &progress).expect("metadata");
         job.can_resume_listing = true;
         let mut worker = Worker::new(&job);
         let batches = list(&mut worker, 1, 1);
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_ends_when_there_is_enough_whatever_else_waits() {
+    fn listing_stops_once_there_are_enough_names() {
         let (batches, stack) = list_some(20);
         let untouched = |task: &&PurgeTask| matches!(task, PurgeTask::Empty { place: 0, .. });
         assert_eq!((batches, stack.iter().filter(untouched).count()), (1, 19));
     }
 
     #[test]
-    fn of_a_wide_directory_a_part_is_listed_at_a_time() {
+    fn wide_directories_are_listed_in_parts() {
         let (_, stack) = list_some(10_000);
         let goes_on =
             |task: &PurgeTask| matches!(task, PurgeTask::Empty { place, .. } if *place > 0);
@@ -208,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_fetched_in_advance_than_may_be_removed_soon() {
+    fn a_rate_limit_limits_the_size_of_a_round() {
         let mut options = options(Io::Hdd);
         options.throttle = Arc::new(Throttle::new(NonZeroU64::new(10)));
         let (tree, progress) = (TempTree::new(), Progress::default());
-        let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
+        let job = Job::new(top(tree.path()), &options, &progress).expect("metadata");
         assert_eq!(enough(&job), 10 * 10 * 32);
     }
 }

@@ -217,7 +217,7 @@ mod tests {
     use super::{Finished, Nodes, TOP};
 
     #[test]
-    fn a_directory_is_finished_after_what_is_in_it() {
+    fn directories_finish_after_their_subdirectories() {
         let mut nodes = Nodes::new(true);
         let a = nodes.add(TOP, b"a", true);
         let b = nodes.add(a, b"b", true);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_used_again_is_another_directory() {
+    fn reused_indices_identify_another_directory() {
         let mut nodes = Nodes::new(true);
         let a = nodes.add(TOP, b"a", true);
         nodes.remove(a);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_chain_takes_back_what_it_took() {
+    fn memory_of_removed_directories_is_reused() {
         let mut nodes = Nodes::new(true);
         for _ in 0..3 {
             let mut chain = vec![TOP];

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_left_as_do_most() {
+    fn the_fastest_number_of_workers_is_kept() {
         // Two workers are twice as fast, two are half as fast, up to eight are faster, one is
         // fastest.
         assert_eq!(in_a_minute(2, 2, |n| [0, 100, 200][n]).0, 2);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_tried_while_nobody_waits() {
+    fn no_experiments_while_all_workers_are_busy() {
         let at = Instant::now();
         let tuner = tuner(start(2, 2), at);
         for ms in 0..10_000 {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_processors_try_more_however_busy() {
+    fn fewer_workers_than_processors_always_try_more() {
         for busy in [0, 60, 100] {
             let twice = |n| [0, 100, 200][n];
             assert_eq!(minute(start(1, 2), 2, busy, twice).0, 2, "{busy}");
@@ -252,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn where_two_are_known_to_be_better_one_is_never_tried() {
+    fn the_minimum_is_respected() {
         let known = Start { least: 2, ..start(2, 2) };
         assert_eq!(minute(known, 2, 50, |n| [0, 200, 100][n]), (2, 6_000_000));
     }
 
     #[test]
-    fn where_more_are_known_to_be_no_better_they_are_never_tried() {
+    fn the_maximum_is_respected() {
         let known = Start { most: 1, ..start(1, 2) };
         assert_eq!(minute(known, 16, 50, |n| 100 * n as u64), (1, 6_000_000));
         let known = Start { least: 2, most: 2, ..start(2, 2) };

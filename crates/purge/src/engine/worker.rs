@@ -346,9 +346,9 @@ mod tests {
     /// Workers end their tasks for a round in disk order or a probe. If helpers ended too, one
     /// worker would have to remove the names of a huge directory alone.
     #[test]
-    fn who_helps_goes_on_while_a_sweep_is_due() {
+    fn helpers_continue_while_a_round_is_due() {
         let (tree, options, progress) = (TempTree::new(), options(Io::Hdd), Progress::default());
-        let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
+        let job = Job::new(top(tree.path()), &options, &progress).expect("metadata");
         let _beginning = job.queue.drain();
         for name in [c"a", c"b"] {
             let mut batch = Batch::new(TOP);

@@ -21,7 +21,7 @@ impl Why {
             Why::Root => "is the root directory",
             Why::WorkingDirectory => "is or holds the working directory",
             Why::Catalog => "is or holds lop's catalog",
-            Why::Source => "is or holds what is mirrored",
+            Why::Source => "is or holds the source of the mirror",
         }
     }
 }
@@ -30,25 +30,25 @@ impl Why {
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The path is empty.
-    #[error("an empty path names nothing")]
+    #[error("the path is empty")]
     Empty,
     /// The path ends in `.` or `..`.
     #[error("ends in . or ..; name the directory itself")]
     Dots,
     /// The path is in lop's quarantine.
-    #[error("is where files in quarantine are; 'lop quarantine purge' removes those")]
+    #[error("is part of lop's quarantine; remove it with 'lop quarantine purge'")]
     Store,
     /// The path is protected.
     #[error("{}", .0.text())]
     Protected(Why),
     /// The path is a link to a protected directory.
-    #[error("is a link to what {}", .0.text())]
+    #[error("is a link to a directory that {}", .0.text())]
     LinkToProtected(Why),
     /// The path is a link and ends in a slash.
-    #[error("is a symbolic link; without the slash lop removes the link, not what it leads to")]
+    #[error("is a symbolic link; omit the slash to remove the link itself")]
     Link,
     /// The path is a mount point.
-    #[error("is a mount point; unmount it, or name what is in it")]
+    #[error("is a mount point; unmount it, or name the entries in it")]
     Mount,
     /// The path is a link to a mount point.
     #[error("is a link to a mount point")]

@@ -45,11 +45,11 @@ const CLOCK_INTERVAL: u64 = 16;
 
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {
-    /// Called at most once per file, from any worker. Returns a note on the file that
-    /// [`crate::Tree::notes`] keeps, or 0 for none.
+    /// Called at most once per file, from any worker. The return value is stored in
+    /// [`crate::Tree::notes`], and 0 means no note.
     ///
-    /// It is not called for files on disks that are known to be cold, whose contents are read
-    /// faster once all files are known.
+    /// Files on disks that are known to be cold are not visited. Reading their contents is faster
+    /// once all files are known.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
 }
 
@@ -58,7 +58,8 @@ impl Listing<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the listing breaks off. `store` has the entries found before.
+    /// Fails if the directory could not be listed to the end. `store` then contains the entries
+    /// found before the error.
     pub(crate) fn run(
         &self,
         buffer: &mut DirBuffer,

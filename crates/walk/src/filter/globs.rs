@@ -105,8 +105,8 @@ impl Globs {
             globs.also[number].sort();
             globs.also[number].dedup();
         }
-        // A path can end inside a pattern such as `{a/b,c}`. The rest of the pattern is then
-        // invalid and is dropped.
+        // The remainder of a pattern can be invalid, for example if it starts inside braces. It is
+        // then dropped.
         for also in &mut globs.also {
             also.retain(|text| glob(text, self.ignore_case).is_ok());
         }

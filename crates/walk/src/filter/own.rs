@@ -95,7 +95,7 @@ mod tests {
     use super::OwnFiles;
 
     #[test]
-    fn files_are_known_by_their_directory_and_links_on_the_way_are_kept() {
+    fn own_files_are_identified_by_directory_and_include_links() {
         let tree = TreeBuilder::new()
             .file("real/deep/c.db", "")
             .file("real/deep/c.db.runs/1", "")
@@ -103,7 +103,8 @@ mod tests {
             .symlink("links/one", "../links/two")
             .symlink("links/two", "../real/deep");
         let temp = tree.make_temp();
-        let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("it is there").key();
+        let key =
+            |path: &str| Stat::of_path(&temp.path().join(path)).expect("the file exists").key();
         let at = |name: &str| temp.path().join("links/one").join(name);
         let own = OwnFiles::new(&[at("c.db"), at("c.db-journal"), at("c.db.runs")]);
         let deep = key("real/deep");

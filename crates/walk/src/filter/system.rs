@@ -104,7 +104,7 @@ mod tests {
     use crate::tree::Tree;
 
     #[test]
-    fn folders_of_systems_are_known_by_their_names() {
+    fn system_directories_are_recognised_by_name() {
         for name in ["@eaDir", ".snapshots", "$RECYCLE.BIN", "$Recycle.Bin", ".Trash-1000"] {
             assert!(is_system_name(name.as_bytes()), "{name}");
         }
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn a_home_folders_trash_is_known_by_where_it_is() {
+    fn home_trash_is_recognised_by_location() {
         let is = |parent: &str| is_system_dir(b"Trash", || parent.as_bytes().to_vec());
         assert!(is("/home/me/.local/share") && is("./.local/share") && is(".local/share"));
         assert!(!is("/home/me/share") && !is("x.local/share") && !is(""));
     }
 
     #[test]
-    fn a_path_is_below_a_folder_of_a_system_or_not() {
+    fn paths_below_system_directories_are_recognised() {
         for path in ["/a/.snapshot/b", "/.zfs/x/y", "/home/me/.local/share/Trash/files/x"] {
             assert!(in_system_dir(path.as_bytes()), "{path}");
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_keep_is_left_to_them_unless_it_is_named() {
+    fn managed_directories_are_found_unless_named() {
         let mut tree = Tree::default();
         let root = tree.remember_root();
         let mut child = |parent, name| tree.remember_dir(parent, name);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_directories_are_forgotten() {
+    fn closed_directories_leave_the_cache() {
         let mut cache = DirCache::new(0);
         cache.put(1, dir(), |_, _| ());
         assert!(cache.close(|&key| key == 2).is_none());

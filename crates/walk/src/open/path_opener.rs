@@ -88,13 +88,13 @@ mod tests {
     use super::{PathOpener, split_path};
 
     #[test]
-    fn a_path_is_a_directory_and_a_name() {
+    fn paths_are_split_into_directory_and_name() {
         assert_eq!(split_path(b"/a/b/c"), (&b"/a/b"[..], &b"c"[..]));
         assert_eq!(split_path(b"/a"), (&b""[..], &b"a"[..]));
     }
 
     #[test]
-    fn a_directory_is_opened_again_when_others_took_its_place() {
+    fn evicted_directories_are_opened_again() {
         let here = std::fs::canonicalize(file!().trim_start_matches("crates/walk/"));
         let here = here.expect("a source file").into_os_string().into_encoded_bytes();
         let mut reach = PathOpener::new(1);

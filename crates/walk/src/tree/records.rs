@@ -38,9 +38,9 @@ pub struct FileRecord {
 /// point) has one record per device. Only the first record has an inode number and children.
 #[derive(Clone, Copy, Debug)]
 pub struct DirRecord {
-    /// Inode number; 0 if it was never listed.
+    /// Inode number, or 0 if the directory was not listed.
     pub inode: u64,
-    /// The parent directory; `None` for a root.
+    /// The parent directory, or `None` for a root.
     pub parent: Option<DirId>,
     /// Offset of the name in the directory names. For a root, the index of the root.
     pub(crate) name: u32,
@@ -112,7 +112,7 @@ pub enum Reason {
     #[error("differs from what was scanned before, though its size and times are the same")]
     Damaged,
     /// The file has fewer bytes than its size, as is common in `/sys`.
-    #[error("has fewer bytes than its size says")]
+    #[error("has fewer bytes than its size")]
     Short,
 }
 
