@@ -25,7 +25,8 @@ pub struct Selection {
     pub include: Globs,
     /// Patterns for entries to keep.
     pub exclude: Globs,
-    /// Only entries last modified before this time are selected. In nanoseconds since the epoch.
+    /// Only entries last modified before this time are selected. The unit is nanoseconds since the
+    /// epoch.
     pub before_ns: Option<i64>,
     /// Path of the target relative to the directory that the patterns refer to. If it is empty, the
     /// patterns refer to the target, and may also be paths that lead into it ([`Globs::below`]).

@@ -15,7 +15,7 @@ use crate::engine::subvolume;
 use crate::guard::Target;
 use crate::outcome::{Outcome, Reason};
 
-/// Maximum number of times that a top directory is emptied because another process adds entries.
+/// Maximum number of attempts to empty a top directory to which other processes add entries.
 const MAX_ATTEMPTS: usize = 16;
 
 /// Removes `targets`, or determines the result of their removal. Returns the outcome, and

@@ -47,7 +47,7 @@ pub(crate) struct Compressor {
     room: Vec<u8>,
     /// Uncompressed bytes sent in this round.
     round: u64,
-    /// Measurements of this round, without and with compression.
+    /// Measurements of this round: without compression, and with it.
     plain: Timing,
     compressed: Timing,
     is_compressing: bool,
@@ -60,7 +60,7 @@ struct Timing {
 }
 
 impl Timing {
-    /// Returns whether this timing has less time per byte than `other`.
+    /// Returns whether this way took less time per byte than the other.
     fn is_faster_than(self, other: Timing) -> bool {
         let time = |timing: Timing, of: Timing| timing.time.as_nanos() * u128::from(of.bytes);
         time(self, other) < time(other, self)
@@ -217,8 +217,7 @@ mod tests {
     use super::{Compressor, Decompressor, PROBE_BYTES, ROUND_BYTES};
 
     /// Sends messages of 64 KiB over a connection that takes `nanoseconds` per byte. Returns the
-    /// number of messages after the measurements, preceded by the number of those that were
-    /// compressed.
+    /// number of compressed messages and the number of all messages after the measurements.
     fn compressed(nanoseconds: u64, byte: impl Fn(usize) -> u8) -> (usize, usize) {
         let (mut compressor, mut decompressor) = (Compressor::default(), Decompressor::default());
         let message: Vec<u8> = (0..64 << 10).map(byte).collect();

@@ -210,9 +210,8 @@ impl<R: Read + AsFd> Incoming<R> {
     ///
     /// - [`ConnectionError::Stopped`] if `stopped` returned true,
     /// - [`ConnectionError::Lost`] at the end of the stream,
-    /// - [`ConnectionError::ProtocolViolation`] if the length exceeds [`MAX_MESSAGE_BYTES`] or the
-    ///   message
-    ///   cannot be decompressed, or
+    /// - [`ConnectionError::ProtocolViolation`] if the length exceeds [`MAX_MESSAGE_BYTES`], or if
+    ///   the message cannot be decompressed,
     /// - [`ConnectionError::Failed`] if a read fails.
     pub fn next(&mut self, stopped: &dyn Fn() -> bool) -> Result<&[u8], ConnectionError> {
         let mut head = [0; 4];

@@ -197,7 +197,7 @@ pub enum FromReceiver<'a> {
         /// Start of the file that the receiver may already have.
         have: Option<KnownPrefix>,
     },
-    /// Returns the credit of a listing batch after the receiver has processed it.
+    /// Gives back the credit of a listing batch that the receiver has processed.
     Release {
         /// Number of the batch.
         window: u64,
@@ -343,8 +343,8 @@ pub struct Content<'a> {
 pub enum Item<'a> {
     /// A directory, and the number with which the sender will enter it.
     Dir(u64),
-    /// An entry of another type. It is a regular file, which can be requested, a FIFO, a socket, a
-    /// device, or a symbolic link with its target.
+    /// An entry of another type, that is, a regular file, a FIFO, a socket, a device, or a symbolic
+    /// link with its target. The content of a regular file can be requested.
     Other(#[serde(borrow)] InodeMetadata<'a>, &'a [u8]),
 }
 
@@ -353,7 +353,7 @@ pub enum Item<'a> {
 pub struct KnownPrefix {
     /// Length in bytes.
     pub length: u64,
-    /// BLAKE3 of these bytes.
+    /// BLAKE3 of the start of the file.
     pub digest: [u8; 32],
     /// True if the receiver only wants to compare these bytes and does not need the rest of the
     /// file.

@@ -34,7 +34,7 @@ pub enum Action {
     Adjusted,
     /// The name was deleted.
     Removed,
-    /// The name was created from content that already was in the destination.
+    /// The name was created from content that was already in the destination.
     Reused,
 }
 
@@ -50,7 +50,7 @@ pub struct Removal<'a> {
     pub some: Vec<&'a [u8]>,
     /// Number of entries in the source.
     pub source: u64,
-    /// Number of source entries that already were in the destination, unchanged.
+    /// Number of source entries that were already in the destination and did not change.
     pub unchanged: u64,
 }
 
@@ -128,7 +128,7 @@ pub struct Summary {
     pub specials: u64,
     /// Number of names hard linked.
     pub linked: u64,
-    /// Number of regular files created from content that already was in the destination.
+    /// Number of regular files created from content that was already in the destination.
     pub reused: u64,
     /// Total size in bytes of the files reused.
     pub reused_bytes: u64,
@@ -138,7 +138,7 @@ pub struct Summary {
     pub removed: u64,
     /// Number of extraneous names that were kept.
     pub kept: u64,
-    /// Number of entries to delete, if it exceeded `--max-delete`.
+    /// Number of entries that would have been deleted. Set if it exceeds `--max-delete`.
     pub kept_entries: u64,
     /// Number of additional copies of files that reached the link limit of the file system.
     pub link_limit_copies: u64,

@@ -11,8 +11,7 @@ const INODES_PER_BLOCK: u64 = 16;
 /// directories, opening one would resolve the whole chain.
 const MAX_DEPTH: usize = 256;
 
-/// A name to remove. Consists of the inode number, the index of the batch, and the index of the
-/// name in the batch.
+/// A name to remove, given as its inode number, the index of its batch, and its index in the batch.
 pub(crate) type NameIndex = (u64, u32, u32);
 
 /// Returns one name per inode block, in block order.
@@ -38,6 +37,6 @@ pub(crate) fn fetch_inode(worker: &mut Worker<'_>, batches: &[Batch], (_, batch,
     {
         return;
     }
-    // An error is ignored here, because removing the name reports it again.
+    // An error is ignored here, because removing the name reports it.
     let _seen = worker.open(batch.dir).and_then(|dir| dir.stat_child(batch.name(at as usize)));
 }

@@ -21,8 +21,8 @@ use crate::engine::tuner::{Sample, Start, Tuner};
 use crate::outcome::Outcome;
 use crate::paths::joined;
 
-/// Minimum number of entries before the disk is probed again. A probe has no result if everything
-/// that it reads is cached.
+/// Minimum number of entries to process before the disk is probed again. Another probe is needed if
+/// the last one had no result because everything that it read was cached.
 const PROBE_INTERVAL: u64 = 10_000;
 
 /// A task of a worker. Tasks are sorted by inode number.

@@ -16,9 +16,9 @@ use crate::engine::job::PurgeTask;
 use crate::engine::nodes::NodeId;
 use crate::engine::worker::Worker;
 
-/// Maximum size of a small read, in blocks of 512 bytes. It takes hardly longer than a read of one
-/// block. On ext4, the kernel may read 256 blocks of inodes to get one inode, which takes longer
-/// even on an SSD.
+/// Maximum size of a small read, in blocks of 512 bytes. A small read takes hardly longer than a
+/// read of one block. On ext4, the kernel may read 256 blocks of inodes to get one inode, which
+/// takes longer even on an SSD.
 const SMALL_READ_BLOCKS: u64 = 64;
 
 /// Maximum number of large reads. After these, the remaining reads are expected to be large too,
@@ -62,7 +62,7 @@ fn take(worker: &mut Worker<'_>, batches: &[Batch], what: Sample) {
     match what {
         Sample::Name(place) => fetch_inode(worker, batches, place),
         Sample::Dir(id) => {
-            // An error is ignored here, because listing the directory reports it again.
+            // An error is ignored here, because listing the directory reports it.
             let _seen = worker.open(id).and_then(|dir| dir.prefetch_first_block());
         }
     }

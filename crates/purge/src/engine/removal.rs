@@ -137,7 +137,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns the parent of a directory. If the parent is not open, it is opened by `..`, which is
+    /// Returns the parent of a directory. A parent that is not open is opened by `..`, which is
     /// fast deep in a tree. Its identity is then checked, because the directory may have been
     /// moved.
     fn open_above(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
@@ -382,7 +382,7 @@ impl Worker<'_> {
         self.job.tell(id, b"", true);
     }
 
-    /// Removes a directory that no longer exists from the table.
+    /// Removes a directory from the table that another process has removed from the disk.
     fn forget(&mut self, id: NodeId) {
         let Some(Finished { parent: Some(parent), .. }) = self.job.nodes().release(id) else {
             return;
@@ -407,22 +407,21 @@ impl Worker<'_> {
     }
 }
 
-/// Adds the owner's permissions to a directory after `error` in it, if the options allow this.
-/// Returns whether the permissions changed.
+/// Adds the owner's permissions to `dir` if the options allow it and their lack can have caused
+/// `error`. Returns whether the permissions changed.
 fn adds_permissions(options: &Options, dir: &Dir, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat());
     mode().is_some_and(|mode| dir.set_mode(mode).is_ok())
 }
 
-/// Adds the owner's permissions to the directory `name` in `dir`, which could not be opened because
-/// of `error`, if the options allow this. Returns whether the permissions changed.
+/// Adds the owner's permissions to the directory `name` in `dir` if the options allow it and their
+/// lack can have caused `error`. Returns whether the permissions changed.
 pub(crate) fn opens_up_child(options: &Options, dir: &Dir, name: &CStr, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat_child(name));
     mode().is_some_and(|mode| dir.set_child_mode(name, mode).is_ok())
 }
 
-/// Returns the mode with the owner's permissions added, or `None` if it must not or need not
-/// change.
+/// Returns the mode with the owner's permissions added, or `None` if the mode should not change.
 fn lacking(options: &Options, error: &io::Error, stat: io::Result<Stat>) -> Option<u32> {
     let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
     let stat = if options.adds_permissions && is_denied && options.operation == Operation::Remove {

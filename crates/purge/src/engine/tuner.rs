@@ -4,16 +4,15 @@
 //! remove twice as many entries as one. On btrfs they remove half as many, because they wait for
 //! each other at the root of one tree.
 //!
-//! The tuner starts with the number that is known for the file system:
+//! The tuner starts with the number that is known to be good for the file system. On btrfs and XFS
+//! it keeps this number, because more threads only wait for each other. When it was allowed to
+//! experiment there, it sometimes kept more threads that were not faster (XFS, cold: one run of
+//! three took 9.3 s instead of 5.4).
 //!
-//! - On btrfs and XFS it keeps this number, because more threads only wait for each other. In
-//!   tests,
-//!   experiments sometimes kept more threads that were not faster (XFS, cold: one run of three took
-//! 9.3 s instead of 5.4).
-//! - On other file systems it experiments. Cold data needs as many threads as the disk serves in
-//!   parallel, unless the disk is seek-bound. The best number for many processors is unknown. From
-//! time   to time the tuner tries another number for a moment, and keeps it if it performs better.
-//! It does   not experiment while there is a worker for every processor and all of them are busy.
+//! On other file systems the tuner experiments. Cold data needs as many threads as the disk serves
+//! in parallel, unless the disk is seek-bound. For many processors, no good number is known. From
+//! time to time the tuner tries another number for a moment, and keeps it if it is faster. There
+//! are no experiments while every processor has a worker and all workers are busy.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -32,7 +31,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Processor time, in percent, above which workers count as busy.
 const BUSY_PERCENT: u32 = 80;
 
-/// Minimum rate of a better number, in percent of the rates before and after the experiment.
+/// Rate that a better number must reach, in percent of the rates before and after the experiment.
 /// Smaller differences can be random.
 const BETTER_PERCENT: u64 = 120;
 
@@ -223,8 +222,8 @@ mod tests {
 
     #[test]
     fn the_fastest_number_of_workers_is_kept() {
-        // Two workers are twice as fast, two are half as fast, up to eight are faster, one is
-        // fastest.
+        // The cases are: two workers are twice as fast, two are half as fast, the rate grows up to
+        // eight workers, the rate falls with each worker.
         assert_eq!(in_a_minute(2, 2, |n| [0, 100, 200][n]).0, 2);
         assert_eq!(in_a_minute(2, 2, |n| [0, 200, 100][n]).0, 1);
         assert_eq!(in_a_minute(2, 16, |n| 100 * n.min(8) as u64).0, 8);

@@ -96,7 +96,7 @@ impl<'a> Worker<'a> {
                     true
                 }
                 // A helper continues even if a round in disk order is due, because the owner of the
-                // batch does not stop before the end of its directory.
+                // batch continues too.
                 PurgeTask::Help(number) => {
                     self.help(number, meter);
                     false
@@ -343,8 +343,8 @@ mod tests {
     use crate::engine::nodes::TOP;
     use crate::example::{options, top};
 
-    /// Workers end their tasks for a round in disk order or a probe. If helpers ended too, one
-    /// worker would have to remove the names of a huge directory alone.
+    /// Workers stop for a round in disk order or a probe. If helpers stopped too, one worker would
+    /// have to remove the names of a huge directory alone.
     #[test]
     fn helpers_continue_while_a_round_is_due() {
         let (tree, options, progress) = (TempTree::new(), options(Io::Hdd), Progress::default());

@@ -214,8 +214,8 @@ impl Guard {
         Ok(holder)
     }
 
-    /// Checks whether the last component of the absolute path `path`, an entry of `parent`, may be
-    /// removed. Does not follow links.
+    /// Checks whether an entry of `parent` may be removed. Its name is the last component of the
+    /// absolute path `path`. Links are not followed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Failing system calls. The run reports and keeps the entry, and removes everything else.
+//! Failing system calls. The run reports the entry, keeps it, and removes everything else.
 
 use std::fs;
 

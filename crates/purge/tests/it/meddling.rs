@@ -44,8 +44,8 @@ fn entries_swapped_for_links_are_not_followed() {
             links += did.of(Swap::DirForLink) + did.of(Swap::FileForLink);
             rounds += 1;
             assert_same(&laid, &Snapshot::of(&bait), Compare::ALL);
-            // Either the attacker put this directory back in time, or it was outside the tree. It
-            // must exist in both cases.
+            // Entries that the attacker could not put back are outside the tree, so the run
+            // must not have removed them.
             assert!(held.exists());
             assert!(outcome.files > 0);
         }

@@ -13,8 +13,8 @@ fn canary() -> TreeBuilder {
     TreeBuilder::new().file("a", "a").file("b/c", "c").seeded("b/d", 1, 100_000)
 }
 
-/// Calls `check` with a tree and a canary directory on the same file system, which is bind mounted
-/// in the tree.
+/// Calls `check` with a tree and a canary directory. The canary is on the same file system, and is
+/// bind mounted in the tree.
 fn with_bind(check: impl FnOnce(&Path, &Path)) {
     let place = TreeBuilder::new()
         .file("tree/x/y", "x")
@@ -154,7 +154,7 @@ fn moving_a_subvolume_away_affects_no_other_files() {
     for number in 0..100 {
         fs::write(deep.join(number.to_string()), "x").expect("write");
     }
-    // Uses up inode numbers, so that the directories below have higher ones than `s`.
+    // Uses up inode numbers, so that directories created below get higher ones than `s`.
     for number in 0..500 {
         fs::write(q.join("spent"), number.to_string()).expect("write");
         fs::remove_file(q.join("spent")).expect("remove");

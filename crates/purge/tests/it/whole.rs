@@ -9,7 +9,7 @@ use testkit::{Compare, Snapshot, TempTree, TreeBuilder, assert_same, hostile_tre
 
 use crate::world::{assert_gone, remove, target, usual, ways};
 
-/// Returns the number of other entries and of directories in a tree, including its root.
+/// Returns the number of other entries and the number of directories in a tree, including its root.
 fn counted(root: &Path) -> (u64, u64) {
     let (mut files, mut dirs, mut left) = (0, 0, vec![root.to_path_buf()]);
     while let Some(dir) = left.pop() {

@@ -191,7 +191,7 @@ fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     }
 }
 
-/// Moves strays to duplicate records of their directories, one per device.
+/// Moves strays to additional records of their directories, one for each device.
 fn move_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>) {
     strays.sort_by_key(|stray| (stray.dir, stray.device));
     for group in strays.chunk_by(|a, b| (a.dir, a.device) == (b.dir, b.device)) {

@@ -39,7 +39,7 @@ pub(crate) enum WalkTask {
     Mount(FoundMount),
 }
 
-/// A directory on a mount other than that of its parent.
+/// The top directory of a mount to walk.
 pub(crate) struct FoundMount {
     /// The root above the mount.
     pub(crate) root: Arc<Root>,
@@ -71,8 +71,8 @@ pub(crate) struct DiskWalk<'a> {
 }
 
 impl ListedDirs {
-    /// Adds the directories listed since the last call. Call this before each root and mount,
-    /// because only these can lead to a directory by a second path.
+    /// Adds the directories listed since the last call. It is called before each root and mount,
+    /// because only they can lead to a directory by a second path.
     pub(crate) fn update(&mut self, table: &Table) {
         let table = table.read();
         for index in self.upto..table.records.len() {
@@ -171,7 +171,7 @@ impl<'a> DiskWalk<'a> {
         self.walk(found, &dir, &stat)
     }
 
-    /// Returns whether to skip a file system. Counts a skipped one.
+    /// Returns whether to skip a file system. Counts it as skipped if so.
     fn skips(&mut self, dir: &Dir) -> bool {
         let is_pseudo = || dir.volume().is_ok_and(|volume| volume.is_synthetic());
         let passes = !self.common.options.filter.pseudo && is_pseudo();
@@ -190,7 +190,7 @@ impl<'a> DiskWalk<'a> {
     /// Walks one mount.
     fn walk(&mut self, found: &FoundMount, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
         let common = self.common;
-        // Queried before the table is locked, as a dead mount may not answer.
+        // A dead mount may not respond, so it is queried before the table is locked.
         let volume = dir.volume();
         let device = common.table.write().device(stat.device, || volume);
         let device_index = match device {
@@ -235,7 +235,8 @@ impl<'a> DiskWalk<'a> {
             device,
         }));
         self.stores.extend(stores);
-        // Its record may be older than the last `update` of this disk, which then missed it.
+        // `update` may already have passed the record of this directory, when it was not listed
+        // yet.
         self.listed.keys.insert(stat.key(), found.id);
         common.progress.check()
     }

@@ -45,8 +45,8 @@ pub fn from_list(
 /// Named files, grouped by directory.
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
-    /// Indices into `folders` by path as given. Two spellings of a directory have two entries, so
-    /// that each file is printed as it was named.
+    /// Indices into `folders`, by path as given. Each spelling of a directory has its own entry, so
+    /// that files are printed as they were named.
     parents: HashMap<PathBuf, usize>,
     folders: Vec<Folder>,
     /// The filter with patterns relative to the root directory `/`. Set when the first file is
@@ -120,8 +120,8 @@ impl FileList {
         Ok(self.folders.len() - 1)
     }
 
-    /// Makes every directory a root. Files that a walk also found are removed; `listed` contains
-    /// the directories that were walked.
+    /// Makes every directory a root. `listed` contains the directories that were walked. Files that
+    /// were found by the walk too are removed from this list.
     pub(crate) fn finish(
         &mut self,
         tree: &mut Tree,
@@ -213,7 +213,7 @@ impl Folder {
     }
 }
 
-/// Finds files that are named twice, even if the two names spell the directory differently.
+/// Finds files that are named twice, even by different spellings of their directory.
 struct RepeatedNames {
     /// Directories with several spellings, and the names found in them so far.
     met: HashMap<Vec<u8>, HashSet<CString>>,

@@ -32,7 +32,7 @@ pub(crate) struct Listing<'a> {
     pub(crate) volume: Volume,
     /// The path below the root, if the filter needs paths.
     pub(crate) below_root: Option<Vec<u8>>,
-    /// Returns the printed path of the directory, for error messages.
+    /// Function that returns the printed path of the directory.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) disk: &'a Disk,
@@ -108,7 +108,7 @@ impl Listing<'_> {
         if stat.kind != Kind::File {
             return skip_kind(stat.kind, &mut store.skipped);
         }
-        // The sum can overflow: a few sparse files of 8 EiB each suffice.
+        // A few sparse files of 8 EiB each are enough to overflow the sum.
         store.bytes = store.bytes.saturating_add(stat.size);
         let volume = || {
             let elsewhere = stat.device != self.stat.device;

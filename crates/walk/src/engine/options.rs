@@ -11,7 +11,7 @@ use crate::filter::own::OwnFiles;
 /// Options of a walk.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Selects the entries.
+    /// Selection of the entries.
     pub filter: Filter,
     /// True if the walk stays on the file system of each root.
     pub one_file_system: bool,

@@ -97,7 +97,7 @@ struct Walker<'a> {
     /// Roots that are files and have not been processed.
     files: Vec<PathBuf>,
     tree: Tree,
-    /// Stores of finished workers; each has a unique shard number.
+    /// Stores of finished workers. Each has a unique shard number.
     stores: Vec<Store>,
     /// Directories that have been listed, by name of the disk.
     listed: HashMap<String, ListedDirs>,
@@ -208,7 +208,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Returns the automount points. Opening one would mount a file system.
+/// Returns the automount points, which must not be opened because that would mount a file system.
 fn automounts() -> Vec<Automount> {
     let mut reach = PathOpener::new(1);
     let mut automount = |point: &[u8]| {

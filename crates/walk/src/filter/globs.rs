@@ -80,8 +80,8 @@ impl Globs {
     }
 
     /// Returns the same patterns for entries below `tops`. Patterns that are paths into a top
-    /// directory become relative to it. A pattern also matches the entry that has it as its literal
-    /// name. The record of matches is shared.
+    /// directory become relative to it. A pattern also matches an entry whose name is literally the
+    /// pattern. The record of matches is shared.
     #[must_use]
     pub fn below(&self, tops: &[TopDir], used: PatternUse) -> Globs {
         let mut globs = self.clone();
@@ -178,8 +178,8 @@ impl Globs {
         numbers.filter(is_met).for_each(|number| self.typed.meet(number));
     }
 
-    /// Compiles all readings. `is_inside` tells for each pattern whether to also compile it as
-    /// typed.
+    /// Compiles all readings. A pattern as typed is included only if `is_inside` is true for its
+    /// index.
     fn compile(&mut self, is_inside: impl Fn(usize) -> bool) -> Result<(), FilterError> {
         let (mut files, mut dirs) = (SetBuilder::default(), SetBuilder::default());
         for (number, (text, also)) in self.typed.texts.iter().zip(&self.also).enumerate() {
@@ -207,7 +207,7 @@ impl Typed {
     }
 }
 
-/// Compiled patterns and, for each of them, the index of the typed pattern.
+/// Compiled patterns, each with the index of its typed pattern.
 #[derive(Clone, Debug, Default)]
 struct Set {
     names: GlobSet,

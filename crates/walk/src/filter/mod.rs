@@ -74,7 +74,7 @@ impl Filter {
         Ok(self)
     }
 
-    /// Adds patterns that are already compiled, like [`Filter::with_patterns`].
+    /// Adds compiled patterns, like [`Filter::with_patterns`].
     #[must_use]
     pub fn with_globs(self, include: Globs, exclude: Globs) -> Filter {
         Filter { include, exclude, ..self }

@@ -25,8 +25,8 @@ pub enum PatternUse {
 pub struct AmbiguousPattern {
     /// The pattern as typed.
     pub typed: String,
-    /// Absolute path of the reading relative to the top directory.
+    /// The pattern relative to the top directory, as an absolute path.
     pub inside: String,
-    /// Absolute path of the reading as a path.
+    /// The pattern as a path, made absolute.
     pub path: String,
 }

@@ -18,7 +18,7 @@ const SYSTEM: [&[u8]; 17] = [
     b"#snapshot",
     b".snapshots",
     b".zfs",
-    // Trash: XDG on disks without a home directory, macOS, QNAP, Synology.
+    // Trash: XDG on disks other than that of the home directory, macOS, QNAP, Synology.
     b".Trash",
     b".Trashes",
     b"@Recycle",

@@ -1,6 +1,6 @@
-//! Finds the meanings of a pattern relative to one top directory.
+//! Finds the readings of a pattern for one top directory.
 //!
-//! In a shell, users complete paths such as `/scratch/keep` or `scratch/keep`, and neither is
+//! In a shell, users complete paths such as `/scratch/keep` or `scratch/keep`. Neither of them is
 //! relative to `/scratch`. A pattern with a slash is therefore also read as a path. If this path
 //! leads into the top directory, its remainder is another reading of the pattern. The path may use
 //! any spelling of the top directory, and may go through another mount of it.
@@ -29,7 +29,7 @@ pub struct TopDir {
 pub(crate) struct Readings {
     /// Additional readings, as patterns relative to the top directory.
     pub(crate) also: Vec<String>,
-    /// The additional readings that come from reading the pattern as a path.
+    /// Those of `also` that come from reading the pattern as a path.
     pub(crate) paths: Vec<String>,
     /// True if the pattern must not be read relative to the top directory.
     pub(crate) is_path_only: bool,
@@ -88,9 +88,9 @@ impl TopDir {
         readings
     }
 
-    /// Adds a reading for an entry that has the pattern as its literal name, if there is one. Names
-    /// may contain brackets. If a shell completed the name with a slash, the entry may be a link to
-    /// a directory.
+    /// Adds a reading for an entry whose name is literally the pattern, if there is one. Names may
+    /// contain brackets. If a shell completed the name with a slash, the entry may be a link to a
+    /// directory.
     fn literal_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
         let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
             return;
@@ -108,8 +108,8 @@ impl TopDir {
         readings.also.push(format!("/{}{slash}", globset::escape(plain)));
     }
 
-    /// Reads a pattern as a path and returns its remainders below this directory. There are two if
-    /// links in the path can be resolved.
+    /// Reads a pattern as a path and returns its remainders below this directory. There can be two
+    /// if the path contains links.
     fn rests(&self, text: &str, ignore_case: bool) -> Vec<Vec<Part>> {
         let own = parts(text);
         if self.host.is_some() {
@@ -185,7 +185,7 @@ fn literal_parts(path: &Path) -> Vec<Part> {
         _ => None,
     });
     let part = |name: &OsStr| {
-        // A pattern cannot express invalid UTF-8, so it has `*` in its place.
+        // A pattern cannot contain invalid UTF-8, so `*` replaces it.
         let glob = globset::escape(&name.to_string_lossy()).replace('\u{fffd}', "*");
         (name.as_bytes().to_vec(), glob)
     };

@@ -41,11 +41,11 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Returns the current metadata of the entry with a file's path.
+    /// Returns the current metadata of the entry at the path of a file.
     ///
     /// # Errors
     ///
-    /// Fails if an ancestor cannot be opened, or if the name does not exist.
+    /// Fails if an ancestor cannot be opened, or if the entry does not exist.
     pub fn stat(&mut self, file: FileId) -> io::Result<Stat> {
         let tree = self.tree;
         self.dir(tree.file(file).dir)?.stat_child(tree.name(file))

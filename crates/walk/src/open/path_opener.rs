@@ -1,7 +1,7 @@
 //! Opens directories by absolute path without following links. Paths may be of any length.
 //!
-//! If a directory was replaced by a link, the link may lead anywhere, even to the files that a
-//! caller compares. Its target is not the directory that was recorded under this path.
+//! A link in a path may have replaced the directory that was recorded there. It can lead anywhere,
+//! even to the files with which the caller compares.
 
 use std::collections::HashMap;
 use std::ffi::CString;

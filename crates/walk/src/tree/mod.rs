@@ -83,7 +83,7 @@ impl Tree {
         &self.devices[usize::from(self.dir(id).device)]
     }
 
-    /// Returns the index in [`Tree::devices`] of the device of a directory's files.
+    /// Returns the index of a directory's device in [`Tree::devices`].
     pub fn device_index(&self, id: DirId) -> usize {
         usize::from(self.dir(id).device)
     }
@@ -204,8 +204,8 @@ impl Tree {
 }
 
 impl Tree {
-    /// Returns whether the walk skipped this file in a directory and did not find its metadata
-    /// changed. The metadata of a file that a pattern skipped is unknown.
+    /// Returns whether the walk skipped this file in a directory. If the walk queried the metadata
+    /// of the skipped file, it must match `file`.
     pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
         self.left_out_unseen(dir, name) || self.left_out.has(dir, name, Some(file))
     }

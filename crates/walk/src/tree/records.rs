@@ -34,8 +34,9 @@ pub struct FileRecord {
 
 /// A directory.
 ///
-/// A directory whose files are on several devices (because of overlayfs, or a file that is a mount
-/// point) has one record per device. Only the first record has an inode number and children.
+/// Files of a directory can be on several devices, because of overlayfs or if a file is a mount
+/// point. Such a directory has one record per device. Only the first record has an inode number and
+/// children.
 #[derive(Clone, Copy, Debug)]
 pub struct DirRecord {
     /// Inode number, or 0 if the directory was not listed.
@@ -147,7 +148,7 @@ pub struct Skipped {
     /// Pseudo file systems, such as `/proc`, and automount points.
     pub pseudo_file_systems: u64,
     pub system_dirs: u64,
-    /// Directories that were reached by a second path, and files that were named twice.
+    /// Directories reached by a second path, and files named twice.
     pub seen_before: u64,
 }
 

@@ -8,8 +8,8 @@ use fsops::{FileKey, Volume};
 use crate::tree::Tree;
 use crate::tree::records::{Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, count};
 
-/// Device numbers for directories without a device. No file can be on these devices: the major and
-/// minor numbers have 32 bits each, of which the kernel uses 12 and 20.
+/// Device numbers for directories that are gone or offline. No file can have them: in a real device
+/// number, the major number has 12 bits and the minor number 20, and each is stored in 32 bits.
 const NO_DEVICE: u64 = u64::MAX;
 const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 

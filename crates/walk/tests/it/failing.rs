@@ -64,7 +64,7 @@ fn inaccessible_entries_are_reported_to_an_ordinary_user() {
         fs::set_permissions(tree.join(name), Permissions::from_mode(mode))
             .expect("set permissions");
     };
-    // Root walks the tree as another user, so the owner may keep its permissions.
+    // If the test runs as root, another user does the walk, so the owner may keep its permissions.
     let owner = if testkit::is_root() { 0o700 } else { 0 };
     for (name, others) in [("closed", 0o000), ("names only", 0o444), ("no names", 0o111)] {
         mode(name, owner | others);

@@ -10,7 +10,7 @@ use crate::found::{found, found_with, ids, options, relative};
 
 fn contents(tree: &Tree, open_dirs: usize) {
     let mut opener = Opener::new(tree, open_dirs);
-    // The second pass goes backwards and reopens directories that were evicted from the cache.
+    // The second pass runs backwards and reopens directories that were evicted from the cache.
     for id in ids(tree).chain(ids(tree).collect::<Vec<_>>().into_iter().rev()) {
         let file = opener.open(id).expect("the file exists");
         assert!(tree.unchanged(id, &file.stat().expect("metadata")));
@@ -82,7 +82,7 @@ fn links_to_files_and_directories_are_not_followed() {
         let error = opener.open(id).expect_err("a link in the path");
         assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
     }
-    // A walk uses these functions, which do not follow links either.
+    // The walk opens directories with these functions, which do not follow links either.
     let root = Dir::open(tree.path()).expect("a directory");
     assert!(root.open_child(c"d").is_err() && root.open_below(b"d").is_err());
     assert!(root.open_child(c"was d").is_ok() && root.open_below(b"was d").is_ok());
