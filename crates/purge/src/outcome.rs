@@ -16,7 +16,7 @@ const MAX_PROBLEM_BYTES: usize = 2 << 20;
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Number of entries removed, not counting directories. If the operation removes nothing, the
-    /// counts are those of a removal.
+    /// counts are those that a removal would have.
     pub files: u64,
     /// Number of directories removed, not counting those inside subvolumes removed as a whole.
     pub dirs: u64,

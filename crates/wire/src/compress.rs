@@ -170,7 +170,7 @@ impl Decompressor {
     /// Fails if the data is invalid, if it decompresses to more than [`MAX_MESSAGE_BYTES`], or if
     /// its window is larger than 2^[`WINDOW_LOG`] bytes.
     pub(crate) fn decompress(&mut self, compressed: &[u8]) -> Result<&[u8], ConnectionError> {
-        let broken = |_| ConnectionError::ProtocolViolation("the compressed data is not valid");
+        let broken = |_| ConnectionError::ProtocolViolation("the compressed data is invalid");
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             none => {

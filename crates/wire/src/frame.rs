@@ -308,7 +308,7 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, ConnectionError> {
 /// Fails if the bytes are not a valid message of type `M`.
 pub fn decode<'m, M: Deserialize<'m>>(message: &'m [u8]) -> Result<(M, &'m [u8]), ConnectionError> {
     postcard::take_from_bytes(message)
-        .map_err(|_| ConnectionError::ProtocolViolation("the message is not valid"))
+        .map_err(|_| ConnectionError::ProtocolViolation("the message is invalid"))
 }
 
 #[cfg(test)]

@@ -203,7 +203,7 @@ mod tests {
         let (_, stack) = list_some(10_000);
         let goes_on =
             |task: &PurgeTask| matches!(task, PurgeTask::Empty { place, .. } if *place > 0);
-        assert!(stack.first().is_some_and(goes_on), "it was listed to its end");
+        assert!(stack.first().is_some_and(goes_on), "the directory was listed completely");
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl Worker<'_> {
     /// Closes a directory that is no longer needed.
     fn close(&mut self, id: NodeId) {
         if let Some(dir) = self.dirs.close(|&open| open == id) {
-            debug_assert_eq!(Rc::strong_count(&dir), 1, "something keeps the directory open");
+            debug_assert_eq!(Rc::strong_count(&dir), 1, "the directory is still open elsewhere");
         }
     }
 
@@ -301,7 +301,7 @@ impl Worker<'_> {
     }
 
     /// Completes a pending item of a directory. If it was the last one, removes the directory,
-    /// which completes a pending item of its parent, and so on.
+    /// which completes a pending item of its parent, up to the top directory.
     ///
     /// The caller must have closed the directories. If a directory is removed while it is open, the
     /// kernel keeps its dentry and those of its removed ancestors. Each removal of a further

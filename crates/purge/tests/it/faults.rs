@@ -26,7 +26,7 @@ fn each_change_may_fail() {
 }
 
 #[test]
-#[ignore = "run by each_change_may_fail in a process of its own"]
+#[ignore = "run by each_change_may_fail in a child process"]
 fn fail_each_change_once() {
     for way in ways() {
         for number in 0..40 {

@@ -103,7 +103,7 @@ fn concurrent_runs_on_one_tree_succeed() {
                 targets.into_iter().map(|target| scope.spawn(move || remove(target))).collect();
             all.into_iter().map(|one| one.join().expect("no panic")).sum()
         });
-        assert_eq!(removed, 1200, "each name is removed once");
+        assert_eq!(removed, 1200, "each name is removed exactly once");
         assert!(!root.exists());
     }
 }

@@ -145,7 +145,7 @@ fn targets_need_not_be_directories() {
     for name in ["file", "fifo", "link"] {
         assert_gone(place.join(name), &remove(place.join(name), &usual()));
     }
-    assert!(place.join("d/e").exists(), "a link goes, not what it leads to");
+    assert!(place.join("d/e").exists(), "only the link is removed");
 }
 
 #[test]

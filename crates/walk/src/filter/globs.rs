@@ -131,7 +131,7 @@ impl Globs {
         self.ignore_case
     }
 
-    /// Returns whether there are no patterns.
+    /// Returns whether the set has no patterns.
     pub fn is_empty(&self) -> bool {
         self.typed.texts.is_empty()
     }

@@ -31,7 +31,7 @@ pub struct Filter {
     /// True to include names that start with a dot.
     pub hidden: bool,
     /// True to include files of size 0. Files in `/proc` and similar file systems are never
-    /// included, as their size is 0 even if they have content.
+    /// included, because their size is 0 even if they have content.
     pub empty: bool,
     /// True to enter system directories, such as snapshots, trash, and the private directories of a
     /// NAS. A root is entered even if it is a system directory.

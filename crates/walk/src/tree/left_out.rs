@@ -1,7 +1,7 @@
 //! Names that a walk skipped because of a filter, or could not examine.
 //!
 //! If a directory was listed completely, remembered files that were not found have been deleted,
-//! unless they were skipped. This set tells skipped files from deleted ones.
+//! unless they were skipped. This set distinguishes skipped files from deleted ones.
 //!
 //! A skipped name takes eight bytes, a hash of its directory, its name and, if known, its metadata.
 //! If two hashes collide (one in 2^64), a deleted file merely stays remembered until the next scan.

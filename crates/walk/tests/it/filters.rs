@@ -224,7 +224,7 @@ fn skipped_entries_are_recorded_by_name_or_version() {
         let nothing = Remembered { size: 0, inode: 0, mtime_ns: 0, ctime_ns: 0 };
         let root = walked.roots()[0].dir;
         let by_name = walked.left_out(root, b"empty", nothing);
-        assert_eq!(by_name, out.contains(&"target"), "another version was not met");
+        assert_eq!(by_name, out.contains(&"target"), "another version was not skipped");
         assert!(!walked.left_out(root, b"no such name", nothing));
     }
 }

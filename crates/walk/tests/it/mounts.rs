@@ -191,7 +191,10 @@ impl walk::Visitor for Meeting {
             *met += 1;
             self.come.notify_all();
             let waited = self.come.wait_timeout_while(met, PATIENCE, |met| *met < 2);
-            assert!(!waited.expect("not poisoned").1.timed_out(), "one device waits for the other");
+            assert!(
+                !waited.expect("not poisoned").1.timed_out(),
+                "devices are not walked in parallel"
+            );
         }
         0
     }

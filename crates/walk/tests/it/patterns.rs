@@ -116,10 +116,10 @@ fn unmatched_patterns_are_listed() {
     let patterns = ["*.o", "*.tmp", "a/b", "a/", "top.o"].map(String::from);
     let globs = Globs::new(&patterns).expect("patterns");
     assert_eq!(globs.unmatched(), patterns.each_ref());
-    assert!(matches(&globs, "top.o", false), "two of them match");
+    assert!(matches(&globs, "top.o", false), "two patterns match");
     assert!(!matches(&globs, "x/b", false));
     assert_eq!(globs.unmatched(), ["*.tmp", "a/b", "a/"]);
-    assert!(matches(&globs.clone(), "a", true), "and clones note the same");
+    assert!(matches(&globs.clone(), "a", true), "clones share the record");
     assert_eq!(globs.unmatched(), ["*.tmp", "a/b"]);
     let here = Globs::new(&patterns).expect("patterns");
     here.note_matched(globs.matched());

@@ -179,7 +179,7 @@ fn paths_start_with_the_root_as_given() {
     ] {
         assert!(paths(&found(&root)).contains(&expected), "{}", root.display());
     }
-    assert!(Path::new("Cargo.toml").exists(), "tests run in the directory of their crate");
+    assert!(Path::new("Cargo.toml").exists(), "tests run in their crate directory");
     let here = found(".");
     assert!(paths(&here).contains(&b"./Cargo.toml"[..]));
     let bare = found("Cargo.toml");
