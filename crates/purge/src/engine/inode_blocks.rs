@@ -7,8 +7,8 @@ use crate::engine::worker::Worker;
 /// file systems it has more.
 const INODES_PER_BLOCK: u64 = 16;
 
-/// Maximum depth of a directory that is opened only to prefetch. In a chain of tens of thousands of
-/// directories, opening one would resolve the whole chain.
+/// Maximum depth of a directory that is opened only to prefetch. Opening a directory at the end of a
+/// chain of tens of thousands of directories would resolve the whole chain.
 const MAX_DEPTH: usize = 256;
 
 /// A name to remove, given as its inode number, the index of its batch, and its index in the batch.

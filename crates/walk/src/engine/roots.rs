@@ -104,7 +104,7 @@ impl PendingRoots {
         Ok(None)
     }
 
-    /// Waits for an answer for at most [`POLL_INTERVAL`].
+    /// Waits up to [`POLL_INTERVAL`] for an answer.
     fn answer(&mut self) -> Option<Answer> {
         loop {
             let answer = self.answers.recv_timeout(POLL_INTERVAL).ok()?;

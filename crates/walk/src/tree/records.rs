@@ -134,7 +134,7 @@ pub struct Skipped {
     pub too_small: u64,
     pub too_large: u64,
     pub excluded: u64,
-    /// Quarantine directories, and quarantined files outside one.
+    /// Quarantine directories, and quarantined files outside of them.
     pub quarantine: u64,
     pub hidden: u64,
     pub symlinks: u64,
