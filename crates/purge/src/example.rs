@@ -1,4 +1,4 @@
-//! Shared by unit tests: options, and a top directory.
+//! Options and a top directory for unit tests.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -28,9 +28,9 @@ pub(crate) fn options(io: Io) -> Options {
     }
 }
 
-/// Opens the top of a tree.
+/// Opens a top directory.
 pub(crate) fn top(path: &Path) -> Top<'static> {
-    let dir = Dir::open(path).expect("there is one");
-    let stat = dir.stat().expect("it is open");
+    let dir = Dir::open(path).expect("the directory exists");
+    let stat = dir.stat().expect("metadata");
     Top { dir, stat, given: b"tree", mounts_below: false, tell: None }
 }

@@ -1,35 +1,37 @@
 //! Removes directory trees of any size.
 //!
 //! [`Guard::check`] decides whether a path may be removed at all and opens its parent directory.
-//! [`purge`] removes what was found there. Both identify directories by device and inode, never by
-//! path.
+//! [`purge`] removes the entry that was found there. Both identify directories by device and inode,
+//! never by path.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `guard` | the check of an operand before anything is removed |
-//! | `select` | the entries that are selected |
+//! | `select` | the selection of entries to remove |
 //! | `targets` | the removal of each target in turn |
-//! | `engine` | the workers, the table of open directories, prefetching in disk order, tuning |
+//! | `engine` | workers, table of directories, prefetching in disk order, tuning |
 //! | `outcome` | counts and problems |
 //!
 //! # How it works
 //!
-//! Workers take directories from a queue, innermost first, list them, and remove names in the order
-//! of their inodes. A worker with a large directory shares it with others. The worker that removes
-//! the last entry of a directory removes the directory. The tree is kept as a stack of directories,
-//! so memory depends on neither its breadth nor its depth, and a worker keeps few directories open.
+//! Workers take directories from a queue, innermost first. They list each directory and remove its
+//! names in inode order. Idle workers help with a large directory. The worker that removes the last
+//! entry of a directory removes the directory itself.
+//!
+//! Directories that have been found and not yet removed are kept on a stack. The memory for it can
+//! be spilled, so a tree may be of any breadth and depth. A worker keeps few directories open.
 //!
 //! # Safety
 //!
-//! After a top directory was opened, no path is resolved from the root or the working directory.
-//! Every directory is opened relative to an open one. In the same step the kernel refuses links and
-//! mount points. A process that swaps names meanwhile can make this crate remove or keep entries of
-//! that tree, but never touch anything else.
+//! Once a top directory is open, paths are never resolved from the root or the working directory.
+//! Every directory is opened relative to an open one, and in the same step the kernel refuses links
+//! and mount points. Another process that swaps names can influence which entries of the tree are
+//! removed, but entries outside the tree are never touched.
 //!
 //! # Errors
 //!
-//! [`Outcome::problems`] has the entries that could not be removed. Their directories are kept, and
-//! the run continues.
+//! Entries that could not be removed are in [`Outcome::problems`]. The directories that contain
+//! them are kept, and the run continues.
 
 mod engine;
 #[cfg(test)]
@@ -55,45 +57,44 @@ pub use select::Selection;
 
 pub use targets::purge;
 
-/// The options of a removal.
+/// Options of a removal.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The operation on selected entries.
+    /// Operation on the selected entries.
     pub operation: Operation,
-    /// Selects the entries.
+    /// Selection of the entries.
     pub selection: Selection,
-    /// Whether to keep the top directories, empty.
+    /// True to empty the top directories without removing them.
     pub keep_root: bool,
-    /// Whether to add permissions to directories that belong to the process's user but that it may
-    /// not change, so that they can be emptied. Those that are kept after all retain the
-    /// permissions.
+    /// True to add the owner's permissions to a directory of the process's user if it cannot be
+    /// emptied without them. A directory that is kept retains the added permissions.
     pub adds_permissions: bool,
-    /// Whether to empty mounted file systems too.
+    /// True to empty file systems that are mounted in the tree.
     pub cross_mounts: bool,
-    /// Directories that are not entered as mounts.
+    /// Directories that are not entered even if they are mounted in the tree.
     pub guarded: HashSet<FileKey>,
-    /// Workers per disk.
+    /// Number of workers per disk.
     pub threads: Threads,
-    /// The disks, and what is known about them.
+    /// The known disks and their properties.
     pub disks: Arc<Disks>,
-    /// Descriptors that a worker may keep open.
+    /// Maximum number of directory descriptors that a worker keeps open.
     pub open_dirs: usize,
-    /// Limit on the entries removed per second, for all trees together.
+    /// Limit on the number of entries removed per second, for all trees together.
     pub throttle: Arc<Throttle>,
 }
 
-/// Called with the path of each entry that was, or would be, removed, and whether it is a
-/// directory. Several threads call it. Paths start with the target as given. A directory comes
-/// after its entries.
+/// Callback for each entry that was or would be removed. Its arguments are the path, which starts
+/// with the target as given, and whether the entry is a directory. It is called by several threads.
+/// A directory is reported after its entries.
 pub type Tell<'a> = &'a (dyn Fn(&[u8], bool) + Sync);
 
-/// The operation on selected entries.
+/// Operation on the selected entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Remove them.
+    /// Remove the entries.
     Remove,
-    /// Query their metadata, to compute the space that would be freed.
+    /// Compute the space that a removal would free. This queries the metadata of all entries.
     Weigh,
-    /// Count them.
+    /// Count the entries.
     Count,
 }

@@ -6,37 +6,38 @@ use fsops::Op;
 
 use crate::guard::refusal::Refusal;
 
-/// Maximum number of failures stored with their reasons, and of bytes in their paths. Further ones
-/// are only counted. A directory in which nothing can be removed has as many failures as names.
+/// Maximum number of failures to store with their reasons, and maximum total length of their paths
+/// in bytes. Further failures are only counted. If nothing in a directory can be removed, every
+/// name is a failure.
 const MAX_PROBLEMS: usize = 10_000;
 const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
 /// The result of a removal.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Number of names removed, except directories. For operations that remove nothing, the counts
-    /// tell what a removal would do.
+    /// Number of entries removed, not counting directories. If the operation removes nothing, the
+    /// counts are those that a removal would have.
     pub files: u64,
-    /// Number of directories removed, except those inside removed subvolumes.
+    /// Number of directories removed, not counting those inside subvolumes removed as a whole.
     pub dirs: u64,
-    /// Number of btrfs subvolumes removed as a whole; they also count as directories.
+    /// Number of btrfs subvolumes removed as a whole. They are also counted as directories.
     pub subvolumes: u64,
-    /// Number of entries kept because they were not selected. Entries below kept directories are
+    /// Number of entries kept because they were not selected. The entries in a kept directory are
     /// not counted.
     pub unselected: u64,
-    /// Bytes that would be freed: those of files without other names. Only for
-    /// [`crate::Operation::Weigh`].
+    /// Number of bytes that would be freed. Files that keep another name are not counted. Set only
+    /// by [`crate::Operation::Weigh`].
     pub freed: u64,
-    /// Number of names that free nothing, as their files keep other names. Only for
-    /// [`crate::Operation::Weigh`].
+    /// Number of names whose removal would free nothing, because their files keep other names. Set
+    /// only by [`crate::Operation::Weigh`].
     pub linked: u64,
     /// Number of entries that could not be removed.
     pub failed: u64,
-    /// The first of these.
+    /// The first failures. At most 10,000 are stored.
     pub problems: Vec<Problem>,
-    /// Number of rounds of prefetching in disk order.
+    /// Number of rounds of removal in disk order.
     pub prefetch_rounds: u64,
-    /// Maximum number of threads at a time.
+    /// Maximum number of threads that ran at the same time.
     pub threads: usize,
     /// Total length of the paths in `problems`.
     path_bytes: usize,
@@ -45,13 +46,13 @@ pub struct Outcome {
 /// An entry that could not be removed.
 #[derive(Debug)]
 pub struct Problem {
-    /// Its path, starting with the top directory as given.
+    /// Path of the entry. It starts with the top directory as given.
     pub path: Vec<u8>,
     /// The reason.
     pub reason: Reason,
 }
 
-/// Why an entry could not be removed.
+/// Reason why an entry could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// A system call failed.
@@ -62,26 +63,26 @@ pub enum Reason {
         /// The system's error.
         source: io::Error,
     },
-    /// It is a mount point.
+    /// The entry is a mount point.
     #[error("is a mount point, and was left alone")]
     Mount,
-    /// It is a mount of a protected directory.
-    #[error("is a mount of a directory that must stay, and was left alone")]
+    /// The entry is a mount of a protected directory.
+    #[error("is a mount of a protected directory, and was left alone")]
     Protected,
-    /// It is lop's quarantine.
+    /// The entry is lop's quarantine.
     #[error("holds files in quarantine, and was left alone; 'lop quarantine purge' removes them")]
     Store,
-    /// A file system is mounted in it, so it cannot be renamed away.
-    #[error("cannot be moved away: something is mounted in it")]
+    /// The directory cannot be renamed away, because a file system is mounted in it.
+    #[error("cannot be renamed: a file system is mounted in it")]
     MountBelow,
-    /// It is protected.
+    /// The path was refused by the guard.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Another process kept adding names to it.
-    #[error("is not empty: something keeps adding to it")]
+    /// Another process keeps adding names to the directory.
+    #[error("is not empty: another process keeps adding files to it")]
     Growing,
-    /// It was replaced since the check.
-    #[error("is not what it was when it was looked at")]
+    /// The target was replaced after it was checked.
+    #[error("was replaced after it was checked")]
     Moved,
 }
 

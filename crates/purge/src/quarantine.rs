@@ -3,8 +3,8 @@
 use fsops::{Dir, DirBuffer};
 use walk::QUARANTINE_PREFIX;
 
-/// Returns whether a directory contains quarantined files of `lop dedupe`, which are in a
-/// subvolume's top directory where possible; also true if that is unknown.
+/// Returns whether a directory contains quarantined files, or cannot be listed. `lop dedupe`
+/// creates its quarantine in the top directory of a subvolume if possible.
 pub(crate) fn holds_store(top: &Dir) -> bool {
     let mut found = false;
     let listed = top.open_below_same_mount(b".").and_then(|top| {

@@ -1,4 +1,4 @@
-//! Selects the entries to remove.
+//! The selection of entries to remove.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,36 +11,41 @@ use crate::paths::joined;
 
 /// Selects the entries of a tree to remove.
 ///
-/// An entry is selected if it or one of its ancestors matches `include` (or `include` is empty),
-/// neither it nor an ancestor matches `exclude`, and it was last modified before `before_ns`. A
-/// directory is removed if it was selected itself, by its metadata before the run, and nothing in
-/// it is kept.
+/// An entry is selected if all of these conditions are met:
+///
+/// - It or one of its ancestors matches `include`, or `include` is empty.
+/// - Neither it nor one of its ancestors matches `exclude`.
+/// - It was last modified before `before_ns`.
+///
+/// A directory is removed if it is selected and all of its entries are removed. Its modification
+/// time is checked before its entries are removed.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Selected entries; all if empty.
+    /// Patterns for entries to remove. If there are none, all entries match.
     pub include: Globs,
-    /// Entries to keep.
+    /// Patterns for entries to keep.
     pub exclude: Globs,
-    /// Only entries last modified before this time are selected, in nanoseconds since the epoch.
+    /// Only entries last modified before this time are selected. The unit is nanoseconds since the
+    /// epoch.
     pub before_ns: Option<i64>,
-    /// The target's path relative to the directory that patterns refer to. If it is empty, they
-    /// refer to the target itself and may also be paths that lead there ([`Globs::below`]).
+    /// Path of the target relative to the directory that the patterns refer to. If it is empty, the
+    /// patterns refer to the target, and may also be paths that lead into it ([`Globs::below`]).
     pub above: Vec<u8>,
-    /// Whether `include` selects files only, and a directory is removed as soon as nothing in it is
-    /// kept.
+    /// True if `include` selects only files. Directories are then removed if all of their entries
+    /// are removed.
     pub by_files: bool,
 }
 
-/// The decision about an entry.
+/// Decision on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Remove it with everything in it.
+    /// Remove the entry and everything in it.
     Goes,
-    /// Keep the directory; entries in it may be selected.
+    /// Keep the directory, but check the entries in it.
     Passes,
-    /// Keep it with everything in it.
+    /// Keep the entry and everything in it.
     Stays,
-    /// Keep it, as it is the quarantine of `lop dedupe`.
+    /// Keep the entry, because it is the quarantine of `lop dedupe`.
     Store,
 }
 
@@ -50,8 +55,8 @@ impl Selection {
         self.include.is_empty() && self.exclude.is_empty() && self.before_ns.is_none()
     }
 
-    /// Returns the selection for one target, if patterns that are paths make it differ from the
-    /// others'.
+    /// Returns the selection for one target, or `None` if it is the same for all targets. It
+    /// differs if patterns may be paths into the target.
     pub(crate) fn of_target(&self, given: &[u8]) -> Option<Selection> {
         let has_patterns = !(self.include.is_empty() && self.exclude.is_empty());
         if !has_patterns || !self.above.is_empty() {
@@ -63,15 +68,15 @@ impl Selection {
         Some(Selection { include, exclude, ..self.clone() })
     }
 
-    /// Returns the path of a directory that patterns are matched against, if any pattern needs
-    /// paths.
+    /// Returns the path of a directory that patterns are matched against, or `None` if no pattern
+    /// needs paths. `below_top` returns its path relative to the target.
     pub(crate) fn path(&self, below_top: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         let is_wanted = self.include.want_paths() || self.exclude.want_paths();
         is_wanted.then(|| joined(&self.above, &below_top()))
     }
 
-    /// Decides by an entry's name, and its path if needed. `chosen` tells whether its parent is
-    /// selected.
+    /// Decides on an entry by its name and, if needed, its path. `chosen` is true if everything in
+    /// its parent directory is selected.
     pub(crate) fn choose(
         &self,
         name: &[u8],
@@ -82,7 +87,7 @@ impl Selection {
         if is_dir && name.starts_with(QUARANTINE_PREFIX.as_bytes()) {
             return Choice::Store;
         }
-        // Both sets are matched, so that each pattern's matches are noted.
+        // Both sets are always matched, so that every pattern that matches is recorded.
         let is_included = (!is_dir || !self.by_files) && self.include.matches(name, path, is_dir);
         if self.exclude.matches(name, path, is_dir) {
             return Choice::Stays;
@@ -96,23 +101,23 @@ impl Selection {
         }
     }
 
-    /// Returns whether a whole target is kept because it is excluded itself.
+    /// Returns whether `exclude` matches a target itself, so that all of it is kept.
     pub(crate) fn spares_target(&self, name: &[u8], is_dir: bool) -> bool {
         self.above.is_empty() && self.exclude.match_top(name, is_dir)
     }
 
-    /// Returns whether a file that is a target itself is selected.
+    /// Returns whether to remove a target that is not a directory.
     pub(crate) fn choose_file(&self, name: &[u8], stat: &Stat) -> bool {
         let is_included = self.include.is_empty() || self.include.match_top(name, false);
         is_included && !self.spares_target(name, false) && !self.is_too_new(stat.mtime_ns())
     }
 
-    /// Returns whether everything in the top directory is selected unless excluded.
+    /// Returns whether every entry of the top directory matches unless it is excluded.
     pub(crate) fn chooses_all(&self) -> bool {
         self.include.is_empty()
     }
 
-    /// Returns whether to remove an emptied directory that no pattern includes.
+    /// Returns whether to remove an emptied directory that does not match `include`.
     pub(crate) fn takes_emptied(&self) -> bool {
         self.include.is_empty() || self.by_files
     }

@@ -15,14 +15,14 @@ use crate::engine::subvolume;
 use crate::guard::Target;
 use crate::outcome::{Outcome, Reason};
 
-/// How often a top directory that is not empty afterwards is emptied again.
+/// Maximum number of attempts to empty a top directory to which other processes add entries.
 const MAX_ATTEMPTS: usize = 16;
 
-/// Removes `targets`, or finds out what that would do. Returns the result, and whether the run
-/// completed or was stopped by `progress`.
+/// Removes `targets`, or determines the result of their removal. Returns the outcome, and
+/// [`Interrupted`] if a stop was requested.
 ///
-/// `progress.removed_done` counts the removed entries. With a callback for each entry, subvolumes
-/// are emptied like directories.
+/// `progress.removed_done` counts the removed entries. If `tell` is given, subvolumes are emptied
+/// like directories, so that each entry is reported.
 pub fn purge(
     targets: &[Target],
     options: &Options,
@@ -82,7 +82,7 @@ impl Removal<'_> {
             };
             let dir = match opened {
                 Ok(dir) => dir,
-                // Another process removed it.
+                // Another process removed the target.
                 Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
                 Err(source) => return self.unopened(source),
             };
@@ -122,7 +122,7 @@ impl Removal<'_> {
         Err(Reason::Growing)
     }
 
-    /// Handles a top directory that cannot be opened: it may be empty.
+    /// Handles a top directory that cannot be opened. It can still be removed if it is empty.
     fn unopened(&mut self, source: Error) -> Result<(), Reason> {
         let Removal { target, options, .. } = *self;
         let is_all = !options.keep_root && options.selection.is_all();
@@ -163,7 +163,7 @@ impl Removal<'_> {
         }
     }
 
-    /// Counts the target itself, which was or would be removed.
+    /// Counts a target that was or would be removed.
     fn took(&mut self, is_dir: bool) {
         let Outcome { files, dirs, .. } = &mut self.tally.outcome;
         *(if is_dir { dirs } else { files }) += 1;

@@ -1,28 +1,32 @@
-//! Finds the regular files below some roots, in parallel, using about 40 bytes per file.
+//! Finds the regular files below a set of roots, in parallel, using about 40 bytes per file.
 //!
-//! [`walk`] lists directories; [`from_list`] takes a list of paths. Both return a [`Tree`], in
-//! which a file is a number. [`Opener`] opens the file of a number.
+//! [`walk`] lists directories, and [`from_list`] examines a list of paths. Both return a [`Tree`],
+//! in which files are identified by numbers. [`Opener`] opens a file by its number.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `tree` | the result: rows of files and directories, remembered files, skipped names |
-//! | `filter` | the entries that a walk takes: patterns, lop's own files, system directories |
+//! | `tree` | the result: tables of files and directories, remembered files, skipped names |
+//! | `filter` | the entries to include: patterns, lop's own files, system directories |
 //! | `engine` | the walk: roots, disks, mounts, workers, deferred metadata |
 //! | `open` | opening files by number and directories by path |
-//! | `names` | a pool of names for short-lived use |
+//! | `names` | a pool for names that are needed temporarily |
 //!
-//! # One file is one file
+//! # Order of the walk
 //!
-//! A directory that is reached twice (a root given twice or inside another, a bind mount) is listed
-//! once. Mounts below the roots are deferred until everything found before is done. Directories on
-//! one disk are taken in order of path, disks in parallel; a root inside another one comes last.
-//! Which of two paths a file is found under therefore does not depend on the speed of threads. The
-//! exception is a root that does not answer within a second: it is walked after all others, and
-//! given up if it never answers.
+//! Every directory is listed once, even if several paths lead to it, because of a bind mount or
+//! because a root is given twice or is inside another root. Which of these paths is used does not
+//! depend on the speed of threads or disks:
+//!
+//! - Disks are walked in parallel, and the roots and mounts of one disk in order of path.
+//! - A root inside another root is walked after it.
+//! - Mounts below the roots are walked after all directories found before.
+//!
+//! A root that does not respond within a second is an exception. It is walked after all others, and
+//! reported as a problem if it never responds.
 //!
 //! # Memory
 //!
-//! 40 bytes and the name per file, 40 bytes and the name per directory. Paths are never stored.
+//! A file or a directory takes 40 bytes and its name. Paths are not stored.
 mod engine;
 mod filter;
 mod names;

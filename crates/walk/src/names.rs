@@ -1,26 +1,27 @@
-//! A pool of names that are needed temporarily.
+//! A pool for names that are needed temporarily.
 //!
-//! Names are stored in pieces of 1 MiB, the size from which on memory can be spilled
+//! Names are stored in pieces of 1 MiB, the minimum size of memory that can be spilled
 //! ([`runtime::memory`]).
 
-/// Bytes per page of names, and pages per piece.
+/// Number of bytes per page, and number of pages per piece.
 const PAGE: usize = 4096;
 const PAGES: usize = 256;
 
-/// Names in pages. A page is reused when none of its names is needed any more.
+/// Names, stored in pages. A page is reused once all of its names have been removed.
 #[derive(Debug, Default)]
 pub struct Names {
     pieces: Vec<Box<[u8]>>,
-    /// Number of needed names per page.
+    /// Number of names in use, per page.
     needed: Vec<u16>,
     free: Vec<u32>,
-    /// The page being filled, and its fill level.
+    /// Index of the page that is being filled, and the number of bytes used in it.
     page: u32,
     filled: usize,
 }
 
 impl Names {
-    /// Stores a name of at most one page. Returns the page and the offset in it.
+    /// Stores a name, which must fit into one page. Returns the index of its page and its offset in
+    /// the page.
     ///
     /// # Panics
     ///
@@ -38,7 +39,7 @@ impl Names {
         (page, u16::try_from(at).expect("a page has 4 KiB"))
     }
 
-    /// Starts a free page.
+    /// Switches to a free page, and allocates one if necessary.
     fn next_page(&mut self) {
         self.page = self.free.pop().unwrap_or_else(|| {
             let page = self.needed.len();
@@ -53,13 +54,13 @@ impl Names {
 
     /// Returns a stored name.
     pub fn get(&self, page: u32, at: u16, length: u16) -> &[u8] {
-        // An empty name may have no page.
+        // If only empty names were stored, the page may not exist.
         let Some(piece) = self.pieces.get(page as usize / PAGES) else { return &[] };
         let start = page as usize % PAGES * PAGE + usize::from(at);
         &piece[start..start + usize::from(length)]
     }
 
-    /// Removes one of the names of a page.
+    /// Removes one name from a page.
     pub fn remove(&mut self, page: u32) {
         let needed = &mut self.needed[page as usize];
         *needed -= 1;

@@ -1,13 +1,14 @@
-//! Compresses messages where that is faster than sending more bytes.
+//! Compresses messages if that is faster than sending them uncompressed.
 //!
-//! The faster way depends on the connection, the processors and the data, so it is measured. Of
-//! each [`ROUND_BYTES`] bytes, the first [`PROBE_BYTES`] go plain and the next [`PROBE_BYTES`] compressed; the rest
-//! go the way that took less time per byte, counting compression and writing together. A slow
-//! connection shows in long writes.
+//! Which way is faster depends on the connection, the processors and the data, so both are
+//! measured. Of each [`ROUND_BYTES`] bytes, the first [`PROBE_BYTES`] are sent uncompressed and the
+//! next [`PROBE_BYTES`] compressed. The rest is sent the way that took less time per byte. This
+//! time includes compression and writing, and writes take longer on a slow connection.
 //!
-//! All messages of one direction share a single Zstandard stream that is flushed after each
-//! message, so small files profit from those before them. 14,000 headers and documentation files of
-//! 217 MiB became 104 MB when compressed one by one (level 1), and 83 MB as one stream.
+//! All messages of one direction share a Zstandard stream, which is flushed after each message.
+//! Small files can thus be compressed with the data of earlier files. 14,000 headers and
+//! documentation files of 217 MiB took 104 MB when each was compressed alone (level 1), and 83 MB
+//! as one stream.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -19,32 +20,34 @@ use crate::{ConnectionError, MAX_MESSAGE_BYTES};
 /// Zstandard's default level. One processor compresses 200 to 300 MB/s at this level.
 const LEVEL: i32 = 3;
 
-/// Binary logarithm of the window size in bytes. Both sides keep a buffer of this size.
+/// Binary logarithm of the window size in bytes. Sender and receiver each keep a buffer of this
+/// size.
 const WINDOW_LOG: u32 = 19;
 
-/// Shorter messages do not shrink.
+/// Minimum length of a message to compress. Shorter messages do not shrink.
 const MIN_BYTES: usize = 128;
 
-/// Longer messages are sent plain: incompressible data grows slightly and might exceed [`MAX_MESSAGE_BYTES`].
+/// Maximum length of a message to compress. Incompressible data grows slightly, and a longer
+/// message might then exceed [`MAX_MESSAGE_BYTES`].
 const MAX_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 
-/// Initial allowance for the growth of a message by block headers.
+/// Free space in the output buffer for block headers, in case the message does not shrink.
 const GROWTH_BYTES: usize = 1 << 10;
 
-/// Bytes sent each way to time it. An exact measurement would need more than the pipe and the
-/// connection buffers hold, which is far too much for a small tree.
+/// Bytes sent each way to measure it. For an exact measurement, this would have to exceed the
+/// buffers of the pipe and the connection, which is too much for a small tree.
 const PROBE_BYTES: u64 = 2 << 20;
 
-/// Bytes after which both ways are timed again.
+/// Bytes after which both ways are measured again.
 const ROUND_BYTES: u64 = 64 << 20;
 
 #[derive(Default)]
 pub(crate) struct Compressor {
     encoder: Option<Encoder<'static>>,
     room: Vec<u8>,
-    /// Uncompressed bytes in this round.
+    /// Uncompressed bytes sent in this round.
     round: u64,
-    /// Measurements of the two ways.
+    /// Measurements of this round: without compression, and with it.
     plain: Timing,
     compressed: Timing,
     is_compressing: bool,
@@ -57,7 +60,7 @@ struct Timing {
 }
 
 impl Timing {
-    /// Returns whether this way took less time per byte.
+    /// Returns whether this way took less time per byte than the other.
     fn is_faster_than(self, other: Timing) -> bool {
         let time = |timing: Timing, of: Timing| timing.time.as_nanos() * u128::from(of.bytes);
         time(self, other) < time(other, self)
@@ -65,11 +68,12 @@ impl Timing {
 }
 
 impl Compressor {
-    /// Compresses the message that begins at `start`, if that pays. Returns whether it did.
+    /// Compresses the message that begins at `start` if that is faster. Returns whether it was
+    /// compressed.
     ///
     /// # Errors
     ///
-    /// Fails if Zstandard does. The stream is unusable after that.
+    /// Fails if Zstandard fails. The stream must not be used after that.
     pub(crate) fn compress(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -117,7 +121,7 @@ impl Compressor {
         }
     }
 
-    /// Counts the bytes of a message and chooses the way to send it.
+    /// Counts the bytes of a message and decides whether to compress it.
     fn choose(&mut self, length: u64) {
         self.round += length;
         if self.round > ROUND_BYTES {
@@ -134,7 +138,7 @@ impl Compressor {
         self.timing().bytes += length;
     }
 
-    /// Notes the duration of a write.
+    /// Records the duration of a write.
     pub(crate) fn wrote(&mut self, time: Duration) {
         self.timing().time += time;
     }
@@ -151,7 +155,7 @@ impl fmt::Debug for Compressor {
     }
 }
 
-/// Decompresses the messages of the other side.
+/// Decompresses the messages of the peer.
 #[derive(Default)]
 pub(crate) struct Decompressor {
     decoder: Option<Decoder<'static>>,
@@ -163,10 +167,10 @@ impl Decompressor {
     ///
     /// # Errors
     ///
-    /// Fails if the data is invalid, decompresses to more than [`MAX_MESSAGE_BYTES`] bytes, or needs a larger
-    /// window.
+    /// Fails if the data is invalid, if it decompresses to more than [`MAX_MESSAGE_BYTES`], or if
+    /// its window is larger than 2^[`WINDOW_LOG`] bytes.
     pub(crate) fn decompress(&mut self, compressed: &[u8]) -> Result<&[u8], ConnectionError> {
-        let broken = |_| ConnectionError::ProtocolViolation("the compressed data is not valid");
+        let broken = |_| ConnectionError::ProtocolViolation("the compressed data is invalid");
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             none => {
@@ -212,8 +216,8 @@ mod tests {
 
     use super::{Compressor, Decompressor, PROBE_BYTES, ROUND_BYTES};
 
-    /// Sends messages of 64 KiB to a connection that takes so long for a byte; returns how many were compressed of those after
-    /// the trials.
+    /// Sends messages of 64 KiB over a connection that takes `nanoseconds` per byte. Returns the
+    /// number of compressed messages and the number of all messages after the measurements.
     fn compressed(nanoseconds: u64, byte: impl Fn(usize) -> u8) -> (usize, usize) {
         let (mut compressor, mut decompressor) = (Compressor::default(), Decompressor::default());
         let message: Vec<u8> = (0..64 << 10).map(byte).collect();
@@ -221,7 +225,7 @@ mod tests {
         while sent < ROUND_BYTES {
             let mut buffer = b"head".to_vec();
             buffer.extend_from_slice(&message);
-            let is_packed = compressor.compress(&mut buffer, 4).expect("compressed");
+            let is_packed = compressor.compress(&mut buffer, 4).expect("compress");
             compressor.wrote(Duration::from_nanos(buffer.len() as u64 * nanoseconds));
             sent += message.len() as u64;
             if sent > 2 * PROBE_BYTES + (1 << 20) {
@@ -229,7 +233,7 @@ mod tests {
                 compressed += usize::from(is_packed);
             }
             if is_packed {
-                assert!(decompressor.decompress(&buffer[4..]).expect("unpacked") == message);
+                assert!(decompressor.decompress(&buffer[4..]).expect("decompress") == message);
             }
         }
         (compressed, all)
@@ -237,8 +241,7 @@ mod tests {
 
     #[test]
     fn a_slow_connection_is_compressed() {
-        // Sends 64 KiB messages over a connection that takes `nanoseconds` per byte. Returns how
-        // many of the messages after the measurements were compressed, and their number.
+        // One microsecond per byte is 1 MB/s.
         let (compressed, all) = compressed(1_000, |i| (i / 100).to_le_bytes()[0]);
         assert_eq!(compressed, all);
     }
@@ -250,10 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_packed_or_is_too_long_is_refused() {
+    fn invalid_and_oversized_data_is_refused() {
         assert!(Decompressor::default().decompress(b"anything").is_err());
         for level in [1, 19] {
-            let bomb = zstd::bulk::compress(&vec![0; 64 << 20], level).expect("compressed");
+            let bomb = zstd::bulk::compress(&vec![0; 64 << 20], level).expect("compress");
             let mut decompressor = Decompressor::default();
             assert!(decompressor.decompress(&bomb).is_err(), "{level} {}", bomb.len());
             assert!(
@@ -264,7 +267,6 @@ mod tests {
         }
     }
 
-    /// 1 MB/s.
     #[test]
     fn messages_survive_the_round_trip() {
         let (mut compressor, mut decompressor) = (Compressor::default(), Decompressor::default());
@@ -283,8 +285,11 @@ mod tests {
             };
             compressor.compressed.bytes = 0;
             let mut buffer = message.clone();
-            if compressor.compress(&mut buffer, 0).expect("compressed") {
-                assert!(decompressor.decompress(&buffer).expect("unpacked") == message, "{number}");
+            if compressor.compress(&mut buffer, 0).expect("compress") {
+                assert!(
+                    decompressor.decompress(&buffer).expect("decompress") == message,
+                    "{number}"
+                );
             } else {
                 assert!(buffer == message && length < 128, "{number}");
             }

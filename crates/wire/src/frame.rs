@@ -1,5 +1,5 @@
-//! Framing: a message is sent as a 4-byte length followed by that many bytes, compressed where that
-//! is faster.
+//! Framing of messages. A message is sent as a 4-byte length followed by its bytes, which are
+//! compressed if that is faster.
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,40 +12,40 @@ use serde::{Deserialize, Serialize};
 use crate::LISTING_CREDIT_BYTES;
 use crate::compress::{Compressor, Decompressor};
 
-/// Maximum length of a message: one listing batch of [`LISTING_CREDIT_BYTES`], and the same again for the
-/// extended attributes of the last file in it.
+/// Maximum length of a message. A listing batch may have [`LISTING_CREDIT_BYTES`], and the extended
+/// attributes of its last file may take the same again.
 pub const MAX_MESSAGE_BYTES: usize = 2 * LISTING_CREDIT_BYTES;
 
-/// The bit of the length field that marks a compressed message.
+/// Bit of the length field that marks a compressed message.
 const COMPRESSED_BIT: u32 = 1 << 31;
 
-/// Bytes that are buffered before a write.
+/// Number of bytes to buffer before a write.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Interval at which a blocked read checks for a request to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why the connection ended.
+/// Reason why a connection ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    /// The other side closed the connection.
+    /// The peer closed the connection.
     #[error("the connection was lost")]
     Lost,
     /// A read or write failed.
     #[error("the connection failed: {0}")]
     Failed(#[from] io::Error),
-    /// The other side violated the protocol.
-    #[error("the other side violated the protocol: {0}")]
+    /// The peer violated the protocol.
+    #[error("the remote lop violated the protocol: {0}")]
     ProtocolViolation(&'static str),
-    /// The user interrupted the run on this side.
+    /// The user interrupted the run on this host.
     #[error("interrupted")]
     Stopped,
-    /// The user interrupted the run on the other side, which reported it.
-    #[error("the other side was stopped")]
+    /// The peer reported that it was interrupted.
+    #[error("the remote lop was interrupted")]
     StoppedRemotely,
 }
 
-/// The sending half of a connection. Any number of threads may send.
+/// The sending half of a connection. It can be shared between threads.
 #[derive(Debug)]
 pub struct Outgoing<W> {
     inner: Mutex<Inner<W>>,
@@ -53,28 +53,28 @@ pub struct Outgoing<W> {
 
 #[derive(Debug)]
 struct Inner<W> {
-    /// `None` after the sending half was closed.
+    /// The connection, or `None` once the sending half is closed.
     to: Option<W>,
     buffer: Vec<u8>,
     compressor: Compressor,
-    /// Whether a write failed. Nothing is written after that.
+    /// True after a write failed. Further writes are then refused.
     is_broken: bool,
 }
 
 impl<W: Write> Outgoing<W> {
-    /// Returns a sending half that writes to `to` and compresses where that is faster.
+    /// Returns a sending half that writes to `to`.
     pub fn new(to: W) -> Outgoing<W> {
         let (buffer, compressor) = (Vec::new(), Compressor::default());
         Outgoing { inner: Mutex::new(Inner { to: Some(to), buffer, compressor, is_broken: false }) }
     }
 
-    /// Sends a message followed by `bytes` that belong to it. The data may stay in the buffer until
+    /// Sends a message, followed by the file data in `bytes`. Both may stay in the buffer until
     /// [`Outgoing::flush`].
     ///
     /// # Errors
     ///
-    /// Fails if the connection is lost or the message exceeds [`MAX_MESSAGE_BYTES`]. After a lost connection
-    /// every further call fails.
+    /// Fails if the connection is lost, or if the message is longer than [`MAX_MESSAGE_BYTES`].
+    /// Once the connection is lost, all further calls fail.
     pub fn send(&self, message: &impl Serialize, bytes: &[u8]) -> Result<(), ConnectionError> {
         self.add(|buffer| {
             let added = postcard::to_extend(message, std::mem::take(buffer));
@@ -84,11 +84,11 @@ impl<W: Write> Outgoing<W> {
         })
     }
 
-    /// Sends a message that [`encode`] has encoded.
+    /// Sends a message encoded by [`encode`].
     ///
     /// # Errors
     ///
-    /// As for [`Outgoing::send`].
+    /// The same as for [`Outgoing::send`].
     pub fn send_encoded(&self, message: &[u8]) -> Result<(), ConnectionError> {
         self.add(|buffer| {
             buffer.extend_from_slice(message);
@@ -111,14 +111,14 @@ impl<W: Write> Outgoing<W> {
         said.and_then(|()| inner.write())
     }
 
-    /// Sends a line of text.
+    /// Sends a line of text, which must end with a newline.
     pub(crate) fn say_line(&self, line: &str) -> Result<(), ConnectionError> {
         let mut inner = self.lock();
         inner.buffer.extend_from_slice(line.as_bytes());
         inner.write()
     }
 
-    /// Closes the sending half, so that the other side reads the end of the stream.
+    /// Closes the sending half. The peer then reads the end of the stream.
     pub fn close(&self) {
         self.lock().to = None;
     }
@@ -127,7 +127,7 @@ impl<W: Write> Outgoing<W> {
     ///
     /// # Errors
     ///
-    /// Fails if the connection is lost or a write failed before.
+    /// Fails if the connection is lost, or if an earlier write failed.
     pub fn flush(&self) -> Result<(), ConnectionError> {
         self.lock().write()
     }
@@ -194,20 +194,25 @@ impl<R: Read + AsFd> Incoming<R> {
         Incoming { from, message: Vec::new(), compressed: Decompressor::default() }
     }
 
-    /// Returns whether the whole next message is already in the buffer.
+    /// Returns whether the next message is already in the buffer as a whole.
     pub fn has_more(&self) -> bool {
         let here = self.from.buffer();
         let rest = here.split_first_chunk().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
         rest.is_some_and(|(head, rest)| rest.len() >= (head & !COMPRESSED_BIT) as usize)
     }
 
-    /// Waits for the next message and returns it for [`decode`]. Calls `stopped` periodically; once
-    /// that returns true, the wait ends with [`ConnectionError::Stopped`].
+    /// Waits for the next message and returns it for [`decode`]. Calls `stopped` periodically and
+    /// stops waiting if it returns true.
     ///
     /// # Errors
     ///
-    /// [`ConnectionError::Lost`] at the end of the stream, [`ConnectionError::ProtocolViolation`] for a length above [`MAX_MESSAGE_BYTES`]
-    /// or a message that cannot be decompressed, [`ConnectionError::Failed`] if a read fails.
+    /// Returns
+    ///
+    /// - [`ConnectionError::Stopped`] if `stopped` returned true,
+    /// - [`ConnectionError::Lost`] at the end of the stream,
+    /// - [`ConnectionError::ProtocolViolation`] if the length exceeds [`MAX_MESSAGE_BYTES`], or if
+    ///   the message cannot be decompressed,
+    /// - [`ConnectionError::Failed`] if a read fails.
     pub fn next(&mut self, stopped: &dyn Fn() -> bool) -> Result<&[u8], ConnectionError> {
         let mut head = [0; 4];
         self.fill(&mut head, stopped)?;
@@ -254,12 +259,12 @@ pub(crate) fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// A reader that returns [`io::ErrorKind::WouldBlock`] after [`POLL_INTERVAL`] without data, so that its
-/// caller can check for a request to stop.
+/// A reader that returns [`io::ErrorKind::WouldBlock`] after [`POLL_INTERVAL`] without data. The
+/// caller can then check for a request to stop.
 #[derive(Debug)]
 pub(crate) struct PolledReader<R> {
     from: R,
-    /// False for readers that always have data, such as files and memory.
+    /// True if reads can block, false for files and memory.
     is_waiting: bool,
 }
 
@@ -272,7 +277,7 @@ impl<R: Read + AsFd> Read for PolledReader<R> {
     }
 }
 
-/// Waits up to [`POLL_INTERVAL`]. Returns whether there is data to read, or the end of the stream.
+/// Waits up to [`POLL_INTERVAL`] for data or the end of the stream. Returns false on timeout.
 fn is_ready(fd: BorrowedFd<'_>) -> io::Result<bool> {
     let mut fds = [PollFd::new(&fd, PollFlags::IN)];
     let wait = Timespec::try_from(POLL_INTERVAL).map_err(io::Error::other)?;
@@ -296,14 +301,14 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, ConnectionError> {
     if encoded.len() > MAX_MESSAGE_BYTES { Err(NOT_ENCODABLE) } else { Ok(encoded) }
 }
 
-/// Decodes a message. Returns it with the bytes that follow it.
+/// Decodes a message. Returns the message and the data that follows it.
 ///
 /// # Errors
 ///
 /// Fails if the bytes are not a valid message of type `M`.
 pub fn decode<'m, M: Deserialize<'m>>(message: &'m [u8]) -> Result<(M, &'m [u8]), ConnectionError> {
     postcard::take_from_bytes(message)
-        .map_err(|_| ConnectionError::ProtocolViolation("the message is not valid"))
+        .map_err(|_| ConnectionError::ProtocolViolation("the message is invalid"))
 }
 
 #[cfg(test)]
@@ -314,11 +319,11 @@ mod tests {
     use crate::{FromReceiver, FromSender, KnownPrefix};
 
     fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
-        std::io::pipe().expect("there are pipes")
+        std::io::pipe().expect("a pipe")
     }
 
     #[test]
-    fn messages_arrive_with_their_bytes() {
+    fn messages_arrive_with_their_data() {
         let (from, to) = pipe();
         let have = Some(KnownPrefix { length: 7, digest: [3; 32], only: false });
         let said = FromReceiver::Fetch { request: 1, window: u64::MAX, item: 3, have };
@@ -327,15 +332,15 @@ mod tests {
             scope.spawn(|| {
                 let out = Outgoing::new(to);
                 for round in 0..50 {
-                    out.send(&said, &bytes[..round * 4_000]).expect("said");
+                    out.send(&said, &bytes[..round * 4_000]).expect("send");
                 }
-                out.flush().expect("flushed");
+                out.flush().expect("flush");
                 drop(out);
             });
             let mut incoming = Incoming::new(from);
             for round in 0..50 {
-                let message = incoming.next(&|| false).expect("heard");
-                let (heard, with) = decode::<FromReceiver<'_>>(message).expect("understood");
+                let message = incoming.next(&|| false).expect("receive");
+                let (heard, with) = decode::<FromReceiver<'_>>(message).expect("decode");
                 assert_eq!((heard, with.len()), (said.clone(), round * 4_000));
                 assert!(*with == bytes[..with.len()]);
             }
@@ -347,13 +352,13 @@ mod tests {
     fn oversized_and_truncated_messages_are_refused() {
         let (from, mut to) = pipe();
         to.write_all(&u32::try_from(MAX_MESSAGE_BYTES + 1).expect("fits").to_le_bytes())
-            .expect("written");
+            .expect("write");
         assert!(matches!(
             Incoming::new(from).next(&|| false),
             Err(ConnectionError::ProtocolViolation(_))
         ));
         let (from, mut to) = pipe();
-        to.write_all(&[9, 0, 0, 0, 1]).expect("written");
+        to.write_all(&[9, 0, 0, 0, 1]).expect("write");
         drop(to);
         assert!(matches!(Incoming::new(from).next(&|| false), Err(ConnectionError::Lost)));
         assert!(decode::<FromSender<'_>>(&[200]).is_err());

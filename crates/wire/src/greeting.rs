@@ -1,4 +1,4 @@
-//! The greeting: the first line that each side sends, which names lop and its protocol version.
+//! The greeting is the first line that each lop sends. It contains the protocol version.
 
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
@@ -6,15 +6,15 @@ use std::os::fd::AsFd;
 use crate::VERSION;
 use crate::frame::{ConnectionError, Incoming, Outgoing, is_transient};
 
-/// The start of the greeting. It is plain text, so that a person who sees it knows what sent it.
+/// Start of the greeting. It is plain text, so that a person who sees it can tell that lop sent it.
 const GREETING: &str = "lop-mirror ";
 
-/// Maximum number of bytes skipped before the greeting: the output of a remote shell's startup
-/// files.
+/// Maximum number of bytes to skip before the greeting. The startup files of a remote shell may
+/// print text.
 const MAX_NOISE_BYTES: usize = 64 << 10;
 
 impl<W: Write> Outgoing<W> {
-    /// Sends the protocol version and the version of lop.
+    /// Sends a greeting. `version` is the version of lop.
     ///
     /// # Errors
     ///
@@ -24,20 +24,20 @@ impl<W: Write> Outgoing<W> {
     }
 }
 
-/// The first lines from the other side.
+/// The first lines received from the peer.
 #[derive(Debug)]
 pub struct Greeting {
-    /// Protocol version and version of lop, or `None` if no greeting came.
+    /// Protocol version and version of lop, or `None` if there was no greeting.
     pub said: Option<(u32, String)>,
-    /// The first line of other output, if there was any.
+    /// First line of other output, if any.
     pub noise: Option<String>,
 }
 
-/// Reads a greeting, skipping what a remote shell prints before it.
+/// Reads a greeting. Skips output of the remote shell before it.
 ///
 /// # Errors
 ///
-/// As for [`Incoming::next`]. A missing greeting is not an error.
+/// The same as for [`Incoming::next`]. A missing greeting is not an error.
 pub fn read_greeting<R: Read + AsFd>(
     from: &mut Incoming<R>,
     stopped: &dyn Fn() -> bool,
@@ -49,7 +49,7 @@ pub fn read_greeting<R: Read + AsFd>(
         seen += line.len();
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end();
-        // A shell prompt may precede the greeting on its line.
+        // The line may begin with a shell prompt.
         if let Some(at) = line.find(GREETING)
             && let Some((protocol, version)) = line[at + GREETING.len()..].split_once(' ')
             && let Ok(protocol) = protocol.parse()
@@ -64,7 +64,7 @@ pub fn read_greeting<R: Read + AsFd>(
     Ok(Greeting { said: None, noise })
 }
 
-/// Reads up to the end of a line. Returns whether the stream ended.
+/// Reads a line. Returns whether the stream ended.
 fn read_line(
     from: &mut impl BufRead,
     line: &mut Vec<u8>,
@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn a_greeting_is_found_after_shell_output() {
         for noise in ["", "Welcome!\n\n", "$ "] {
-            let (from, mut to) = std::io::pipe().expect("there are pipes");
-            to.write_all(noise.as_bytes()).expect("written");
-            Outgoing::new(to).greet("1.2.3").expect("greeted");
+            let (from, mut to) = std::io::pipe().expect("a pipe");
+            to.write_all(noise.as_bytes()).expect("write");
+            Outgoing::new(to).greet("1.2.3").expect("send");
             let greeting = read_greeting(&mut Incoming::new(from), &|| false).expect("read");
             assert_eq!(greeting.said, Some((crate::VERSION, "1.2.3".to_string())));
         }
-        let (from, mut to) = std::io::pipe().expect("there are pipes");
-        to.write_all(b"command not found\n").expect("written");
+        let (from, mut to) = std::io::pipe().expect("a pipe");
+        to.write_all(b"command not found\n").expect("write");
         drop(to);
         let greeting = read_greeting(&mut Incoming::new(from), &|| false).expect("read");
         assert_eq!((greeting.said, greeting.noise), (None, Some("command not found".into())));

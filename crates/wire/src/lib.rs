@@ -1,25 +1,28 @@
-//! The protocol that two lops speak when `lop mirror` copies a tree between hosts.
+//! The protocol between the two lops of a `lop mirror` run that copies a tree between hosts.
 //!
-//! The sender lists its tree and sends the files that it is asked for. The receiver compares the
-//! listing with the destination, requests the files that it lacks, and writes them. Listings run
-//! ahead of requests, limited by [`LISTING_CREDIT_BYTES`]; many requests are in flight at once.
+//! The sender lists its tree and sends the files that the receiver requests. The receiver compares
+//! the listing with the destination, requests the files that it lacks, and writes them. Many
+//! requests are in flight at once. Listings are sent in advance, up to [`LISTING_CREDIT_BYTES`].
 //! `docs/protocol.md` describes the protocol.
+//!
+//! In this crate, the *peer* is the lop at the other end of the connection.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `frame` | messages as length-prefixed byte strings |
-//! | `compress` | compression, chosen by measurement |
-//! | `greeting` | the first line of each side |
+//! | `compress` | compression, if measurements show that it is faster |
+//! | `greeting` | the first line of each lop |
 //! | `message` | the messages of sender and receiver |
 //! | `report` | changes, problems and counts that a receiver reports |
 //!
-//! This crate does no file system work and gives messages no meaning beyond their syntax.
+//! This crate does not access the file system. It defines the syntax of messages and leaves their
+//! handling to its callers.
 //!
 //! # Trust
 //!
-//! The other side may be hostile. No allocation exceeds [`MAX_MESSAGE_BYTES`], whatever length a message claims.
-//! [`is_name`] accepts a name only if it is a single path component. Callers MUST check that a
-//! message was asked for and that its numbers are valid.
+//! The peer may be hostile. No allocation exceeds [`MAX_MESSAGE_BYTES`], whatever length a message
+//! claims. [`is_name`] accepts a name only if it is a single path component. Callers MUST check
+//! that a message was requested and that its numbers are valid.
 
 mod compress;
 mod frame;
@@ -38,17 +41,17 @@ pub use report::{
     Action, Cause, Change, Counts, Differences, KeptReason, LeftOut, Problem, Removal,
 };
 
-/// Version of the protocol. Both sides must have the same one.
+/// Version of the protocol. It must be the same on both hosts.
 pub const VERSION: u32 = 4;
 
-/// Maximum number of listing bytes that the sender sends before the receiver has processed them.
+/// Maximum number of listing bytes that the sender may send before the receiver has processed them.
 ///
-/// This corresponds to about 15,000 names, all of which may be requested at once. It hides a round
-/// trip of 50 ms and bounds the memory of both sides.
+/// This is enough for about 15,000 names, all of which may be requested at once. It hides a round
+/// trip time of 50 ms and limits the memory use of sender and receiver.
 pub const LISTING_CREDIT_BYTES: usize = 1 << 20;
 
-/// Returns the credit that a listing batch of `bytes` bytes and `names` names uses, including the
-/// memory that the receiver needs to keep it.
+/// Returns the credit for a listing batch of `bytes` bytes and `names` names. It includes the
+/// memory that the receiver needs for the batch.
 pub fn listing_cost_bytes(bytes: usize, names: usize) -> usize {
     bytes + 16 * names + 256
 }

@@ -1,7 +1,7 @@
 //! The messages of sender and receiver.
 //!
-//! A message's position in its enum is its number in the protocol. New messages go to the end and
-//! raise [`crate::VERSION`].
+//! The position of a message in its enum is its number in the protocol. New messages MUST be added
+//! at the end, with a new [`crate::VERSION`].
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{Change, Counts, LeftOut, Problem, Removal};
 
-/// The request with which the side that the user started opens the session.
+/// The request that opens a session. It is sent by the lop that the user started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Open {
-    /// The role of the other side.
+    /// The role of the peer.
     pub role: Role,
-    /// The directory on the other side.
+    /// The directory on the host of the peer.
     pub path: Vec<u8>,
-    /// Options of `lop mirror`. Each side uses those that concern it.
+    /// `--dry-run`
     pub dry_run: bool,
     /// `--delete`
     pub delete: bool,
@@ -25,9 +25,9 @@ pub struct Open {
     pub max_delete: Option<u64>,
     /// `--allow-empty-source`
     pub allow_empty: bool,
-    /// Whether to ask before anything is removed.
+    /// True to ask the user before deleting anything.
     pub asks: bool,
-    /// Whether to ask the user before deleting.
+    /// `--checksum`
     pub checksum: bool,
     /// `--verify`
     pub verify: bool,
@@ -47,20 +47,19 @@ pub struct Open {
     pub bandwidth: Option<u64>,
     /// `--reuse`
     pub reuse: bool,
-    /// Whether to report each change.
+    /// True to report each change.
     pub lists: bool,
-    /// The destination, if the other side is the sender.
+    /// The identity of the destination, if the peer is the sender.
     pub place: Option<HostDirId>,
 }
 
-/// A pattern as the user typed it, and the other patterns that it expands to, all relative to the
-/// top directory.
+/// A pattern as typed, and its other readings, which are relative to the top directory.
 pub type Pattern = (String, Vec<String>);
 
-/// The identity of a directory, by which the other side detects that it is on the same host.
+/// The identity of a directory. The peer uses it to detect that it is on the same host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDirId {
-    /// The kernel's boot id.
+    /// Boot ID of the kernel.
     pub boot: String,
     /// Device number.
     pub device: u64,
@@ -68,25 +67,25 @@ pub struct HostDirId {
     pub inode: u64,
 }
 
-/// The role of a side.
+/// The role of a lop in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// Sender: has the source.
+    /// Sender, which reads the source.
     Send,
-    /// Receiver: has the destination.
+    /// Receiver, which writes the destination.
     Receive,
 }
 
 /// The reply to [`Open`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// The session starts. Carries the identity of the destination, if that exists.
+    /// The session starts. Contains the identity of the destination, if it exists.
     Ready(Option<HostDirId>),
     /// The session does not start.
     Refused {
-        /// Whether a safety check refused it, as opposed to a failure.
+        /// True if a safety check refused the session, false if an operation failed.
         on_purpose: bool,
-        /// The reason, as a sentence for the user.
+        /// The reason as a sentence for the user.
         text: String,
     },
 }
@@ -94,94 +93,94 @@ pub enum Answer {
 /// A message of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromSender<'a> {
-    /// The sender enters a directory: the top directory, or one that it has listed.
+    /// The sender enters the top directory or a directory that it has listed.
     #[serde(borrow)]
     Enter(EnteredDir<'a>),
-    /// A batch of names of an entered directory.
+    /// A batch of names in a directory that was entered.
     Names(FileList<'a>),
-    /// The listing of a directory has ended.
+    /// The listing of a directory ends.
     Leave {
-        /// The directory's number.
+        /// Number of the directory.
         dir: u64,
-        /// Whether the listing is complete.
+        /// True if the listing is complete.
         whole: bool,
     },
     /// A listed directory cannot be entered.
     Closed {
-        /// The directory's number.
+        /// Number of the directory.
         dir: u64,
         /// The reason.
         loss: Loss,
     },
     /// An entry of a directory could not be read.
     Failed {
-        /// The directory's number.
+        /// Number of the directory.
         dir: u64,
-        /// The name in that directory; empty for the directory itself.
+        /// Name of the entry in the directory. If empty, the directory itself could not be read.
         name: &'a [u8],
         /// The reason.
         loss: Loss,
     },
-    /// A whole file, whose bytes follow the message.
+    /// A whole file. Its data follows the message.
     File {
-        /// The request that this answers.
+        /// Number of the request for this file.
         request: u64,
-        /// The file's metadata when it was opened.
+        /// Metadata of the file when it was opened.
         meta: Meta,
-        /// Whether the metadata was the same after the read.
+        /// True if the metadata was the same after the file was read.
         stable: bool,
-        /// BLAKE3 of the bytes, if copies are to be verified.
+        /// BLAKE3 of the file, if copies are to be verified.
         digest: Option<[u8; 32]>,
     },
-    /// The start of a file that is sent in pieces, from offset `from`. The receiver already has the
-    /// bytes before that.
+    /// The start of a file that is sent in pieces. The receiver already has the data before offset
+    /// `from`.
     Begin {
-        /// The request that this answers.
+        /// Number of the request for this file.
         request: u64,
-        /// The file's metadata when it was opened.
+        /// Metadata of the file when it was opened.
         meta: Meta,
-        /// Offset in bytes of the first byte that is sent.
+        /// Offset in bytes of the first piece.
         from: u64,
     },
-    /// A piece of a file, whose bytes follow the message. A gap between two pieces is a hole.
+    /// A piece of a file. Its data follows the message. A gap between two pieces is a hole.
     Piece {
-        /// The request that this answers.
+        /// Number of the request for this file.
         request: u64,
-        /// Offset in the file, in bytes.
+        /// Offset of the piece in the file, in bytes.
         at: u64,
     },
-    /// The file changed while it was read. The sender restarts from the beginning.
+    /// The file changed while it was read. The sender starts again at the beginning of the file.
     Again {
-        /// The request that this answers.
+        /// Number of the request for this file.
         request: u64,
-        /// The file's current metadata.
+        /// Current metadata of the file.
         meta: Meta,
     },
     /// The end of a file that was sent in pieces.
     End {
-        /// The request that this answers.
+        /// Number of the request for this file.
         request: u64,
-        /// Whether the metadata was the same after the read.
+        /// True if the metadata was the same after the file was read.
         stable: bool,
         /// BLAKE3 of the whole file, if copies are to be verified.
         digest: Option<[u8; 32]>,
     },
     /// A requested file cannot be sent.
     Lost {
-        /// The request that this answers.
+        /// Number of the request for this file.
         request: u64,
         /// The reason.
         loss: Loss,
     },
     /// The reply to [`FromReceiver::Done`].
     Bye {
-        /// The patterns that matched something in the source: bits 0 to 31 for the first 32 of
-        /// `--include`, bits 32 to 63 for the first 32 of `--exclude`.
+        /// Bit mask of the patterns that matched in the source. Bits 0 to 31 are for the first 32
+        /// patterns of `--include`, and bits 32 to 63 for the first 32 of `--exclude`.
         matched: u64,
     },
-    /// The reply to [`FromReceiver::Ask`], after [`FromSender::Bye`].
+    /// The reply to [`FromReceiver::Ask`]. Sent after [`FromSender::Bye`].
     Consent {
-        /// Whether the user consents to the deletion.
+        /// True if the user consents to the deletion.
         given: bool,
     },
 }
@@ -191,36 +190,36 @@ pub enum FromSender<'a> {
 pub enum FromReceiver<'a> {
     /// Requests the content of a file.
     Fetch {
-        /// A number that no request in flight has.
+        /// Number of the request. It must differ from the numbers of all requests in flight.
         request: u64,
-        /// The number of the listing batch that has the file.
+        /// Number of the listing batch that contains the file.
         window: u64,
-        /// The index of the file in that batch.
+        /// Index of the file in the batch.
         item: u32,
-        /// The part of the file that the receiver may already have.
+        /// Start of the file that the receiver may already have.
         have: Option<KnownPrefix>,
     },
-    /// Returns the credit of a listing batch that the receiver has processed.
+    /// Gives back the credit of a listing batch that the receiver has processed.
     Release {
-        /// The batch's number.
+        /// Number of the batch.
         window: u64,
     },
-    /// The receiver needs nothing more.
+    /// The receiver will not send further requests.
     Done,
-    /// Reports a change of the destination.
+    /// Reports a change in the destination.
     Changed(Cow<'a, Change>),
     /// Reports progress.
     Progress {
-        /// Names processed.
+        /// Number of names processed.
         names: u64,
-        /// Bytes of files processed.
+        /// Number of bytes of file data processed.
         bytes: u64,
-        /// Entries deleted.
+        /// Number of entries deleted.
         removed: u64,
-        /// The counts so far, each a lower bound.
+        /// Counts so far. The final counts are not lower.
         so_far: Counts,
     },
-    /// Reports an entry that could not be mirrored; after [`FromReceiver::Done`].
+    /// Reports an entry that could not be mirrored. Sent after [`FromReceiver::Done`].
     #[serde(borrow)]
     Problem(Problem<'a>),
     /// The last message.
@@ -239,7 +238,7 @@ pub enum FromReceiver<'a> {
     LeftOut {
         /// The reason.
         why: LeftOut,
-        /// The path relative to the top directory.
+        /// Path of the entry relative to the top directory.
         path: &'a [u8],
     },
 }
@@ -247,25 +246,25 @@ pub enum FromReceiver<'a> {
 /// A directory that the sender enters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnteredDir<'a> {
-    /// The number under which it was listed; 0 for the top directory.
+    /// Number under which the directory was listed, or 0 for the top directory.
     pub dir: u64,
-    /// The directory's metadata.
+    /// Metadata of the directory.
     #[serde(borrow)]
     pub facts: InodeMetadata<'a>,
-    /// Whether the sender sends its entries.
+    /// True if the sender will list the directory.
     pub is_entered: bool,
 }
 
 /// Metadata and extended attributes of an inode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InodeMetadata<'a> {
-    /// The metadata.
+    /// Metadata.
     pub meta: Meta,
     /// Extended attributes.
     #[serde(borrow)]
     pub xattrs: Vec<Xattr<'a>>,
-    /// Whether `xattrs` has only the ACLs, because the other attributes could not be read or are
-    /// too many.
+    /// True if `xattrs` contains only the ACLs, because the other attributes could not be read or
+    /// are too large.
     pub partial: bool,
 }
 
@@ -284,8 +283,7 @@ pub struct Time {
 /// Metadata of an inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The sender's number of the device; devices are numbered in the order in which the sender
-    /// meets them.
+    /// Number of the device. The sender numbers devices in the order in which it finds them.
     pub device: u16,
     /// Inode number.
     pub inode: u64,
@@ -293,56 +291,56 @@ pub struct Meta {
     pub mode: u32,
     /// Link count.
     pub links: u32,
-    /// User id of the owner.
+    /// User ID of the owner.
     pub uid: u32,
-    /// Group id.
+    /// Group ID.
     pub gid: u32,
     /// Size in bytes.
     pub size: u64,
-    /// Whether the file has holes.
+    /// True if the file has holes.
     pub sparse: bool,
     /// Modification time.
     pub mtime: Time,
     /// Access time.
     pub atime: Time,
-    /// Birth time in nanoseconds since the epoch; 0 if unknown.
+    /// Birth time in nanoseconds since the epoch, or 0 if unknown.
     pub born_ns: i64,
-    /// Device number of a device node, as in `st_rdev`.
+    /// Device number of a device file, as in `st_rdev`.
     pub special: u64,
 }
 
-/// A batch of a directory's names. Names of one inode are adjacent.
+/// A batch of names of a directory. Names of the same inode are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList<'a> {
-    /// The directory's number.
+    /// Number of the directory.
     pub dir: u64,
-    /// The batch's number, one more than that of the batch before it.
+    /// Number of the batch. Batches are numbered consecutively.
     pub window: u64,
-    /// The inodes with their names.
+    /// The inodes and their names.
     #[serde(borrow)]
     pub records: Vec<FileListEntry<'a>>,
 }
 
-/// An inode and its names in one batch.
+/// An inode and its names in a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileListEntry<'a> {
     /// The inode.
     #[serde(borrow)]
     pub item: Item<'a>,
-    /// Its names in this batch.
+    /// Names of the inode in this batch.
     #[serde(borrow)]
     pub names: Vec<&'a [u8]>,
-    /// What the sender's catalog remembers of the content, if the receiver can use it.
+    /// Content of the file according to the sender's catalog, if the receiver can use it.
     pub content: Option<Cow<'a, ContentHint>>,
 }
 
-/// What a catalog remembers of a file's content. It is only a hint, as the file may have changed
-/// since.
+/// Content of a file according to a catalog. It is only a hint, because the file may have changed
+/// since the scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentHint {
     /// BLAKE3 of the content.
     pub digest: [u8; 32],
-    /// Path of another file with the same content, relative to the top directory; empty if there is
+    /// Path of another file with the same content, relative to the top directory. Empty if there is
     /// none.
     pub also: Vec<u8>,
 }
@@ -350,59 +348,62 @@ pub struct ContentHint {
 /// A listed entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Item<'a> {
-    /// A directory, with the number under which the sender will enter it.
+    /// A directory, and the number with which the sender will enter it.
     Dir(u64),
-    /// Any other file type: a regular file whose content can be requested, a FIFO, socket or
-    /// device, or a symbolic link with its target.
+    /// An entry of another type, that is, a regular file, a FIFO, a socket, a device, or a symbolic
+    /// link with its target. The content of a regular file can be requested.
     Other(#[serde(borrow)] InodeMetadata<'a>, &'a [u8]),
 }
 
-/// The leading bytes of a file that the receiver may already have.
+/// The start of a file that the receiver may already have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownPrefix {
-    /// Their number.
+    /// Length in bytes.
     pub length: u64,
-    /// Their BLAKE3.
+    /// BLAKE3 of the start of the file.
     pub digest: [u8; 32],
-    /// Whether the receiver only asks whether they are equal and wants no bytes.
+    /// True if the receiver only wants to compare these bytes and does not need the rest of the
+    /// file.
     pub only: bool,
 }
 
-/// Why the sender does not send an entry.
+/// Reason why the sender does not send an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Loss {
-    /// It no longer exists. This is not a failure.
+    /// The entry no longer exists. This does not count as a failure.
     Vanished,
-    /// It was replaced by a different file.
+    /// The entry was replaced by a different file.
     Changed,
-    /// It is skipped although no pattern excludes it.
+    /// The entry is skipped even though no pattern excludes it.
     LeftOut(LeftOut),
     /// A system call failed.
     Failed(Op, Error),
-    /// The kernel generates its content on reading, and its size does not tell the number of bytes.
+    /// The kernel generates the content when the file is read, so its size does not match the
+    /// content.
     MadeUp,
 }
 
-/// The operation that failed.
+/// An operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Op {
-    /// Opening it.
+    /// Opening the entry.
     Open,
-    /// Listing it.
+    /// Listing the directory.
     List,
-    /// Reading its metadata.
+    /// Querying the metadata.
     Stat,
-    /// Reading its content.
+    /// Reading the content.
     Read,
 }
 
-/// The Linux error number of a failed call; 0 for any other error.
+/// Linux error number of a failed system call, or 0 for any other error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error(pub i32);
 
-/// Returns whether a name from the other side is a single path component other than `.` and `..`.
+/// Returns whether a name received from the peer is a single path component other than `.` and
+/// `..`.
 pub fn is_name(name: &[u8]) -> bool {
-    // `NAME_MAX` on Linux.
+    // `NAME_MAX` is 255 on Linux.
     let fits = (1..=255).contains(&name.len());
     fits && name != b"." && name != b".." && !name.iter().any(|&b| b == b'/' || b == 0)
 }
@@ -413,7 +414,7 @@ mod tests {
     use crate::{Counts, LeftOut, Removal, encode};
 
     #[test]
-    fn a_name_is_one_component() {
+    fn names_are_single_components() {
         for good in [&b"a"[..], b"...", b".a", b"\xff\n", &[b'n'; 255]] {
             assert!(is_name(good), "{good:?}");
         }
@@ -422,7 +423,7 @@ mod tests {
         }
     }
 
-    /// Returns number and name of each message in the tables of the protocol page.
+    /// Returns the number and name of each message in the tables of the protocol page.
     fn documented() -> Vec<(u8, String)> {
         let page = include_str!("../../../docs/protocol.md");
         let rows = page.lines().filter_map(|line| {
@@ -434,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_the_numbers_of_the_messages() {
+    fn message_numbers_match_the_documentation() {
         let (loss, meta, request, dir) = (Loss::Vanished, Meta::default(), 0, 0);
         let (stable, digest) = (true, None);
         let of_sender = [
@@ -467,7 +468,7 @@ mod tests {
         let documented = documented();
         assert_eq!(documented.len(), 13 + 9);
         for (encoded, name) in sent.chain(heard) {
-            let row = (encoded.expect("it is encoded")[0], name);
+            let row = (encoded.expect("encode")[0], name);
             assert!(documented.contains(&row), "{row:?}");
         }
     }

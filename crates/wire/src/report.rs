@@ -1,8 +1,8 @@
-//! Reports of a receiver about its work, for the lop that started it.
+//! Reports of a receiver to the lop that the user started.
 
 use serde::{Deserialize, Serialize};
 
-/// A change of a name in the destination, or one that a dry run would make.
+/// A change in the destination. In a dry run, a change that a real run would make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The kind of change.
@@ -52,56 +52,56 @@ impl Differences {
     }
 }
 
-/// The kind of a change.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// Created.
+    /// The name was created.
     New,
-    /// Replaced a different file.
+    /// A different file was replaced.
     Replaced,
-    /// Hard linked.
+    /// The name was hard linked.
     Linked,
     /// Only the metadata changed.
     Adjusted,
-    /// Deleted.
+    /// The name was deleted.
     Removed,
-    /// Created from content that the destination already had.
+    /// The name was created from content that was already in the destination.
     Reused,
 }
 
 /// The extraneous entries that a run is about to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
-    /// Number of entries, including those inside directories.
+    /// Number of entries. Entries in extraneous directories are included.
     pub entries: u64,
-    /// Number of topmost names; each is deleted with everything below it.
+    /// Number of names to delete, each with everything in it.
     pub names: u64,
-    /// Some of these names, as paths relative to the top directory.
+    /// Examples of names to delete, as paths relative to the top directory.
     pub some: Vec<Vec<u8>>,
     /// Number of entries in the source.
     pub source: u64,
-    /// Number of those that the destination already had and that did not change.
+    /// Number of source entries that were already in the destination and did not change.
     pub unchanged: u64,
 }
 
-/// Why extraneous entries were kept.
+/// Reason why extraneous entries were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeptReason {
     /// Part of the source could not be read.
     #[default]
     SourceFailed,
-    /// The source is empty, or has only directories.
+    /// The source is empty or contains only directories.
     SourceEmpty,
-    /// They are more than `--max-delete` allows.
+    /// There are more entries than `--max-delete` allows.
     TooMany,
     /// The user declined.
     Declined,
-    /// Part of the source could not be copied, and the destination may contain the source under
-    /// another path.
+    /// Part of the source could not be copied. Some of it may be in the destination under another
+    /// path.
     NotCopied,
 }
 
-/// Why an entry of the source was skipped although no pattern excludes it.
+/// Reason why an entry of the source was skipped even though no pattern excludes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LeftOut {
     /// It is the destination itself.
@@ -112,7 +112,7 @@ pub enum LeftOut {
     Temporary,
     /// It is a kernel pseudo file system, such as `/proc`.
     Pseudo,
-    /// The destination has lop's catalog or one of its journals under this name.
+    /// Its path in the destination is that of lop's catalog or of one of its journals.
     Catalog,
 }
 
@@ -130,79 +130,80 @@ pub enum Cause {
 /// An entry that could not be mirrored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem<'a> {
-    /// The path relative to the top directory.
+    /// Path of the entry relative to the top directory.
     pub path: &'a [u8],
-    /// The reason, for the user.
+    /// Reason for the user.
     pub text: &'a str,
-    /// Whether the failure is on the source side.
+    /// True if the source caused the failure.
     pub of_source: bool,
-    /// The condition behind it, if it affects other entries too.
+    /// Cause that affects other entries too, if any.
     pub cause: Option<Cause>,
 }
 
 /// The counts of a run: what it did, or in a dry run would do, and what it could not do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Names in the source, including directories, without the top directory.
+    /// Number of names in the source, including directories, without the top directory.
     pub names: u64,
-    /// Regular files copied.
+    /// Number of regular files copied.
     pub files: u64,
-    /// Their total size in bytes.
+    /// Total size in bytes of the files copied.
     pub bytes: u64,
-    /// Directories created.
+    /// Number of directories created.
     pub dirs: u64,
-    /// Symbolic links created.
+    /// Number of symbolic links created.
     pub symlinks: u64,
-    /// FIFOs, sockets and devices created.
+    /// Number of FIFOs, sockets and devices created.
     pub specials: u64,
-    /// Names hard linked.
+    /// Number of names hard linked.
     pub linked: u64,
-    /// Regular files created from content that the destination already had.
+    /// Number of regular files created from content that was already in the destination.
     pub reused: u64,
-    /// Their total size in bytes.
+    /// Total size in bytes of the files reused.
     pub reused_bytes: u64,
-    /// Inodes of which only the metadata was changed.
+    /// Number of inodes of which only the metadata was changed.
     pub adjusted: u64,
     /// Extraneous entries deleted, including those inside directories.
     pub removed: u64,
-    /// Extraneous names that were kept.
+    /// Number of extraneous names that were kept.
     pub kept: u64,
-    /// Entries that would have been deleted, if they were more than `--max-delete`.
+    /// Number of entries that would have been deleted. Set if it exceeds `--max-delete`.
     pub kept_entries: u64,
-    /// Additional copies of a file that reached the file system's link limit.
+    /// Number of additional copies of files that reached the link limit of the file system.
     pub link_limit_copies: u64,
-    /// Names that vanished during the run.
+    /// Number of names that vanished during the run.
     pub vanished: u64,
-    /// Entries skipped although no pattern excludes them.
+    /// Number of entries skipped even though no pattern excludes them.
     pub left_out: u64,
     /// Entries that do not match the source after the run.
     pub failed: u64,
-    /// Of these, entries that could not be deleted.
+    /// Number of failures to delete an entry. Included in `failed`.
     pub unremoved: u64,
-    /// Of these, failures by [`Cause`]: full, quota, read-only.
+    /// Number of failures by [`Cause`], in the order of its variants. Included in `failed`.
     pub blocked: [u64; 3],
-    /// Names below directories that could not be created.
+    /// Number of names in directories that could not be created.
     pub missing: u64,
-    /// Directories of the source that could not be read. The number of names below them is unknown.
+    /// Number of source directories that could not be read. The number of names in them is unknown.
     pub unread_dirs: u64,
-    /// Why extraneous names were kept.
+    /// Reason why extraneous names were kept.
     pub kept_reason: KeptReason,
-    /// Whether any part of the source could not be read.
+    /// True if part of the source could not be read.
     pub source_failed: bool,
-    /// Whether the destination does not store owners.
+    /// True if the destination does not store owners.
     pub no_owners: bool,
-    /// Whether the destination does not store permissions.
+    /// True if the destination does not store permissions.
     pub no_modes: bool,
-    /// The earliest time that the destination can store, in seconds since the epoch, if a file had
-    /// an earlier one.
+    /// Earliest time that the destination can store, in seconds since the epoch. Set if the time of
+    /// a file is earlier.
     pub first_time: Option<i64>,
-    /// The latest time that the destination can store, if a file had a later one.
+    /// Latest time that the destination can store, in seconds since the epoch. Set if the time of a
+    /// file is later.
     pub last_time: Option<i64>,
 }
 
 impl Counts {
-    /// Adds the counts of `other`. The counts come from the other side and may have any value, so
-    /// the sums saturate.
+    /// Adds the counts of `other`. The sums saturate, because counts from the peer may have any
+    /// value.
     pub fn add(&mut self, other: &Counts) {
         let mut other = *other;
         for (count, more) in self.counts().into_iter().zip(other.counts()) {

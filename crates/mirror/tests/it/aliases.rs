@@ -272,7 +272,7 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
             (1, 1, 1),
             "{outcome:?}"
         );
-        assert!(outcome.problems[0].reason.to_string().contains("what is mirrored"));
+        assert!(outcome.problems[0].reason.to_string().contains("the source of the mirror"));
         for name in ["deep/in/keep", "m/keep"] {
             assert!(place.join("to").join(name).exists(), "{name}: {outcome:?}");
         }

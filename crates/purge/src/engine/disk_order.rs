@@ -1,18 +1,24 @@
-//! Removal from a cold hard disk: prefetches what is needed in disk order, and removes in tree
-//! order.
+//! Removal from a cold hard disk. Inodes are prefetched in disk order, and entries are removed in
+//! tree order.
 //!
-//! When directories are emptied one by one, the disk head moves for nearly every name, since the
-//! entries of an old tree's directory are scattered over the disk. Instead, directories are listed
-//! in inode order until there are enough names, and the inode blocks of these names are read in
-//! their order. Then the directories are removed one after the other.
+//! In an old tree, the entries of each directory are scattered over the disk. Emptying directories
+//! one by one moves the disk head for almost every name. Instead, directories are listed in inode
+//! order until there are enough names, and the inode blocks of these names are read in the order of
+//! their numbers. The entries are then removed, one directory after the other.
 //!
-//! # Measured
+//! # Measurements
 //!
-//! 100,000 names of 20 backups, ext4 on the simulated hard disk: the disk was busy for 4.1 to 4.2 s
-//! with `rm -rf`, for 0.50 to 1.3 s with this (78 head movements instead of 734), and for 1.9 s
-//! with sixteen threads, so this uses one thread. Removing the names in inode order across all
-//! directories took 66 s: each directory block was changed again and again and written with each
-//! journal commit, while a directory that is removed at once is hardly written at all.
+//! 100,000 names of 20 backups, on ext4 on the simulated hard disk:
+//!
+//! | method | disk busy | head movements |
+//! |---|---|---|
+//! | `rm -rf` | 4.1 to 4.2 s | 734 |
+//! | this module | 0.50 to 1.3 s | 78 |
+//! | sixteen threads | 1.9 s | |
+//!
+//! More threads are slower, so this module uses one. Removal in inode order across all directories
+//! took 66 s. It changes each directory block many times, and every journal commit writes the block
+//! again. A directory that is emptied and removed at once is hardly written at all.
 
 use std::io::ErrorKind;
 
@@ -27,29 +33,29 @@ use crate::engine::nodes::NodeId;
 use crate::engine::worker::{Scratch, Worker};
 use crate::outcome::Reason;
 
-/// Bytes per round, counting names and what is stored with them.
+/// Bytes of memory per round, for names and the data stored with them.
 const ROUND_BYTES: usize = 8 << 20;
 
-/// Bytes that a directory takes in addition.
+/// Bytes of memory per directory, in addition to its names.
 const DIR_BYTES: usize = 128;
 
-/// Maximum number of queued directories. Beyond it the traversal is depth-first, as on other disks,
-/// so that a tree of millions of directories does not need memory for each.
+/// Maximum number of queued directories. Further directories are traversed depth-first, as on other
+/// disks, which limits the memory for a tree of millions of directories.
 const MAX_QUEUED_DIRS: usize = 1 << 14;
 
-/// Seconds in which prefetched entries have to be removed under a rate limit. Later they may have
-/// left the cache.
+/// Time in seconds within which prefetched entries must be removed if the rate is limited. After
+/// this time they may have been evicted from the cache.
 const MAX_AGE_SECONDS: u64 = 10;
 
-/// Approximate size of a name in a batch, in bytes.
+/// Approximate size in bytes of a name in a batch.
 const NAME: u64 = 32;
 
-/// Bytes of names that suffice for a probe of the disk. Directories that are not listed yet serve
-/// it too.
+/// Bytes of names to list for a probe of the disk. The probe also reads directories that have not
+/// been listed yet.
 const PROBE_BYTES: usize = 4 << 10;
 
-/// Lists directories until a round is full, and removes their entries. Probes the disk first if it
-/// is not classified.
+/// Lists directories until a round is full and removes their entries. If the disk has not been
+/// classified, lists fewer directories and probes the disk first.
 pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     let mut worker = Worker::new(job);
     let needs_probe = !job.disk.is_classified();
@@ -60,7 +66,7 @@ pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
         job.defer_probe();
     }
     if job.disk.is_classified() && job.disk.is_seek_bound() {
-        // Counting names needs no inodes.
+        // Counting names does not access their inodes.
         if job.options.operation != Operation::Count {
             for place in one_per_block(&batches) {
                 fetch_inode(&mut worker, &batches, place);
@@ -72,7 +78,7 @@ pub(crate) fn round(job: &Job<'_>, tally: &mut Tally) {
     tally.add(vec![worker.end()]);
 }
 
-/// Returns the number of bytes per round.
+/// Returns the size of a round in bytes.
 fn enough(job: &Job<'_>) -> usize {
     let bound =
         job.options.throttle.rate().map(|rate| rate.get().saturating_mul(MAX_AGE_SECONDS * NAME));
@@ -80,12 +86,13 @@ fn enough(job: &Job<'_>) -> usize {
         .map_or(ROUND_BYTES, |bytes| ROUND_BYTES.min(usize::try_from(bytes).unwrap_or(ROUND_BYTES)))
 }
 
-/// Lists directories in inode order until there are `enough` bytes. `line` is as [`MAX_QUEUED_DIRS`].
+/// Lists directories in inode order until there are `enough` bytes of names. `line` is the maximum
+/// number of queued directories ([`MAX_QUEUED_DIRS`]).
 fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Batch> {
     let job = worker.job;
     let (mut batches, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
-    // The remaining directories are sorted too.
+    // Sorts the directories left from the previous round too.
     worker.stack = job.queue.drain();
     job.queue.enqueue_sorted(&mut worker.stack);
     while let Some(task) = job.queue.next(&mut worker.stack) {
@@ -101,7 +108,7 @@ fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Batch> {
         }
         worker.count();
         if worker.stopped() || listed >= enough {
-            // The rest of the stack waits for the next round.
+            // The next round continues with the rest of the stack.
             job.queue.close();
             break;
         }
@@ -124,23 +131,23 @@ fn list_one(
     let rest = worker.fill(id, &dir, enough, scratch);
     drop(dir);
     if scratch.batch.len() > 0 {
-        // The directory waits for these names.
+        // The directory must not be removed before these names.
         worker.job.nodes().hold(id);
     }
     match rest {
-        // Directories found before come first, so that only a part of millions is in memory at a
-        // time.
+        // The subdirectories found so far come before the rest of the listing. This limits the
+        // number of subdirectories in memory if a directory has millions of them.
         Some(place) => worker.stack.insert(bottom, PurgeTask::Empty { inode, dir: id, place }),
         None => worker.settle(id),
     }
 }
 
-/// Removes the listed entries, one directory after the other.
+/// Removes the entries in `batches`, one directory after the other.
 fn remove(worker: &mut Worker<'_>, batches: &[Batch]) {
     for batch in batches {
         match worker.open(batch.dir) {
             Ok(dir) => worker.remove_some(&dir, batch, 0..batch.len()),
-            // Another process removed it.
+            // Another process removed the directory.
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(source) => worker.fail(batch.dir, b"", Reason::Failed { op: Op::Open, source }),
         }
@@ -167,8 +174,8 @@ mod tests {
     use crate::example::{options, top};
     use runtime::Throttle;
 
-    /// Lists a tree of `dirs` directories, with a file in each of the first twenty, until it finds
-    /// names. Returns the number of directories with names, and the remaining stack.
+    /// Creates a tree of `dirs` directories, with a file in each of the first twenty, and lists it
+    /// until it has names. Returns the number of directories with names, and the remaining stack.
     fn list_some(dirs: u32) -> (usize, Vec<PurgeTask>) {
         let (tree, mut made) = (TempTree::new(), TreeBuilder::new());
         for n in 0..dirs {
@@ -177,7 +184,7 @@ mod tests {
         }
         made.make(tree.path());
         let (options, progress) = (options(Io::Hdd), Progress::default());
-        let mut job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
+        let mut job = Job::new(top(tree.path()), &options, &progress).expect("metadata");
         job.can_resume_listing = true;
         let mut worker = Worker::new(&job);
         let batches = list(&mut worker, 1, 1);
@@ -185,26 +192,26 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_ends_when_there_is_enough_whatever_else_waits() {
+    fn listing_stops_once_there_are_enough_names() {
         let (batches, stack) = list_some(20);
         let untouched = |task: &&PurgeTask| matches!(task, PurgeTask::Empty { place: 0, .. });
         assert_eq!((batches, stack.iter().filter(untouched).count()), (1, 19));
     }
 
     #[test]
-    fn of_a_wide_directory_a_part_is_listed_at_a_time() {
+    fn wide_directories_are_listed_in_parts() {
         let (_, stack) = list_some(10_000);
         let goes_on =
             |task: &PurgeTask| matches!(task, PurgeTask::Empty { place, .. } if *place > 0);
-        assert!(stack.first().is_some_and(goes_on), "it was listed to its end");
+        assert!(stack.first().is_some_and(goes_on), "the directory was listed completely");
     }
 
     #[test]
-    fn no_more_is_fetched_in_advance_than_may_be_removed_soon() {
+    fn a_rate_limit_limits_the_size_of_a_round() {
         let mut options = options(Io::Hdd);
         options.throttle = Arc::new(Throttle::new(NonZeroU64::new(10)));
         let (tree, progress) = (TempTree::new(), Progress::default());
-        let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
+        let job = Job::new(top(tree.path()), &options, &progress).expect("metadata");
         assert_eq!(enough(&job), 10 * 10 * 32);
     }
 }

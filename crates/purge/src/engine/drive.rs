@@ -6,7 +6,7 @@ use crate::engine::nodes::TOP;
 use crate::engine::worker::Worker;
 
 impl Job<'_> {
-    /// Empties the directory as far as possible. Returns whether it is empty.
+    /// Empties the top directory as far as possible. Returns whether it is empty.
     pub(crate) fn run(&self, tally: &mut Tally) -> bool {
         let mut rest = self.queue.drain();
         while !rest.is_empty() && !self.progress.poll_stop() {
@@ -18,7 +18,7 @@ impl Job<'_> {
             }
             rest = std::mem::take(&mut tally.rest);
             rest.extend(self.queue.drain());
-            // The worker that offered a batch has completed it.
+            // Help tasks are obsolete, because the worker that offered a batch has completed it.
             rest.retain(|task| matches!(task, PurgeTask::Empty { .. }));
         }
         !self.nodes().stays(TOP)

@@ -1,19 +1,20 @@
-//! The inode blocks behind a set of names, in disk order.
+//! Finds and reads the inode blocks of a set of names, in disk order.
 
 use crate::engine::batch::Batch;
 use crate::engine::worker::Worker;
 
-/// Inodes per block: 256 bytes in 4096 on ext4. Other file systems have more.
+/// Number of inodes per block. On ext4, a block of 4096 bytes has 16 inodes of 256 bytes. On other
+/// file systems it has more.
 const INODES_PER_BLOCK: u64 = 16;
 
-/// Maximum depth of a directory to prefetch while its parent is not open. In a chain of tens of
-/// thousands of directories, each open would traverse the whole chain.
+/// Maximum depth of a directory that is opened only to prefetch. Opening a directory at the end of a
+/// chain of tens of thousands of directories would resolve the whole chain.
 const MAX_DEPTH: usize = 256;
 
-/// A name to remove: its inode, the index of its batch, and its index in the batch.
+/// A name to remove, given as its inode number, the index of its batch, and its index in the batch.
 pub(crate) type NameIndex = (u64, u32, u32);
 
-/// Returns one name per inode block, in the order of the blocks.
+/// Returns one name per inode block, in block order.
 pub(crate) fn one_per_block(batches: &[Batch]) -> Vec<NameIndex> {
     let mut one_per_block: Vec<NameIndex> =
         Vec::with_capacity(batches.iter().map(Batch::len).sum());
@@ -36,6 +37,6 @@ pub(crate) fn fetch_inode(worker: &mut Worker<'_>, batches: &[Batch], (_, batch,
     {
         return;
     }
-    // A failure shows when the name is removed.
+    // An error is ignored here, because removing the name reports it.
     let _seen = worker.open(batch.dir).and_then(|dir| dir.stat_child(batch.name(at as usize)));
 }

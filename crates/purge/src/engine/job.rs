@@ -22,16 +22,16 @@ use crate::engine::tuner::{Sample, Start, Tuner};
 use crate::outcome::Outcome;
 use crate::paths::joined;
 
-/// Minimum number of entries between a probe without a result, because everything was cached, and
-/// the next one.
+/// Minimum number of entries to process before the disk is probed again. Another probe is needed if
+/// the last one had no result because everything that it read was cached.
 const PROBE_INTERVAL: u64 = 10_000;
 
-/// A task of a worker. Tasks are ordered by inode.
+/// A task of a worker. Tasks are sorted by inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PurgeTask {
-    /// List a directory from a position on, and empty it.
+    /// Empty a directory, continuing its listing from position `place`.
     Empty { inode: u64, dir: NodeId, place: u64 },
-    /// Remove names from the batch with this number.
+    /// Help another worker to remove the names of the batch with this number.
     Help(u32),
 }
 
@@ -44,21 +44,21 @@ pub(crate) struct Job<'a> {
     /// The path of the top directory as given.
     pub(crate) given: &'a [u8],
     tell: Option<Tell<'a>>,
-    /// Whether directories can be subvolumes.
+    /// True if the file system is btrfs, where a directory can be a subvolume.
     pub(crate) btrfs: bool,
-    /// Whether a listing can be interrupted and continued with another descriptor.
+    /// True if a listing can be interrupted and continued with another descriptor.
     pub(crate) can_resume_listing: bool,
-    /// Whether subvolumes may be removed as a whole: nothing is mounted in them, and nothing in
-    /// them is kept.
+    /// True if subvolumes may be removed as a whole. This requires that everything in them is
+    /// removed, and that no file system is mounted in them.
     pub(crate) whole_subvolumes: bool,
     pub(crate) queue: Queue<PurgeTask>,
     tuner: Tuner,
-    /// Number of entries processed so far.
+    /// Number of entries processed.
     done: AtomicU64,
-    /// Number of processed entries at which the disk is probed again.
+    /// Value of `done` at which to probe the disk again.
     next_probe: AtomicU64,
     nodes: Mutex<Nodes>,
-    /// A secret, so that nobody can create a directory that is mistaken for another one.
+    /// A secret hash key, so that nobody can forge the identity of a directory.
     secret: RandomState,
     batches: Mutex<Batches>,
 }
@@ -74,7 +74,7 @@ struct Batches {
 pub(crate) struct Tally {
     pub(crate) outcome: Outcome,
     pub(crate) linked: Linked,
-    /// Tasks that it left to others.
+    /// Tasks that the worker did not process.
     pub(crate) rest: Vec<PurgeTask>,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Job<'a> {
         WorkerPool { disk: &self.disk, threads: self.options.threads, pieces: None }
     }
 
-    /// Returns whether to prefetch in disk order, or to find out whether to do so.
+    /// Returns whether to run a round in disk order, which may first probe the disk.
     pub(crate) fn goes_by_disk_order(&self) -> bool {
         if !self.disk.is_cold() {
             return false;
@@ -150,11 +150,12 @@ impl<'a> Job<'a> {
         if self.disk.is_classified() {
             return self.disk.is_seek_bound();
         }
-        // For other devices the kernel does not count fetched pages.
+        // A probe relies on the kernel's count of fetched blocks, which exists only for block
+        // devices.
         self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_probe.load(Relaxed)
     }
 
-    /// Defers the next probe, in case this one had no result.
+    /// Sets the time of the next probe, which is needed only if this one had no result.
     pub(crate) fn defer_probe(&self) {
         self.next_probe.store(self.done.load(Relaxed) * 4 + PROBE_INTERVAL, Relaxed);
     }
@@ -167,13 +168,13 @@ impl<'a> Job<'a> {
         self.batches.lock()
     }
 
-    /// Records the identity of a directory that is closed before it is finished.
+    /// Records the identity of a directory that is closed but will be opened again.
     pub(crate) fn leave(&self, id: NodeId, dir: &Dir) {
         let identity = self.identity(dir);
         self.nodes().identify(id, identity);
     }
 
-    /// Returns a directory's identity for [`Nodes::identify`]; 0 if it has none.
+    /// Returns the identity of a directory for [`Nodes::identify`], or 0 if it has none.
     pub(crate) fn identity(&self, dir: &Dir) -> u64 {
         dir.identity().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
     }
@@ -192,7 +193,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Offers a batch to an idle worker. Returns its number.
+    /// Offers a batch to an idle worker. Returns the number of the batch.
     pub(crate) fn offer(&self, batch: &Arc<Batch>) -> u32 {
         let mut batches = self.batches();
         let number = batches.next;
@@ -211,15 +212,15 @@ impl<'a> Job<'a> {
         self.batches().open.remove(&number);
     }
 
-    /// Reports the removal of an entry of a directory, or of the directory itself if `name` is
-    /// empty.
+    /// Reports the removal of the entry `name` in a directory. If `name` is empty, reports the
+    /// removal of the directory itself.
     pub(crate) fn tell(&self, dir: NodeId, name: &[u8], is_dir: bool) {
         if let Some(tell) = self.tell {
             tell(&joined(&self.path(dir), name), is_dir);
         }
     }
 
-    /// Returns a directory's printed path.
+    /// Returns the printed path of a directory.
     pub(crate) fn path(&self, dir: NodeId) -> Vec<u8> {
         joined(self.given, &self.nodes().path(dir))
     }

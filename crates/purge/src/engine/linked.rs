@@ -1,10 +1,11 @@
-//! Computes the space that would be freed: a file's bytes count once all of its names are removed.
+//! Computes the space that a removal would free. A file is counted only if all of its names would
+//! be removed.
 
 use fsops::{FileKey, Stat};
 
 use crate::outcome::Outcome;
 
-/// Names of files with several links, 32 bytes each, in a single table that can be spilled.
+/// Names of files with several links. A name takes 32 bytes, and the table can be spilled.
 #[derive(Debug, Default)]
 pub(crate) struct Linked(Vec<(FileKey, u32, u64)>);
 
@@ -22,7 +23,7 @@ impl Linked {
         self.0.append(&mut other.0);
     }
 
-    /// Computes the total.
+    /// Adds the totals to `outcome`.
     pub(crate) fn settle(mut self, outcome: &mut Outcome) {
         self.0.sort_unstable();
         for names in self.0.chunk_by(|a, b| a.0 == b.0) {

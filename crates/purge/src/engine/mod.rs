@@ -1,4 +1,4 @@
-//! The removal of one tree: workers, their tasks, and the order in which they go.
+//! The removal of one tree: workers, their tasks, and the order of the tasks.
 
 mod batch;
 mod disk_order;

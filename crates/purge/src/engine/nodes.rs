@@ -1,17 +1,18 @@
-//! The directories being emptied: their parents, names, and pending work.
+//! The table of directories that are being emptied, with their parents, names, and pending items.
 //!
-//! A directory has a record from the listing of its parent until its removal, so there are only as
-//! many records as a depth-first traversal leaves open, never the whole breadth of the tree. A
-//! record takes 32 bytes and the name. Both are stored in pieces of 1 MiB that can be spilled
-//! ([`runtime::memory`]), and used mostly as a stack, for which spilling is fast. A chain of a
-//! million directories thus needs little memory and no call stack.
+//! A directory has a record from the listing of its parent until its removal. The table is
+//! therefore limited to the directories that a depth-first traversal has found and not yet removed.
+//!
+//! A record takes 32 bytes and the name. Records and names are stored in pieces of 1 MiB that can
+//! be spilled ([`runtime::memory`]). Spilling is fast because the pieces are used mostly as a
+//! stack. A chain of a million directories thus needs little memory and no recursion.
 
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
 use walk::Names;
 
-/// A directory being emptied. Indices are reused, but not together with the generation.
+/// Identifies a directory in the table. Indices are reused, each time with another generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId {
     index: u32,
@@ -21,22 +22,22 @@ pub(crate) struct NodeId {
 /// The top directory.
 pub(crate) const TOP: NodeId = NodeId { index: 0, generation: 0 };
 
-/// Records per piece of 1 MiB.
+/// Number of records per piece of 1 MiB.
 const PIECE_RECORDS: usize = 1 << 15;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// Identity by which a reopened directory is recognised; 0 if unknown.
+    /// Hash by which the directory is recognised when it is opened again, or 0 if unknown.
     identity: u64,
     parent: u32,
     generation: u32,
-    /// Number of pending items before the directory itself can be removed: its listing,
-    /// subdirectories, and names that workers are processing.
+    /// Number of items to complete before the directory can be removed. Its listing, its
+    /// subdirectories, and batches of its names count as items.
     pending: u32,
     page: u32,
     at: u16,
     length: u16,
-    /// [`STAYS`], [`CHOSEN`], and in the upper bits the number of listings.
+    /// Flags [`STAYS`] and [`CHOSEN`]. The upper bits contain the number of repeated listings.
     state: u8,
 }
 
@@ -44,16 +45,16 @@ const STAYS: u8 = 1;
 const CHOSEN: u8 = 2;
 const PASS: u8 = 4;
 
-/// Maximum number of listings of a directory that is not empty although all listed entries are
-/// removed. Another process may keep adding names, or the file system may skip names while others
-/// are removed.
+/// Maximum number of times that a directory is listed again because it is not empty after all
+/// listed entries were removed. Another process may keep adding names. Some file systems also skip
+/// names in a listing while others are removed.
 const MAX_LISTINGS: u8 = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
-    /// Pieces of [`PIECE_RECORDS`] records each. Only used parts of them are touched.
+    /// Pieces of [`PIECE_RECORDS`] records. Unused parts of a piece take no memory.
     pieces: Vec<Vec<Node>>,
-    /// Number of records ever used, and those of them that are free.
+    /// Number of records in use or free, and indices of the free ones.
     used: u32,
     free: Vec<u32>,
     names: Names,
@@ -63,20 +64,20 @@ pub(crate) struct Nodes {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finished {
     pub(crate) parent: Option<NodeId>,
-    /// Whether it is kept because an entry in it is.
+    /// True if the directory must be kept, for example because an entry in it is kept.
     pub(crate) stays: bool,
 }
 
 impl Nodes {
-    /// Returns a table with the top directory only. `chosen` tells whether all of its entries are
-    /// selected.
+    /// Returns a table that contains only the top directory. `chosen` is true if all of its entries
+    /// are selected.
     pub(crate) fn new(chosen: bool) -> Nodes {
         let mut nodes = Nodes::default();
         nodes.insert(Node { pending: 1, state: state(chosen), ..Node::default() });
         nodes
     }
 
-    /// Adds a subdirectory of `parent`, which then waits for it.
+    /// Adds a subdirectory, which is a pending item of `parent`.
     pub(crate) fn add(&mut self, parent: NodeId, name: &[u8], chosen: bool) -> NodeId {
         self.hold(parent);
         let (page, at) = self.names.put(name);
@@ -109,7 +110,7 @@ impl Nodes {
         &self.pieces[index as usize / PIECE_RECORDS][index as usize % PIECE_RECORDS]
     }
 
-    /// Removes a finished directory from the table.
+    /// Removes a directory without pending items from the table.
     pub(crate) fn remove(&mut self, id: NodeId) {
         let Node { page, .. } = *self.get(id.index);
         self.names.remove(page);
@@ -123,7 +124,7 @@ impl Nodes {
         self.at(id.index).pending += 1;
     }
 
-    /// Completes a pending item of a directory. Returns the directory if it was the last one.
+    /// Completes a pending item of a directory. Returns [`Finished`] if it was the last one.
     pub(crate) fn release(&mut self, id: NodeId) -> Option<Finished> {
         let node = self.at(id.index);
         node.pending -= 1;
@@ -134,22 +135,22 @@ impl Nodes {
         Some(Finished { parent: self.parent(id), stays })
     }
 
-    /// Notes that an entry of a directory is kept.
+    /// Marks a directory as kept.
     pub(crate) fn stay(&mut self, id: NodeId) {
         self.at(id.index).state |= STAYS;
     }
 
-    /// Returns whether any entry of a directory is kept.
+    /// Returns whether a directory is marked as kept.
     pub(crate) fn stays(&self, id: NodeId) -> bool {
         self.get(id.index).state & STAYS != 0
     }
 
-    /// Returns whether a directory has been listed completely before.
+    /// Returns whether a directory is being listed again.
     pub(crate) fn was_listed(&self, id: NodeId) -> bool {
         self.get(id.index).state >= PASS
     }
 
-    /// Starts another listing of a finished directory. Returns false if there were too many.
+    /// Starts another listing of a directory. Returns false if the maximum is reached.
     pub(crate) fn again(&mut self, id: NodeId) -> bool {
         let node = self.at(id.index);
         let more = node.state / PASS < MAX_LISTINGS;
@@ -160,7 +161,7 @@ impl Nodes {
         more
     }
 
-    /// Returns whether all entries of a directory are selected, whatever their names.
+    /// Returns whether all entries of a directory are selected, regardless of their names.
     pub(crate) fn is_chosen(&self, id: NodeId) -> bool {
         self.get(id.index).state & CHOSEN != 0
     }
@@ -170,7 +171,7 @@ impl Nodes {
         NonZeroU64::new(self.get(id.index).identity)
     }
 
-    /// Records a directory's identity, unless the directory is finished.
+    /// Sets the identity of a directory, unless it has been removed from the table.
     pub(crate) fn identify(&mut self, id: NodeId, identity: u64) {
         let node = self.at(id.index);
         if node.generation == id.generation {
@@ -198,7 +199,7 @@ impl Nodes {
         self.names.get(node.page, node.at, node.length)
     }
 
-    /// Returns a directory's path below the top directory; empty for the top directory.
+    /// Returns the path of a directory relative to the top directory.
     pub(crate) fn path(&self, id: NodeId) -> Vec<u8> {
         let above = std::iter::successors(Some(id), |&id| self.parent(id));
         let names: Vec<u32> = above.map(|id| id.index).take_while(|&index| index != 0).collect();
@@ -216,7 +217,7 @@ mod tests {
     use super::{Finished, Nodes, TOP};
 
     #[test]
-    fn a_directory_is_finished_after_what_is_in_it() {
+    fn directories_finish_after_their_subdirectories() {
         let mut nodes = Nodes::new(true);
         let a = nodes.add(TOP, b"a", true);
         let b = nodes.add(a, b"b", true);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_used_again_is_another_directory() {
+    fn reused_indices_identify_another_directory() {
         let mut nodes = Nodes::new(true);
         let a = nodes.add(TOP, b"a", true);
         nodes.remove(a);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_chain_takes_back_what_it_took() {
+    fn memory_of_removed_directories_is_reused() {
         let mut nodes = Nodes::new(true);
         for _ in 0..3 {
             let mut chain = vec![TOP];

@@ -1,8 +1,8 @@
 //! Finds out whether the disk is seek-bound, by timing reads of inodes and directories that are far
 //! apart ([`device::Probe`]).
 //!
-//! The waiting time so far tells nothing: requests overlapped, and the kernel prefetched some of
-//! the data.
+//! The waits measured during a removal are unsuitable for this. Their requests overlap, and the
+//! kernel may have prefetched the data.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -16,11 +16,13 @@ use crate::engine::job::PurgeTask;
 use crate::engine::nodes::NodeId;
 use crate::engine::worker::Worker;
 
-/// Maximum number of 512-byte blocks of a read that takes hardly longer than one. For ext4, the
-/// kernel reads 256 blocks of inodes where one is needed, which takes time on an SSD too.
+/// Maximum size of a small read, in blocks of 512 bytes. A small read takes hardly longer than a
+/// read of one block. On ext4, the kernel may read 256 blocks of inodes to get one inode, which
+/// takes longer even on an SSD.
 const SMALL_READ_BLOCKS: u64 = 64;
 
-/// After this number of larger reads, the remaining ones are assumed to be large as well.
+/// Maximum number of large reads. After these, the remaining reads are expected to be large too,
+/// and the probe stops.
 const MAX_LARGE_READS: usize = 2 * Probe::READS;
 
 /// Data that may have to be read from the disk.
@@ -32,8 +34,8 @@ enum Sample {
     Dir(NodeId),
 }
 
-/// Reads inodes of the names in batches, and waiting directories, until the disk is classified or
-/// none is left. Cached data tells nothing.
+/// Reads directories that have not been listed, and inodes of the names in `batches`, until the
+/// disk is classified or nothing is left to read. Reads from the cache do not count.
 pub(crate) fn run(worker: &mut Worker<'_>, batches: &[Batch]) {
     let job = worker.job;
     worker.stack.extend(job.queue.drain());
@@ -60,13 +62,14 @@ fn take(worker: &mut Worker<'_>, batches: &[Batch], what: Sample) {
     match what {
         Sample::Name(place) => fetch_inode(worker, batches, place),
         Sample::Dir(id) => {
-            // A failure shows when the directory is listed.
+            // An error is ignored here, because listing the directory reports it.
             let _seen = worker.open(id).and_then(|dir| dir.prefetch_first_block());
         }
     }
 }
 
-/// Returns the time of a small read from the disk. Counts large reads in `in_vain`.
+/// Returns the duration of a small read from the disk, or `None` for a large read or if the data
+/// was cached. Counts large reads in `in_vain`.
 fn fetched(in_vain: &AtomicUsize, what: impl FnOnce()) -> Option<Duration> {
     let before = ThreadUsage::now().blocks_fetched;
     let start = Instant::now();

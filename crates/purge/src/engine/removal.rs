@@ -1,4 +1,4 @@
-//! A worker's operations on single entries: opening directories, removing names, and removing
+//! Operations of a worker on single entries: opening directories, removing names, and removing
 //! directories that have become empty, innermost first.
 
 use std::ffi::CStr;
@@ -17,10 +17,10 @@ use crate::outcome::Reason;
 use crate::paths::joined;
 use crate::select::Choice;
 
-/// All permissions of the owner.
+/// Read, write and search permission of the owner.
 const OWNER_RIGHTS: u32 = 0o700;
 
-/// The result for an empty directory.
+/// Result of removing an emptied directory.
 enum End {
     Gone,
     NotEmpty,
@@ -30,7 +30,8 @@ enum End {
 }
 
 impl Worker<'_> {
-    /// Opens a directory to list it from a position on. Returns `None` if it needs no listing.
+    /// Opens a directory and seeks to position `place` of its listing. Returns `None` if the
+    /// directory is not to be listed.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
         let opened = match self.open(id) {
             Err(e) if self.adds_permissions(id, &e) => self.open(id),
@@ -62,8 +63,8 @@ impl Worker<'_> {
                 return None;
             }
         };
-        // A protected directory on the same mount was refused before. Before Linux 5.8 all mounts
-        // look alike.
+        // A protected directory on the same mount was already refused by the guard. Before Linux
+        // 5.8, mounts cannot be told apart.
         if job.options.guarded.contains(&stat.key()) {
             drop(dir);
             self.fail(id, b"", Reason::Protected);
@@ -81,14 +82,14 @@ impl Worker<'_> {
         Some(dir)
     }
 
-    /// Removes a subvolume as a whole. Returns whether it is gone.
+    /// Removes a subvolume as a whole. Returns whether it was removed.
     fn remove_subvolume(&mut self, id: NodeId, stat: &Stat) -> bool {
         let name = self.job.nodes().name(id);
         let Ok(above) = self.open_above(id) else { return false };
         subvolume::remove(self.job, (&above, &name), stat, &mut self.tally.outcome)
     }
 
-    /// Returns the open directory, opening it if necessary.
+    /// Returns a directory, opening it if necessary.
     pub(crate) fn open(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
         if let Some(dir) = self.dirs.get(|&open| open == id) {
             return Ok(dir);
@@ -105,8 +106,7 @@ impl Worker<'_> {
         Ok(self.hold(id, dir))
     }
 
-    /// Adds an open directory to the cache. Records the identity of the one that is closed for it,
-    /// so that it can be recognised later.
+    /// Adds an open directory to the cache. If this evicts another directory, records its identity.
     fn hold(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
         let job = self.job;
         self.dirs.put(id, dir, |&left, dir| job.leave(left, dir))
@@ -128,7 +128,8 @@ impl Worker<'_> {
     fn open_from_top(&self, id: NodeId) -> io::Result<Dir> {
         let job = self.job;
         let path = job.nodes().path(id);
-        // The position of a listing belongs to a descriptor, so each worker opens its own.
+        // Workers do not share the descriptor of the top directory, because it has a single listing
+        // position.
         let path = if path.is_empty() { b".".as_slice() } else { &path };
         match job.top.open_below_same_mount(path) {
             Err(e) if job.options.cross_mounts && is_mount(&e) => job.top.open_below(path),
@@ -136,8 +137,9 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns the parent of a directory. Deep in a tree it is found by `..` and checked, as a
-    /// directory can be moved while it is being emptied.
+    /// Returns the parent of a directory. A parent that is not open is opened by `..`, which is
+    /// fast deep in a tree. Its identity is then checked, because the directory may have been
+    /// moved.
     fn open_above(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
         let job = self.job;
         let above = {
@@ -161,7 +163,7 @@ impl Worker<'_> {
     /// Closes a directory that is no longer needed.
     fn close(&mut self, id: NodeId) {
         if let Some(dir) = self.dirs.close(|&open| open == id) {
-            debug_assert_eq!(Rc::strong_count(&dir), 1, "something keeps the directory open");
+            debug_assert_eq!(Rc::strong_count(&dir), 1, "the directory is still open elsewhere");
         }
     }
 
@@ -169,7 +171,7 @@ impl Worker<'_> {
     fn not_opened(&mut self, id: NodeId, error: io::Error) {
         let job = self.job;
         if error.kind() == io::ErrorKind::NotFound {
-            // Another process removed it.
+            // Another process removed the directory.
             return self.forget(id);
         }
         if is_mount(&error) {
@@ -182,7 +184,7 @@ impl Worker<'_> {
         let by_age = job.options.selection.before_ns.is_some();
         if job.options.operation == Operation::Remove && !by_age && !job.nodes().stays(id) {
             let name = job.nodes().name(id);
-            // It may be empty.
+            // An empty directory can be removed without opening it.
             if self.open_above(id).and_then(|above| above.remove_empty_dir(&name)).is_ok() {
                 self.took_dir(id);
                 return self.forget(id);
@@ -204,7 +206,7 @@ impl Worker<'_> {
         opens_up_child(self.job.options, &above, &name, error) || opened
     }
 
-    /// Removes the entry that has replaced a directory.
+    /// Removes an entry that has replaced a directory.
     fn became_other(&mut self, id: NodeId) {
         let (parent, name) = {
             let nodes = self.job.nodes();
@@ -223,7 +225,7 @@ impl Worker<'_> {
         self.forget(id);
     }
 
-    /// Removes a name that is not a directory.
+    /// Removes an entry that is not a directory.
     pub(crate) fn remove(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let Options { operation, ref selection, .. } = *self.job.options;
         if operation == Operation::Weigh || selection.before_ns.is_some() {
@@ -255,7 +257,7 @@ impl Worker<'_> {
 
     fn failed(&mut self, id: NodeId, name: &CStr, op: Op, source: io::Error) {
         let reason = match source.kind() {
-            // Another process removed it.
+            // Another process removed the entry.
             io::ErrorKind::NotFound => return,
             io::ErrorKind::ResourceBusy if self.is_mounted_on(id, name) => Reason::Mount,
             _ => Reason::Failed { op, source },
@@ -263,7 +265,7 @@ impl Worker<'_> {
         self.fail(id, name.to_bytes(), reason);
     }
 
-    /// Returns whether a name is a mount point.
+    /// Returns whether an entry is a mount point.
     fn is_mounted_on(&mut self, id: NodeId, name: &CStr) -> bool {
         let Ok(dir) = self.open(id) else { return false };
         match (dir.stat(), dir.stat_child(name)) {
@@ -272,8 +274,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds a directory that has replaced another entry, or that the listing did not show as a
-    /// directory.
+    /// Adds a directory that was not a directory when its parent was listed.
     fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let choice = self.choose(id, name, true);
         match choice {
@@ -291,7 +292,7 @@ impl Worker<'_> {
         self.stack.push(PurgeTask::Empty { inode, dir, place: 0 });
     }
 
-    /// Decides about an entry that differs from the listing.
+    /// Decides whether to remove an entry whose type has changed since it was listed.
     fn choose(&self, parent: NodeId, name: &CStr, is_dir: bool) -> Choice {
         let (nodes, selection) = (self.job.nodes(), &self.job.options.selection);
         let name = name.to_bytes();
@@ -300,19 +301,19 @@ impl Worker<'_> {
     }
 
     /// Completes a pending item of a directory. If it was the last one, removes the directory,
-    /// which completes an item of its parent, and so on.
+    /// which completes a pending item of its parent, up to the top directory.
     ///
-    /// The caller must have closed all directories. If a directory is removed while it is open, the
-    /// kernel keeps its dentry and those of its former ancestors, and each removal further up
-    /// traverses them (`shrink_dcache_parent` of `vfs_rmdir`). With a single open directory, the
-    /// time for a chain grew with the square of its length.
+    /// The caller must have closed the directories. If a directory is removed while it is open, the
+    /// kernel keeps its dentry and those of its removed ancestors. Each removal of a further
+    /// ancestor traverses all of them (`shrink_dcache_parent` of `vfs_rmdir`). A single open
+    /// directory made the time for a chain of directories grow with the square of its length.
     pub(crate) fn settle(&mut self, id: NodeId) {
         let mut id = id;
         loop {
             let Some(Finished { parent, stays }) = self.job.nodes().release(id) else { return };
             let Some(parent) = parent else { return };
             if stays {
-                // Its parent is kept too.
+                // The parent is marked as kept below.
             } else if self.job.options.operation != Operation::Remove {
                 self.took_dir(id);
             } else {
@@ -337,12 +338,12 @@ impl Worker<'_> {
         }
     }
 
-    /// Handles a directory that cannot be removed although all its entries are gone.
+    /// Handles an emptied directory that cannot be removed.
     fn not_removed(&mut self, id: NodeId, parent: NodeId, source: io::Error) {
         let name = self.job.nodes().name(id);
         let is_busy = source.kind() == io::ErrorKind::ResourceBusy;
         if self.job.options.cross_mounts && is_busy && self.is_mounted_on(parent, &name) {
-            // A mount point that was only to be emptied.
+            // With `cross_mounts`, a mount point is emptied but not removed.
             self.keep(id);
         } else {
             self.fail(id, b"", Reason::Failed { op: Op::Remove, source });
@@ -369,19 +370,19 @@ impl Worker<'_> {
         End::Gone
     }
 
-    /// Counts a name that was, or would be, removed.
+    /// Counts an entry that was or would be removed, and is not a directory.
     fn took_file(&mut self, id: NodeId, name: &CStr) {
         self.tally.outcome.files += 1;
         self.job.tell(id, name.to_bytes(), false);
     }
 
-    /// Counts a directory that was, or would be, removed.
+    /// Counts a directory that was or would be removed.
     fn took_dir(&mut self, id: NodeId) {
         self.tally.outcome.dirs += 1;
         self.job.tell(id, b"", true);
     }
 
-    /// Finishes a directory that is gone.
+    /// Removes a directory from the table that another process has removed from the disk.
     fn forget(&mut self, id: NodeId) {
         let Some(Finished { parent: Some(parent), .. }) = self.job.nodes().release(id) else {
             return;
@@ -391,14 +392,14 @@ impl Worker<'_> {
         self.settle(parent);
     }
 
-    /// Notes that an entry of a directory was not selected.
+    /// Records that an entry of a directory is kept because it was not selected.
     pub(crate) fn keep(&mut self, id: NodeId) {
         self.tally.outcome.unselected += 1;
         self.job.nodes().stay(id);
     }
 
-    /// Notes that an entry of a directory, or the directory itself if `name` is empty, could not be
-    /// removed.
+    /// Records that the entry `name` of a directory could not be removed. If `name` is empty, this
+    /// applies to the directory itself.
     pub(crate) fn fail(&mut self, id: NodeId, name: &[u8], reason: Reason) {
         self.job.nodes().stay(id);
         let job = self.job;
@@ -406,20 +407,21 @@ impl Worker<'_> {
     }
 }
 
-/// Adds the owner's permissions to a directory in which an operation was denied, if the options say
-/// so. Returns whether any were missing.
+/// Adds the owner's permissions to `dir` if the options allow it and their lack can have caused
+/// `error`. Returns whether the permissions changed.
 fn adds_permissions(options: &Options, dir: &Dir, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat());
     mode().is_some_and(|mode| dir.set_mode(mode).is_ok())
 }
 
-/// Does the same for a directory that could not be opened.
+/// Adds the owner's permissions to the directory `name` in `dir` if the options allow it and their
+/// lack can have caused `error`. Returns whether the permissions changed.
 pub(crate) fn opens_up_child(options: &Options, dir: &Dir, name: &CStr, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat_child(name));
     mode().is_some_and(|mode| dir.set_child_mode(name, mode).is_ok())
 }
 
-/// Returns the mode that lets the owner change a directory, unless it has it already.
+/// Returns the mode with the owner's permissions added, or `None` if the mode should not change.
 fn lacking(options: &Options, error: &io::Error, stat: io::Result<Stat>) -> Option<u32> {
     let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
     let stat = if options.adds_permissions && is_denied && options.operation == Operation::Remove {

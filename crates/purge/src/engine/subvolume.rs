@@ -1,4 +1,4 @@
-//! Removes btrfs subvolumes as a whole, by a single system call.
+//! Removes btrfs subvolumes as a whole, with a single system call.
 
 use std::ffi::CStr;
 
@@ -13,11 +13,11 @@ pub(crate) fn is_whole(job: &Job<'_>, dir: &Dir, stat: &Stat) -> bool {
     job.btrfs && job.whole_subvolumes && stat.is_subvolume_root() && !holds_store(dir)
 }
 
-/// Removes a subvolume. Returns false if it has to be emptied instead, because it contains
-/// subvolumes or the removal needs privileges.
+/// Removes a subvolume. Returns false if this fails because the subvolume contains other subvolumes
+/// or the process lacks privileges. The subvolume must then be emptied.
 ///
-/// The kernel identifies it by name. Just before the call, the name is checked again, as the
-/// decision took some time.
+/// The system call takes a name. The entry with this name is checked again just before the call,
+/// because it may have been replaced since it was selected.
 pub(crate) fn remove(
     job: &Job<'_>,
     (above, name): (&Dir, &CStr),

@@ -1,14 +1,18 @@
 //! Finds the number of workers that removes the most entries per second.
 //!
-//! It depends on the file system as much as on the disk. Two threads remove twice as much as one on
-//! ext4 and XFS, and half as much on btrfs, where they wait for each other at the root of one tree.
-//! The tuner starts from these known values. On btrfs and XFS it keeps them: additional threads
-//! wait for each other there, and in tests more threads were sometimes kept although they were no
-//! faster (XFS, cold: one run of three took 9.3 s instead of 5.4). On other file systems, cold data
-//! needs as many threads as the disk serves in parallel, unless it is seek-bound, and nothing is
-//! known about many processors. There the tuner briefly tries other numbers now and then and keeps
-//! one that performs better, as long as workers wait or are fewer than the processors. Otherwise
-//! nothing can be gained.
+//! The best number depends on the file system as much as on the disk. On ext4 and XFS, two threads
+//! remove twice as many entries as one. On btrfs they remove half as many, because they wait for
+//! each other at the root of one tree.
+//!
+//! The tuner starts with the number that is known to be good for the file system. On btrfs and XFS
+//! it keeps this number, because more threads only wait for each other. When it was allowed to
+//! experiment there, it sometimes kept more threads that were not faster (XFS, cold: one run of
+//! three took 9.3 s instead of 5.4).
+//!
+//! On other file systems the tuner experiments. Cold data needs as many threads as the disk serves
+//! in parallel, unless the disk is seek-bound. For many processors, no good number is known. From
+//! time to time the tuner tries another number for a moment, and keeps it if it is faster. There
+//! are no experiments while every processor has a worker and all workers are busy.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -16,26 +20,26 @@ use std::time::{Duration, Instant};
 use device::Threads;
 use fsops::Volume;
 
-/// Time over which a number of workers is measured. File systems delay some work and do it in
-/// bursts of some ten milliseconds.
+/// Duration of an experiment. It averages over the bursts of some ten milliseconds in which file
+/// systems do delayed work.
 const EXPERIMENT_TIME: Duration = Duration::from_millis(200);
 
-/// Delay before the first experiment. The delays before later ones grow.
+/// Delays before the first experiment, and maximum delay between later ones.
 const FIRST_DELAY: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Processor time in percent above which workers count as not waiting.
+/// Processor time, in percent, above which workers count as busy.
 const BUSY_PERCENT: u32 = 80;
 
-/// Rate in percent of those before and after the experiment that a better number has to
-/// exceed. Less is chance.
+/// Rate that a better number must reach, in percent of the rates before and after the experiment.
+/// Smaller differences can be random.
 const BETTER_PERCENT: u64 = 120;
 
-/// Decides how many workers there may be.
+/// Decides on the number of workers.
 #[derive(Debug)]
 pub(crate) struct Tuner(Mutex<State>);
 
-/// Limits and initial value, known before any measurement.
+/// Initial number of workers and its limits, known before any measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     /// Initial number of workers.
@@ -54,7 +58,7 @@ struct State {
     workers: usize,
     known: Start,
     phase: Phase,
-    /// Whether the next experiment is with more workers, as opposed to fewer.
+    /// True if the next experiment is to try more workers, false if it is to try fewer.
     more: bool,
     since: Sample,
     pause: Duration,
@@ -70,19 +74,21 @@ pub(crate) struct Sample {
     pub(crate) cpu: Duration,
 }
 
-/// The current phase. Rates are in entries per second.
+/// Phase of the tuner. Rates are in entries per second.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Regular work.
+    /// No experiment is running.
     Usual,
-    /// Work with a different number of workers, after the rate `before` with `of` workers.
+    /// Trying another number of workers. The rate was `before` with `of` workers.
     Experiment { before: u64, of: usize },
-    /// Work with the previous number again, after the rate `tried` with `other` workers.
+    /// Measuring the previous number of workers again. The rate was `before` with this number, and
+    /// `tried` with `other` workers.
     Check { before: u64, tried: u64, other: usize },
 }
 
 impl Start {
-    /// Returns the known values for a file system. A number that the user set is kept.
+    /// Returns the known values for a file system. If the user set the number of workers, it is
+    /// fixed.
     pub(crate) fn on(volume: Volume, threads: Threads) -> Start {
         let usual = threads.first.max(1);
         let all = Start { workers: usual, least: 1, most: usize::MAX, usual };
@@ -107,8 +113,8 @@ impl Tuner {
         Tuner(Mutex::new(State { workers, known, phase, more, since, pause }))
     }
 
-    /// Measures the progress. Returns a new number of workers if it changes. `most` is the number
-    /// that could be useful; `cpu` is called only when needed.
+    /// Measures the progress. Returns the new number of workers if it changes. `most` is the
+    /// largest number that can be useful. `cpu` is called only if a measurement is due.
     pub(crate) fn look(
         &self,
         done: u64,
@@ -116,7 +122,7 @@ impl Tuner {
         at: Instant,
         most: usize,
     ) -> Option<usize> {
-        // A thread that does not get the lock goes on with its work.
+        // If another thread holds the lock, that thread takes the measurement.
         let mut state = self.0.try_lock().ok()?;
         let period =
             if matches!(state.phase, Phase::Usual) { state.pause } else { EXPERIMENT_TIME };
@@ -148,7 +154,7 @@ impl State {
             }
             Phase::Check { before, tried, other } => {
                 if tried > before.max(rate) * BETTER_PERCENT / 100 {
-                    // The next experiment may follow soon.
+                    // After a success, the next experiment follows soon.
                     self.pause = EXPERIMENT_TIME;
                     self.workers = other;
                 } else {
@@ -191,13 +197,15 @@ mod tests {
         Tuner::new(start, Sample { at, done: 0, cpu: Duration::ZERO })
     }
 
-    /// Simulates a minute with `rate(n)` entries per millisecond for `n` workers that always wait.
-    /// Returns the most frequent number of workers, and the entries removed.
+    /// Simulates a minute in which `n` workers remove `rate(n)` entries per millisecond and use no
+    /// processor time. Returns the most frequent number of workers, and the number of entries
+    /// removed.
     fn in_a_minute(first: usize, most: usize, rate: impl Fn(usize) -> u64) -> (usize, u64) {
         minute(start(first, first), most, 0, rate)
     }
 
-    /// The same with workers that are on a processor for `busy` percent of the time.
+    /// Simulates a minute like [`in_a_minute`], with workers that use `busy` percent of a
+    /// processor.
     fn minute(start: Start, most: usize, busy: u64, rate: impl Fn(usize) -> u64) -> (usize, u64) {
         let at = Instant::now();
         let (tuner, mut cpu) = (tuner(start, at), Duration::ZERO);
@@ -213,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_left_as_do_most() {
-        // Twice as many entries with two workers; half as many; more and more up to eight; fewer
-        // and fewer.
+    fn the_fastest_number_of_workers_is_kept() {
+        // The cases are: two workers are twice as fast, two are half as fast, the rate grows up to
+        // eight workers, the rate falls with each worker.
         assert_eq!(in_a_minute(2, 2, |n| [0, 100, 200][n]).0, 2);
         assert_eq!(in_a_minute(2, 2, |n| [0, 200, 100][n]).0, 1);
         assert_eq!(in_a_minute(2, 16, |n| 100 * n.min(8) as u64).0, 8);
@@ -224,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_tried_while_nobody_waits() {
+    fn no_experiments_while_all_workers_are_busy() {
         let at = Instant::now();
         let tuner = tuner(start(2, 2), at);
         for ms in 0..10_000 {
@@ -234,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_processors_try_more_however_busy() {
+    fn fewer_workers_than_processors_always_try_more() {
         for busy in [0, 60, 100] {
             let twice = |n| [0, 100, 200][n];
             assert_eq!(minute(start(1, 2), 2, busy, twice).0, 2, "{busy}");
@@ -243,13 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn where_two_are_known_to_be_better_one_is_never_tried() {
+    fn the_minimum_is_respected() {
         let known = Start { least: 2, ..start(2, 2) };
         assert_eq!(minute(known, 2, 50, |n| [0, 200, 100][n]), (2, 6_000_000));
     }
 
     #[test]
-    fn where_more_are_known_to_be_no_better_they_are_never_tried() {
+    fn the_maximum_is_respected() {
         let known = Start { most: 1, ..start(1, 2) };
         assert_eq!(minute(known, 16, 50, |n| 100 * n as u64), (1, 6_000_000));
         let known = Start { least: 2, most: 2, ..start(2, 2) };

@@ -1,4 +1,5 @@
-//! A thread of a removal: takes directories from the queue, lists them, and removes their entries.
+//! A worker thread of a removal. It takes directories from the queue, lists them, and removes their
+//! entries.
 
 use std::io::ErrorKind;
 use std::rc::Rc;
@@ -16,22 +17,31 @@ use crate::paths::joined;
 use crate::select::Choice;
 use walk::DirCache;
 
-/// Directories on a stack beyond which listings are interrupted, so that a directory of ten million
-/// directories is listed in parts.
+/// Maximum number of directories that one listing adds to the stack. A directory with ten million
+/// subdirectories is therefore listed in parts.
 const MAX_STACK_DIRS: usize = 1 << 12;
 
-/// Bytes per batch for a directory larger than one buffer, or on a cold disk.
+/// Size of a batch in bytes, for a directory larger than one buffer or on a cold disk.
 ///
-/// With each commit of ext4's journal, all changed blocks are written: the inode blocks, which are
-/// the fewer the more names there are to choose neighbours from, and the directory blocks of these
-/// names. A flat directory of 1,000,000 names, cold, with a journal of 64 MiB, took 34 s with 250
-/// KB, 27 s with 1 MB, 21 s with 4 MiB, 19 s with 7 and 10 MB, 21 s with 16 MB.
+/// Each commit of the ext4 journal writes all changed blocks, both inode blocks and directory
+/// blocks. With more names per batch, more of them share an inode block, so fewer blocks are
+/// written.
+///
+/// Measured on a flat directory of 1,000,000 names, cold, with a journal of 64 MiB:
+///
+/// | batch | time |
+/// |---|---|
+/// | 250 KB | 34 s |
+/// | 1 MB | 27 s |
+/// | 4 MiB | 21 s |
+/// | 7 and 10 MB | 19 s |
+/// | 16 MB | 21 s |
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Total bytes of the batches of all workers.
+/// Maximum size in bytes of the batches of all workers together.
 const ALL: usize = 2 * BATCH_BYTES;
 
-/// Minimum number of names for which waking another worker pays.
+/// Minimum number of names for which it is worth waking another worker.
 const MIN_SHARED_NAMES: usize = 4 * CHUNK_NAMES;
 
 pub(crate) struct Worker<'a> {
@@ -43,7 +53,7 @@ pub(crate) struct Worker<'a> {
     counted: u64,
 }
 
-/// Buffers for a listing, reused for the next one.
+/// Buffers that are reused from one listing to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     buffer: DirBuffer,
@@ -85,8 +95,8 @@ impl<'a> Worker<'a> {
                     self.empty(dir, place, &mut scratch, meter);
                     true
                 }
-                // The owner of the batch continues with it and the next one, and benefits from
-                // help.
+                // A helper continues even if a round in disk order is due, because the owner of the
+                // batch continues too.
                 PurgeTask::Help(number) => {
                     self.help(number, meter);
                     false
@@ -103,7 +113,7 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
-    /// Returns the next task. While it waits, the worker keeps no directory open; see
+    /// Returns the next task. Closes all directories before it waits for one; see
     /// [`Worker::settle`].
     fn next(&mut self) -> Option<PurgeTask> {
         let job = self.job;
@@ -120,7 +130,7 @@ impl<'a> Worker<'a> {
         self.tally
     }
 
-    /// Adds the processed entries to the progress counters.
+    /// Adds the entries processed since the last call to the progress counters.
     pub(crate) fn count(&mut self) {
         let done = self.tally.outcome.files + self.tally.outcome.dirs;
         if done > self.counted {
@@ -133,8 +143,8 @@ impl<'a> Worker<'a> {
         Progress::poll_stop(self.job.progress)
     }
 
-    /// Lists a directory from a position on and removes its entries. Defers the rest if there are
-    /// too many.
+    /// Lists a directory from position `from` and removes its entries. If there are too many,
+    /// leaves the rest to a later task.
     fn empty(&mut self, id: NodeId, from: u64, made: &mut Scratch, meter: &mut WaitMeter<'_>) {
         let Some(dir) = self.enter(id, from) else { return };
         let bottom = self.stack.len();
@@ -166,8 +176,9 @@ impl<'a> Worker<'a> {
         (ALL / self.job.queue.most()).min(BATCH_BYTES)
     }
 
-    /// Puts names into a batch and directories on the stack. Returns the position where the listing
-    /// continues. It stops after `enough` bytes of names if there is more than one buffer.
+    /// Adds names to a batch and directories to the stack. Stops after `enough` bytes of names, but
+    /// only between two buffers. Returns the position where the listing continues, if it is not
+    /// complete.
     pub(crate) fn fill(
         &mut self,
         id: NodeId,
@@ -206,7 +217,7 @@ impl<'a> Worker<'a> {
         batch.sort();
         match rest {
             Ok(rest) => rest,
-            // Another process removed it.
+            // Another process removed the directory.
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(source) => {
                 self.fail(id, b"", Reason::Failed { op: Op::List, source });
@@ -215,9 +226,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Pushes directories so that the one with the lowest inode number comes first. A worker that
-    /// takes the other half then works far away on the disk. On XFS, two threads in one allocation
-    /// group took six times as long.
+    /// Pushes subdirectories so that the one with the lowest inode number is taken first. A worker
+    /// that takes the other half of the stack then works in another part of the disk. On XFS, two
+    /// threads in one allocation group took six times as long.
     fn add(&mut self, parent: NodeId, children: &mut Children) {
         if children.items.is_empty() {
             return;
@@ -238,7 +249,7 @@ impl<'a> Worker<'a> {
         children.names.clear();
     }
 
-    /// Removes the names of a batch, together with idle workers if there are any.
+    /// Removes the names of a batch. If the batch is large, idle workers help.
     fn remove_all(&mut self, dir: &Rc<Dir>, batch: &mut Batch, meter: &mut WaitMeter<'_>) {
         if batch.len() < MIN_SHARED_NAMES || !self.job.queue.has_free() {
             while let Some(taken) = batch.take() {
@@ -248,7 +259,7 @@ impl<'a> Worker<'a> {
             return;
         }
         let shared = Arc::new(std::mem::replace(batch, Batch::new(batch.dir)));
-        // The directory waits for the last of these names.
+        // The directory must not be removed before these names.
         self.job.nodes().hold(shared.dir);
         let number = self.job.offer(&shared);
         let is_last = self.take_part(dir, &shared, true, meter);
@@ -258,7 +269,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Takes part in another worker's batch.
+    /// Helps with the batch of another worker.
     fn help(&mut self, number: u32, meter: &mut WaitMeter<'_>) {
         let Some(batch) = self.job.batch(number) else { return };
         let is_last = match self.open(batch.dir) {
@@ -270,7 +281,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Returns whether it removed the last names. The worker that did has to settle the directory.
+    /// Removes names of a shared batch. Returns true if it removed the last ones, in which case the
+    /// caller must call [`Worker::settle`].
     fn take_part(
         &mut self,
         dir: &Dir,
@@ -311,7 +323,7 @@ impl Children {
 
 fn kind(dir: &Dir, item: &DirItem<'_>) -> Kind {
     match item.kind {
-        // An entry that cannot be examined cannot be entered either.
+        // If the type is unknown and cannot be queried, the entry is removed like a file.
         Kind::Unknown => dir.stat_child(item.name).map_or(Kind::File, |stat| stat.kind),
         kind => kind,
     }
@@ -331,12 +343,12 @@ mod tests {
     use crate::engine::nodes::TOP;
     use crate::example::{options, top};
 
-    /// Workers interrupt their tasks for a prefetch round or a probe. If helping workers did so
-    /// too, one worker would be left alone with a directory of millions of names.
+    /// Workers stop for a round in disk order or a probe. If helpers stopped too, one worker would
+    /// have to remove the names of a huge directory alone.
     #[test]
-    fn who_helps_goes_on_while_a_sweep_is_due() {
+    fn helpers_continue_while_a_round_is_due() {
         let (tree, options, progress) = (TempTree::new(), options(Io::Hdd), Progress::default());
-        let job = Job::new(top(tree.path()), &options, &progress).expect("it is open");
+        let job = Job::new(top(tree.path()), &options, &progress).expect("metadata");
         let _beginning = job.queue.drain();
         for name in [c"a", c"b"] {
             let mut batch = Batch::new(TOP);

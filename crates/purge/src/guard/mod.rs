@@ -1,8 +1,8 @@
 //! Decides whether a path may be removed at all, before anything is removed.
 //!
-//! The spelling of a path proves nothing: `/`, `//`, a link to the root and a bind mount of it are
-//! one directory. Protected directories are therefore known by device and inode, and, where part of
-//! a file system is mounted twice, by their location on that file system.
+//! The same directory can have many paths: `/`, `//`, a link to the root directory and a bind mount
+//! of it are all the root directory. Protected directories are therefore identified by device and
+//! inode. If a file system is mounted twice, they are also identified by their location on it.
 
 pub(crate) mod refusal;
 
@@ -23,17 +23,17 @@ use refusal::{Refusal, Why};
 #[derive(Debug)]
 pub struct Target {
     pub(crate) given: Vec<u8>,
-    /// The absolute path, with links in its directories resolved.
+    /// Absolute path. Links are resolved, except for the last component.
     pub(crate) path: Vec<u8>,
     pub(crate) parent: Arc<Dir>,
     pub(crate) name: CString,
     pub(crate) stat: Stat,
-    /// Whether anything is mounted below it.
+    /// True if a file system is mounted below it.
     pub(crate) mounts_below: bool,
 }
 
 impl Target {
-    /// Returns whether it is a directory.
+    /// Returns whether the target is a directory.
     pub fn is_dir(&self) -> bool {
         self.stat.kind == Kind::Dir
     }
@@ -43,17 +43,18 @@ impl Target {
         &self.given
     }
 
-    /// Returns the absolute path, without links.
+    /// Returns the absolute path. Links are resolved, except for the last component.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// Returns the metadata from the check.
+    /// Returns the metadata at the time of the check.
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// Returns why it must be emptied in place and cannot be renamed away first.
+    /// Returns the reason why the target cannot be renamed away and must be emptied in place, if
+    /// any.
     pub fn pinned(&self) -> Option<Reason> {
         if self.mounts_below {
             return Some(Reason::MountBelow);
@@ -63,15 +64,15 @@ impl Target {
     }
 }
 
-/// The set of protected directories.
+/// Set of protected directories.
 #[derive(Debug)]
 pub struct Guard {
     keys: HashMap<FileKey, Why>,
     places: Vec<(DirLocation, Why)>,
     mounts: Mounts,
-    /// The parents of checked paths, by path.
+    /// Parent directories of checked paths, by path as given.
     holders: HashMap<PathBuf, Holder>,
-    /// Maximum number of open parents.
+    /// Maximum number of parent directories to keep open.
     room: usize,
 }
 
@@ -84,18 +85,18 @@ struct Holder {
 
 impl Guard {
     /// Returns a guard that protects the root directory, the working directory, the directories of
-    /// `catalogs` (existing or not), and all ancestors of these.
+    /// `catalogs` (even if they do not exist yet), and all of their ancestors.
     pub fn new(working_directory: Option<&Path>, catalogs: &[PathBuf]) -> Guard {
         let mut guard = Guard {
             keys: HashMap::new(),
             places: Vec::new(),
             mounts: Mounts::read(),
             holders: HashMap::new(),
-            // The other half is for the removal.
+            // The removal needs the other half of the descriptors.
             room: runtime::raise_descriptor_limit() / 2,
         };
         for catalog in catalogs {
-            // The catalog may not exist yet, and it may be a link.
+            // The catalog may be a link, or may not exist yet.
             for path in [Some(catalog.as_path()), catalog.parent()].into_iter().flatten() {
                 if let Some(there) = path.ancestors().find_map(|dir| dir.canonicalize().ok()) {
                     guard.keep(&there, Why::Catalog);
@@ -112,7 +113,7 @@ impl Guard {
         guard
     }
 
-    /// Protects an absolute path without links, and its ancestors.
+    /// Protects a directory and its ancestors. `path` must be absolute and contain no links.
     pub fn keep(&mut self, path: &Path, why: Why) {
         for dir in path.ancestors() {
             if let Ok(stat) = Stat::of_path(dir) {
@@ -122,8 +123,9 @@ impl Guard {
         self.keep_place(path.as_os_str().as_bytes(), why);
     }
 
-    /// Protects the directories mounted below an absolute path without links, except below
-    /// `left_out`. Mount points are not examined, as a network file system may not answer.
+    /// Protects the directories mounted below `path`, except those below `left_out`. `path` must be
+    /// absolute and contain no links. The mount points are not accessed, because a network file
+    /// system may not respond.
     pub fn keep_mounted(&mut self, path: &Path, left_out: Option<&Path>, why: Why) {
         let points = self.mounts.points_below(path.as_os_str().as_bytes());
         let points = points.map(|point| PathBuf::from(OsStr::from_bytes(point)));
@@ -133,13 +135,15 @@ impl Guard {
         }
     }
 
-    /// Protects the location of a path, and the one that a FUSE file system shows there.
+    /// Protects the location of a path. If a FUSE file system shows another directory there,
+    /// protects its location too.
     fn keep_place(&mut self, path: &[u8], why: Why) {
         let places = [self.mounts.location(path), self.mounts.location_shown(path)];
         self.places.extend(places.into_iter().flatten().map(|place| (place, why)));
     }
 
-    /// Protects the working directory and its ancestors, found by `..` however long the path is.
+    /// Protects the working directory and its ancestors. Uses `..`, so its path may be of any
+    /// length.
     fn climb(&mut self) {
         let mut here = Dir::open(Path::new("."));
         let mut below = None;
@@ -154,17 +158,17 @@ impl Guard {
         }
     }
 
-    /// Returns device and inode of the protected directories.
+    /// Returns the device and inode numbers of the protected directories.
     pub fn keys(&self) -> HashSet<FileKey> {
         self.keys.keys().copied().collect()
     }
 
-    /// Opens the parent of `path` and examines the entry.
+    /// Checks whether `path` may be removed. Opens its parent directory.
     ///
     /// # Errors
     ///
-    /// The refusal. [`Refusal::TooMany`] if the parents would take descriptors that the removal
-    /// needs.
+    /// Returns the reason for the refusal. It is [`Refusal::TooMany`] if the open parent
+    /// directories would take descriptors that the removal needs.
     pub fn check(&mut self, path: &Path) -> Result<Target, Refusal> {
         let given = path.as_os_str().as_bytes();
         if given.is_empty() {
@@ -195,7 +199,7 @@ impl Guard {
         Ok(target)
     }
 
-    /// Returns the open directory at a path.
+    /// Returns the directory at a path, opening it if necessary.
     fn holder(&mut self, path: PathBuf) -> Result<Holder, Refusal> {
         if let Some(holder) = self.holders.get(&path) {
             return Ok(holder.clone());
@@ -210,12 +214,12 @@ impl Guard {
         Ok(holder)
     }
 
-    /// Examines an entry of an open directory: the last component of its absolute path. Follows no
-    /// link.
+    /// Checks whether an entry of `parent` may be removed. Its name is the last component of the
+    /// absolute path `path`. Links are not followed.
     ///
     /// # Errors
     ///
-    /// The refusal.
+    /// Returns the reason for the refusal.
     pub fn check_in(&self, parent: Arc<Dir>, path: &[u8], given: &[u8]) -> Result<Target, Refusal> {
         let name = CString::new(split_path(path).1).map_err(|e| Refusal::Failed(e.into()))?;
         let stat = parent.stat_child(&name).map_err(Refusal::Failed)?;
@@ -232,9 +236,9 @@ impl Guard {
         Ok(Target { given: given.to_vec(), path: path.to_vec(), parent, name, stat, mounts_below })
     }
 
-    /// Checks the target of a link.
+    /// Checks that the target of a link is not protected.
     fn follow(&self, path: &Path) -> Result<(), Refusal> {
-        // A dangling link is like any other name.
+        // A dangling link may be removed.
         let Ok(target) = path.canonicalize() else { return Ok(()) };
         let Ok(stat) = Stat::of_path(&target) else { return Ok(()) };
         if let Some(&why) = self.keys.get(&stat.key()) {
@@ -256,9 +260,9 @@ impl Guard {
     }
 }
 
-/// Returns whether an entry is a mount point, by its metadata and its parent's.
+/// Returns whether an entry is a mount point. `holder` is the metadata of its parent directory.
 fn is_mount(stat: &Stat, holder: &Stat) -> bool {
-    // Before Linux 5.8 only the device number tells.
+    // Before Linux 5.8, mounts can be told apart only by their device numbers.
     let unknown = stat.mount == 0 || holder.mount == 0;
     if unknown { stat.device != holder.device } else { stat.mount != holder.mount }
 }

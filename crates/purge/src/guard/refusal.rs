@@ -1,15 +1,15 @@
-//! Why a path is refused.
+//! Reasons to refuse a path.
 
 use std::io;
 
-/// Why a directory is protected.
+/// Reason why a directory is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It is the root directory.
     Root,
-    /// It is the working directory, or contains it.
+    /// It is or contains the working directory.
     WorkingDirectory,
-    /// It is or contains lop's catalog or journals.
+    /// It is or contains the catalog or the journals of lop.
     Catalog,
     /// It is or contains the source of a mirror run.
     Source,
@@ -21,48 +21,48 @@ impl Why {
             Why::Root => "is the root directory",
             Why::WorkingDirectory => "is or holds the working directory",
             Why::Catalog => "is or holds lop's catalog",
-            Why::Source => "is or holds what is mirrored",
+            Why::Source => "is or holds the source of the mirror",
         }
     }
 }
 
-/// Why a path is refused.
+/// Reason why a path is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The path is empty.
-    #[error("an empty path names nothing")]
+    #[error("the path is empty")]
     Empty,
-    /// It ends in `.` or `..`.
+    /// The path ends in `.` or `..`.
     #[error("ends in . or ..; name the directory itself")]
     Dots,
-    /// It is in lop's quarantine.
-    #[error("is where files in quarantine are; 'lop quarantine purge' removes those")]
+    /// The path is in lop's quarantine.
+    #[error("is part of lop's quarantine; remove it with 'lop quarantine purge'")]
     Store,
-    /// It is protected.
+    /// The path is protected.
     #[error("{}", .0.text())]
     Protected(Why),
-    /// It is a link to a protected directory.
-    #[error("is a link to what {}", .0.text())]
+    /// The path is a link to a protected directory.
+    #[error("is a link to a directory that {}", .0.text())]
     LinkToProtected(Why),
-    /// It is a link followed by a slash.
-    #[error("is a symbolic link; without the slash lop removes the link, not what it leads to")]
+    /// The path is a link and ends in a slash.
+    #[error("is a symbolic link; omit the slash to remove the link itself")]
     Link,
-    /// It is a mount point.
-    #[error("is a mount point; unmount it, or name what is in it")]
+    /// The path is a mount point.
+    #[error("is a mount point; unmount it, or name the entries in it")]
     Mount,
-    /// It is a link to a mount point.
+    /// The path is a link to a mount point.
     #[error("is a link to a mount point")]
     LinkToMount,
-    /// The operands are in more directories than may be open.
+    /// The operands are in more directories than the process can open.
     #[error("is in one directory too many; name fewer at a time, or raise the limit on open files")]
     TooMany,
-    /// It could not be examined.
+    /// The path could not be examined.
     #[error("cannot open: {0}")]
     Failed(#[source] io::Error),
 }
 
 impl Refusal {
-    /// Returns whether this is a safety check, as opposed to a path that does not exist.
+    /// Returns true if the path was refused for safety, false if it could not be examined.
     pub fn is_for_safety(&self) -> bool {
         !matches!(self, Refusal::Failed(_))
     }

@@ -1,7 +1,4 @@
-//! Calls that fail: the run reports the entry concerned and leaves it, and removes everything else.
-//!
-//! Faults apply to the whole process, so all of this is one test in a file of its own, which runs
-//! in its own process.
+//! Failing system calls. The run reports the entry, keeps it, and removes everything else.
 
 use std::fs;
 
@@ -11,34 +8,34 @@ use testkit::TempTree;
 
 use crate::world::{assert_gone, remove, usual, ways};
 
-/// Runs a test of this program in a process of its own, because the faults that it injects apply to
-/// all calls of the process.
+/// Runs an ignored test of this program in a child process, because faults apply to the whole
+/// process.
 fn apart(name: &str) {
     let program = std::env::current_exe().expect("this program");
     let output = std::process::Command::new(program)
         .args(["--exact", name, "--ignored", "--nocapture"])
         .output()
-        .expect("started");
+        .expect("start");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]
-fn any_change_may_fail() {
-    apart("faults::every_change_fails_once");
+fn each_change_may_fail() {
+    apart("faults::fail_each_change_once");
 }
 
 #[test]
-#[ignore = "run by any_change_may_fail in a process of its own"]
-fn every_change_fails_once() {
+#[ignore = "run by each_change_may_fail in a child process"]
+fn fail_each_change_once() {
     for way in ways() {
         for number in 0..40 {
             let place = TempTree::new();
             let tree = place.join("tree");
             for dir in ["a/b", "c", "d/e/f"] {
-                fs::create_dir_all(tree.join(dir)).expect("made");
+                fs::create_dir_all(tree.join(dir)).expect("create");
                 for file in 0..4 {
-                    fs::write(tree.join(dir).join(file.to_string()), "x").expect("written");
+                    fs::write(tree.join(dir).join(file.to_string()), "x").expect("write");
                 }
             }
             fault_at_change(number, ChangeFault::Fail(5));
@@ -56,7 +53,7 @@ fn every_change_fails_once() {
             assert_eq!(source.raw_os_error(), Some(5));
             let failed = &outcome.problems[0].path;
             let failed = std::path::PathBuf::from(String::from_utf8_lossy(failed).into_owned());
-            // The entry still exists, and only the directories that contain it remain.
+            // Only the failed entry and the directories that contain it are left.
             let left = failed.ancestors().take_while(|dir| dir.starts_with(&tree)).count() as u64;
             assert_eq!(outcome.files + outcome.dirs, all - left);
             assert!(failed.symlink_metadata().is_ok());

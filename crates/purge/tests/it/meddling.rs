@@ -1,5 +1,4 @@
-//! Other processes change the tree during a run: they swap entries, add entries, or remove the same
-//! tree.
+//! Other processes that change the tree during a run by swapping, adding or removing entries.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,7 +11,7 @@ use testkit::{
 
 use crate::world::{remove, ways};
 
-/// The total duration of the attacks.
+/// Minimum duration of the attacks.
 const BUDGET: Duration = Duration::from_secs(6);
 
 fn tree() -> TreeBuilder {
@@ -26,7 +25,7 @@ fn tree() -> TreeBuilder {
 }
 
 #[test]
-fn swapping_entries_for_links_gains_nothing() {
+fn entries_swapped_for_links_are_not_followed() {
     let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
     let is_enough = |swaps, links| swaps > 500 && links > 50;
     while start.elapsed() < BUDGET || rounds < 8 || !is_enough(swaps, links) {
@@ -45,8 +44,8 @@ fn swapping_entries_for_links_gains_nothing() {
             links += did.of(Swap::DirForLink) + did.of(Swap::FileForLink);
             rounds += 1;
             assert_same(&laid, &Snapshot::of(&bait), Compare::ALL);
-            // The directory that the attacker moved away still exists, unless the attacker put it
-            // back in time.
+            // Entries that the attacker could not put back are outside the tree, so the run
+            // must not have removed them.
             assert!(held.exists());
             assert!(outcome.files > 0);
         }
@@ -54,7 +53,7 @@ fn swapping_entries_for_links_gains_nothing() {
 }
 
 #[test]
-fn a_process_that_keeps_adding_names_does_not_keep_the_run_from_ending() {
+fn the_run_ends_even_if_names_are_added() {
     for way in ways() {
         let place = TempTree::new();
         let root = place.join("tree");
@@ -71,9 +70,9 @@ fn a_process_that_keeps_adding_names_does_not_keep_the_run_from_ending() {
                         let dir = root.join(format!("a/{}", number % 10));
                         let _gone = fs::create_dir_all(&dir);
                         let _gone = fs::write(dir.join(format!("new {adder} {number}")), "x");
-                        // The run would also end if names were added faster than it removes them,
-                        // namely after 16 listings, but each listing would take longer than the one
-                        // before.
+                        // Without a pause, names could be added faster than they are removed. The
+                        // run would then end after 16 listings, each of which takes longer than the
+                        // one before.
                         thread::sleep(Duration::from_millis(2));
                     }
                 });
@@ -86,7 +85,7 @@ fn a_process_that_keeps_adding_names_does_not_keep_the_run_from_ending() {
 }
 
 #[test]
-fn several_runs_on_one_tree_do_not_fail() {
+fn concurrent_runs_on_one_tree_succeed() {
     for way in ways() {
         let place = TempTree::new();
         let root = place.join("tree");
@@ -104,7 +103,7 @@ fn several_runs_on_one_tree_do_not_fail() {
                 targets.into_iter().map(|target| scope.spawn(move || remove(target))).collect();
             all.into_iter().map(|one| one.join().expect("no panic")).sum()
         });
-        assert_eq!(removed, 1200, "each name is removed once");
+        assert_eq!(removed, 1200, "each name is removed exactly once");
         assert!(!root.exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Mounts inside a tree, and separate file systems. These tests need root.
+//! Mounts inside a tree, and different file systems. These tests require root privileges.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ fn canary() -> TreeBuilder {
     TreeBuilder::new().file("a", "a").file("b/c", "c").seeded("b/d", 1, 100_000)
 }
 
-/// Runs `check` with a tree that contains a bind mount of `canary`, which is on the same file
-/// system.
+/// Calls `check` with a tree and a canary directory. The canary is on the same file system, and is
+/// bind mounted in the tree.
 fn with_bind(check: impl FnOnce(&Path, &Path)) {
     let place = TreeBuilder::new()
         .file("tree/x/y", "x")
@@ -43,18 +43,18 @@ fn a_bind_mount_of_the_same_file_system_is_not_entered() {
 }
 
 #[test]
-fn a_mount_is_emptied_if_requested() {
+fn mounts_are_emptied_if_requested() {
     with_bind(|tree, canary| {
         let outcome = remove(tree, &Options { cross_mounts: true, ..usual() });
-        assert_eq!(fs::read_dir(canary).expect("there").count(), 0);
-        // The mount point itself remains, and so do the directories that contain it.
+        assert_eq!(fs::read_dir(canary).expect("the entry exists").count(), 0);
+        // The mount point and the directories that contain it are kept.
         assert_eq!((outcome.failed, outcome.unselected), (0, 1), "{:?}", outcome.problems);
         assert!(tree.join("x/point").exists() && !tree.join("x/y").exists());
     });
 }
 
 #[test]
-fn a_mount_of_what_must_stay_is_not_entered_all_the_same() {
+fn mounts_of_protected_directories_are_never_entered() {
     with_bind(|tree, canary| {
         let before = Snapshot::of(canary);
         let guarded = Guard::new(Some(canary), &[]).keys();
@@ -65,11 +65,11 @@ fn a_mount_of_what_must_stay_is_not_entered_all_the_same() {
 }
 
 #[test]
-fn a_mount_point_and_what_is_mounted_elsewhere_are_refused() {
+fn mount_points_and_mounted_protected_directories_are_refused() {
     with_bind(|tree, canary| {
         let mut guard = Guard::new(Some(&tree.join("x/point/b")), &[]);
         let mut refused = |path: &Path| guard.check(path).expect_err("refused");
-        // The working directory is inside the mount, so it is also inside the mounted directory.
+        // The working directory is in a mount of `canary`, so `canary` contains it.
         assert!(matches!(refused(canary), Refusal::Protected(_)));
         assert!(matches!(refused(&canary.join("b")), Refusal::Protected(_)));
         let mut guard = Guard::new(None, &[]);
@@ -80,25 +80,25 @@ fn a_mount_point_and_what_is_mounted_elsewhere_are_refused() {
 }
 
 #[test]
-fn a_file_that_something_is_mounted_on_stays() {
+fn files_that_are_mount_points_are_kept() {
     let place = TreeBuilder::new().file("tree/point", "x").file("canary", "c").make_temp();
     let Ok(_mount) = Mount::bind(place.join("canary"), place.join("tree/point")) else {
         return skipped("no bind mounts");
     };
     let outcome = remove(place.join("tree"), &usual());
     assert!(matches!(outcome.problems[..], [Problem { reason: Reason::Mount, .. }]));
-    assert_eq!(fs::read_to_string(place.join("canary")).expect("there"), "c");
+    assert_eq!(fs::read_to_string(place.join("canary")).expect("the entry exists"), "c");
     assert!(matches!(Guard::new(None, &[]).check(&place.join("tree/point")), Err(Refusal::Mount)));
 }
 
-/// Returns how many inodes of a file system are in use.
+/// Returns the number of inodes in use on a file system.
 fn inodes_in_use(place: &Path) -> u64 {
     let stat = rustix::fs::statvfs(place).expect("statvfs");
     stat.f_files - stat.f_ffree
 }
 
 #[test]
-fn every_file_system_has_its_inodes_back() {
+fn all_inodes_are_freed_on_every_file_system() {
     for kind in FileSystem::ALL {
         let mount = match Mount::new(kind, 128 << 20) {
             Ok(mount) => mount,
@@ -121,7 +121,7 @@ fn every_file_system_has_its_inodes_back() {
             if !matches!(kind, FileSystem::Ext4 | FileSystem::Tmpfs) {
                 continue;
             }
-            // The kernel closes the open files of a thread a moment after the thread has ended.
+            // The kernel closes the descriptors of a thread shortly after the thread has ended.
             let freed = (0..100).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 inodes_in_use(mount.path()) == before
@@ -132,39 +132,39 @@ fn every_file_system_has_its_inodes_back() {
 }
 
 fn btrfs(args: &[&str], paths: &[&Path]) {
-    let done = Command::new("btrfs").args(args).args(paths).output().expect("started");
+    let done = Command::new("btrfs").args(args).args(paths).output().expect("start");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// All subvolumes of btrfs use the same directory numbers, and one can be moved into another while
-/// the run empties it.
+/// Inode numbers of directories are the same in all btrfs subvolumes, and a subvolume can be moved
+/// into another while it is being emptied.
 #[test]
-fn a_subvolume_that_is_moved_away_leads_nowhere() {
+fn moving_a_subvolume_away_affects_no_other_files() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 128 << 20) else {
         return skipped("no btrfs");
     };
     let (tree, other) = (mount.path().join("tree"), mount.path().join("other"));
-    fs::create_dir(&tree).expect("made");
+    fs::create_dir(&tree).expect("create");
     let (q, s) = (tree.join("q"), tree.join("q/s"));
     for subvolume in [&q, &other, &s, &tree.join("q/s/nested")] {
         btrfs(&["subvolume", "create"], &[subvolume]);
     }
     let deep = s.join("c/".repeat(10));
-    fs::create_dir_all(&deep).expect("made");
+    fs::create_dir_all(&deep).expect("create");
     for number in 0..100 {
-        fs::write(deep.join(number.to_string()), "x").expect("written");
+        fs::write(deep.join(number.to_string()), "x").expect("write");
     }
-    // Directories that are created after `s` have higher numbers.
+    // Uses up inode numbers, so that directories created below get higher ones than `s`.
     for number in 0..500 {
-        fs::write(q.join("spent"), number.to_string()).expect("written");
-        fs::remove_file(q.join("spent")).expect("removed");
+        fs::write(q.join("spent"), number.to_string()).expect("write");
+        fs::remove_file(q.join("spent")).expect("remove");
     }
     for number in 0..60 {
-        fs::create_dir_all(q.join(format!("x{number}/f"))).expect("made");
+        fs::create_dir_all(q.join(format!("x{number}/f"))).expect("create");
         TreeBuilder::new().file("canary", "c").make(other.join(format!("x{number}")));
     }
     let before = Snapshot::of(&other);
-    // With a pattern, the run does not delete any subvolume as a whole.
+    // If there are patterns, subvolumes are not removed as a whole.
     let exclude = walk::Globs::new(&["nothing".to_string()]).expect("a pattern");
     let selection = Selection { exclude, ..Selection::default() };
     let throttle = std::sync::Arc::new(runtime::Throttle::new(100.try_into().ok()));
@@ -172,7 +172,7 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
     std::thread::scope(|scope| {
         let purging = scope.spawn(|| remove(&tree, &options));
         std::thread::sleep(std::time::Duration::from_millis(400));
-        fs::rename(&s, other.join("s")).expect("moved while it is emptied");
+        fs::rename(&s, other.join("s")).expect("move while being emptied");
         purging.join().expect("no panic");
     });
     let after = Snapshot::except(&other, |path| path == b"s" || path.starts_with(b"s/"));
@@ -180,13 +180,13 @@ fn a_subvolume_that_is_moved_away_leads_nowhere() {
 }
 
 #[test]
-fn subvolumes_go_as_a_whole_nested_ones_too() {
+fn subvolumes_are_removed_as_a_whole() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 128 << 20) else {
         return skipped("no btrfs");
     };
     for way in ways() {
         let tree = mount.path().join("tree");
-        fs::create_dir_all(tree.join("d")).expect("made");
+        fs::create_dir_all(tree.join("d")).expect("create");
         btrfs(&["subvolume", "create"], &[&tree.join("d/sub")]);
         canary().make(tree.join("d/sub/files"));
         btrfs(&["subvolume", "create"], &[&tree.join("d/sub/nested")]);
@@ -195,14 +195,14 @@ fn subvolumes_go_as_a_whole_nested_ones_too() {
         let outcome = remove(&tree, &way);
         assert_gone(&tree, &outcome);
         assert!(outcome.subvolumes >= 2, "{outcome:?}");
-        // This subvolume contains quarantined files.
+        // A subvolume with quarantined files.
         btrfs(&["subvolume", "create"], &[&tree]);
         TreeBuilder::new().file(".lop-quarantine-0/run/1", "kept").file("a", "a").make(&tree);
         let outcome = remove(&tree, &way);
         assert!(matches!(outcome.problems[0].reason, Reason::Store));
         assert_eq!((outcome.subvolumes, outcome.files), (0, 1));
-        fs::remove_dir_all(&tree).expect("removed");
-        // This subvolume is itself the target.
+        fs::remove_dir_all(&tree).expect("remove");
+        // A subvolume that is the target.
         btrfs(&["subvolume", "create"], &[&tree]);
         canary().make(tree.join("files"));
         let outcome = remove(&tree, &way);

@@ -1,4 +1,4 @@
-//! Compares the removed and the remaining entries with a plain reading of the rules.
+//! Selection of entries by pattern, age and quarantine.
 
 use std::fs;
 use std::path::Path;
@@ -14,13 +14,14 @@ fn globs(patterns: &[&str]) -> Globs {
     Globs::new(&patterns).expect("patterns")
 }
 
-/// Lists the entries below a directory, sorted; directories end in a slash.
+/// Returns the sorted paths of the entries below a directory. Directories end in a slash.
 fn left(root: &Path) -> Vec<String> {
     let (mut found, mut dirs) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(&dir).expect("listed") {
+        for entry in fs::read_dir(&dir).expect("list") {
             let path = entry.expect("an entry").path();
-            let name = path.strip_prefix(root).expect("below").display().to_string();
+            let name =
+                path.strip_prefix(root).expect("a path below the root").display().to_string();
             if path.is_dir() {
                 dirs.push(path);
                 found.push(format!("{name}/"));
@@ -54,7 +55,7 @@ fn check(include: &[&str], exclude: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn included_files_go_and_directories_stay() {
+fn included_files_are_removed_and_directories_kept() {
     check(
         &["*.o"],
         &[],
@@ -74,7 +75,7 @@ fn included_files_go_and_directories_stay() {
 }
 
 #[test]
-fn an_included_directory_goes_with_all_in_it_that_is_not_excluded() {
+fn included_directories_are_removed_except_for_excluded_entries() {
     check(
         &["node_modules/", "empty"],
         &["keep.c"],
@@ -95,7 +96,7 @@ fn an_included_directory_goes_with_all_in_it_that_is_not_excluded() {
 }
 
 #[test]
-fn what_is_excluded_stays_with_what_it_is_in() {
+fn excluded_entries_and_their_parents_are_kept() {
     check(
         &[],
         &["src/*.c", "objects/"],
@@ -104,7 +105,7 @@ fn what_is_excluded_stays_with_what_it_is_in() {
 }
 
 #[test]
-fn a_slash_in_front_is_the_top() {
+fn a_leading_slash_means_the_top_directory() {
     check(
         &[],
         &["/a.c", "/src/", "/y.c"],
@@ -123,7 +124,7 @@ fn a_slash_in_front_is_the_top() {
 }
 
 #[test]
-fn a_pattern_that_is_a_path_means_what_it_leads_to() {
+fn patterns_may_be_absolute_paths() {
     for dir in ["", "tree/"] {
         let tree = TreeBuilder::new()
             .file("tree/a/keep/x", "1")
@@ -144,7 +145,7 @@ fn a_pattern_that_is_a_path_means_what_it_leads_to() {
 }
 
 #[test]
-fn a_target_that_is_excluded_itself_stays() {
+fn excluded_targets_are_kept() {
     let absolute = |path: std::path::PathBuf| path.display().to_string();
     for (name, pattern) in [("keep", "keep"), ("keep", "/keep"), ("keep", "k*/"), ("keep", "")] {
         let tree =
@@ -160,9 +161,9 @@ fn a_target_that_is_excluded_itself_stays() {
     }
 }
 
-/// `lop mirror` removes extraneous entries in this way.
+/// Covers the options with which `lop mirror` removes extraneous entries.
 #[test]
-fn patterns_can_be_counted_from_a_directory_above_and_be_for_files_only() {
+fn patterns_relative_to_an_ancestor_can_select_only_files() {
     let tree = TreeBuilder::new()
         .file("top/a/a/1.c", "")
         .file("top/a/b/1.c", "")
@@ -186,7 +187,7 @@ fn patterns_can_be_counted_from_a_directory_above_and_be_for_files_only() {
 }
 
 #[test]
-fn only_what_is_old_goes() {
+fn only_old_entries_are_removed() {
     let old = 1_000_000_000;
     let tree = TreeBuilder::new()
         .file("tree/old", "1")
@@ -207,7 +208,7 @@ fn only_what_is_old_goes() {
 }
 
 #[test]
-fn files_in_quarantine_stay() {
+fn quarantined_files_are_kept() {
     let tree = TreeBuilder::new()
         .file("tree/.lop-quarantine-0/run/1", "kept")
         .file("tree/a/b", "x")

@@ -1,4 +1,4 @@
-//! Whole trees: the run removes everything in them and nothing else, and its figures are correct.
+//! Removal of whole trees. Nothing else is removed, and the counts are correct.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,13 +9,12 @@ use testkit::{Compare, Snapshot, TempTree, TreeBuilder, assert_same, hostile_tre
 
 use crate::world::{assert_gone, remove, target, usual, ways};
 
-/// Counts a directory and everything below it; returns the number of non-directories and of
-/// directories.
+/// Returns the number of other entries and the number of directories in a tree, including its root.
 fn counted(root: &Path) -> (u64, u64) {
     let (mut files, mut dirs, mut left) = (0, 0, vec![root.to_path_buf()]);
     while let Some(dir) = left.pop() {
         dirs += 1;
-        for entry in fs::read_dir(dir).expect("listed") {
+        for entry in fs::read_dir(dir).expect("list") {
             let entry = entry.expect("an entry");
             if entry.file_type().expect("a type").is_dir() {
                 left.push(entry.path());
@@ -28,16 +27,16 @@ fn counted(root: &Path) -> (u64, u64) {
 }
 
 #[test]
-fn a_hostile_tree_goes_and_what_it_links_to_stays() {
+fn hostile_trees_are_removed_and_link_targets_kept() {
     for options in ways() {
         let place = TempTree::new();
         let outside = TreeBuilder::new().file("kept/a", "a").file("kept/b/c", "c");
         outside.make(&place);
         hostile_tree(place.join("tree")).unlock(place.join("tree"));
         let tree = place.join("tree");
-        std::os::unix::fs::symlink(place.join("kept"), tree.join("away")).expect("a link");
-        std::os::unix::fs::symlink("../kept/a", tree.join("a way")).expect("a link");
-        fs::hard_link(place.join("kept/a"), tree.join("shared")).expect("a hard link");
+        std::os::unix::fs::symlink(place.join("kept"), tree.join("away")).expect("create link");
+        std::os::unix::fs::symlink("../kept/a", tree.join("a way")).expect("create link");
+        fs::hard_link(place.join("kept/a"), tree.join("shared")).expect("create link");
         let before = Snapshot::without_names(&place, &["tree"]);
         let outcome = remove(&tree, &options);
         assert_gone(&tree, &outcome);
@@ -47,7 +46,7 @@ fn a_hostile_tree_goes_and_what_it_links_to_stays() {
 }
 
 #[test]
-fn figures_are_those_of_the_tree() {
+fn counts_match_the_tree() {
     for options in ways() {
         let mut tree = TreeBuilder::new();
         for dir in 0..30 {
@@ -67,15 +66,15 @@ fn figures_are_those_of_the_tree() {
 }
 
 #[test]
-fn a_directory_of_many_names_and_one_of_many_directories() {
+fn flat_and_wide_directories_are_removed() {
     for options in ways().into_iter().take(2) {
         let place = TempTree::new();
         let (flat, wide) = (place.join("flat"), place.join("wide"));
-        fs::create_dir(&flat).expect("made");
-        fs::create_dir(&wide).expect("made");
+        fs::create_dir(&flat).expect("create");
+        fs::create_dir(&wide).expect("create");
         for number in 0..6_000 {
-            fs::File::create(flat.join(format!("{number}"))).expect("made");
-            fs::create_dir(wide.join(format!("{number}"))).expect("made");
+            fs::File::create(flat.join(format!("{number}"))).expect("create");
+            fs::create_dir(wide.join(format!("{number}"))).expect("create");
         }
         let outcome = remove(&flat, &options);
         assert_gone(&flat, &outcome);
@@ -87,7 +86,7 @@ fn a_directory_of_many_names_and_one_of_many_directories() {
 }
 
 #[test]
-fn a_chain_far_beyond_the_longest_path() {
+fn chains_longer_than_the_longest_path_are_removed() {
     for options in ways() {
         let place = TempTree::new();
         TreeBuilder::new().deep_chain(5_000, "chain", "at the bottom").make(place.join("deep"));
@@ -98,16 +97,16 @@ fn a_chain_far_beyond_the_longest_path() {
 }
 
 #[test]
-fn a_comb_that_is_as_deep_as_it_has_teeth() {
-    // Each level has one directory that leads further down and another one beside it, which the run
-    // must find on its return.
+fn deep_trees_with_a_branch_at_every_level_are_removed() {
+    // Each level has two directories. One leads further down, and the other one is removed on the
+    // way back up.
     for options in ways() {
         let place = TempTree::new();
         let mut path = place.join("comb");
         for level in 0..300 {
             let beside = path.join(format!("beside {level}")).join("x");
-            fs::create_dir_all(&beside).expect("made");
-            fs::write(beside.join("file"), "x").expect("written");
+            fs::create_dir_all(&beside).expect("create");
+            fs::write(beside.join("file"), "x").expect("write");
             path.push("d");
         }
         let outcome = remove(place.join("comb"), &options);
@@ -117,13 +116,13 @@ fn a_comb_that_is_as_deep_as_it_has_teeth() {
 }
 
 #[test]
-fn what_would_be_free_is_what_has_no_name_elsewhere() {
+fn only_files_without_other_names_count_as_freed() {
     let place = TreeBuilder::new()
         .file("tree/alone", vec![1; 10_000])
         .hard_links(vec![2; 20_000], &["tree/one", "tree/d/other"])
         .hard_links(vec![3; 40_000], &["tree/in", "out"])
         .make_temp();
-    let taken = |name: &str| place.join(name).metadata().expect("there").blocks() * 512;
+    let taken = |name: &str| place.join(name).metadata().expect("the entry exists").blocks() * 512;
     let expected = taken("tree/alone") + taken("tree/one");
     let outcome = remove(place.join("tree"), &Options { operation: Operation::Weigh, ..usual() });
     assert_eq!((outcome.files, outcome.dirs), (4, 2));
@@ -132,28 +131,28 @@ fn what_would_be_free_is_what_has_no_name_elsewhere() {
 }
 
 #[test]
-fn a_root_can_be_kept() {
+fn the_top_directory_can_be_kept() {
     let place = TreeBuilder::new().file("tree/a/b", "x").file("tree/c", "y").make_temp();
     let outcome = remove(place.join("tree"), &Options { keep_root: true, ..usual() });
     assert_eq!((outcome.files, outcome.dirs, outcome.failed), (2, 1, 0));
-    assert_eq!(fs::read_dir(place.join("tree")).expect("still there").count(), 0);
+    assert_eq!(fs::read_dir(place.join("tree")).expect("the directory exists").count(), 0);
 }
 
 #[test]
-fn other_things_than_directories_can_be_named() {
+fn targets_need_not_be_directories() {
     let place = TreeBuilder::new().file("file", "x").fifo("fifo").dir("d/e").make_temp();
-    std::os::unix::fs::symlink("d", place.join("link")).expect("a link");
+    std::os::unix::fs::symlink("d", place.join("link")).expect("create link");
     for name in ["file", "fifo", "link"] {
         assert_gone(place.join(name), &remove(place.join(name), &usual()));
     }
-    assert!(place.join("d/e").exists(), "a link goes, not what it leads to");
+    assert!(place.join("d/e").exists(), "only the link is removed");
 }
 
 #[test]
-fn what_must_stay_is_refused_however_it_is_spelt() {
+fn protected_directories_are_refused_in_any_spelling() {
     let place = TreeBuilder::new().dir("here/inside").dir("state").dir("other").make_temp();
     let link = |to: &Path, name: &str| {
-        std::os::unix::fs::symlink(to, place.join(name)).expect("a link");
+        std::os::unix::fs::symlink(to, place.join(name)).expect("create link");
     };
     link(&place.join("here"), "link");
     link(Path::new("/"), "root");
@@ -170,7 +169,7 @@ fn what_must_stay_is_refused_however_it_is_spelt() {
     assert!(matches!(refused(place.path()), Refusal::Protected(_)));
     assert!(matches!(refused(&place.join("state")), Refusal::Protected(Why::Catalog)));
     let catalog = place.join("other/catalog.db");
-    fs::write(&catalog, "x").expect("written");
+    fs::write(&catalog, "x").expect("write");
     let refusal =
         Guard::new(None, std::slice::from_ref(&catalog)).check(&catalog).expect_err("refused");
     assert!(matches!(refusal, Refusal::Protected(Why::Catalog)), "{refusal}");

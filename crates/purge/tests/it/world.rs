@@ -1,4 +1,4 @@
-//! Shared parts of the tests: targets, options, and a removal.
+//! Targets and options that the tests share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use device::{Disks, Io, Threads};
 use purge::{Guard, Operation, Options, Outcome, Selection, Target, purge};
 use runtime::Progress;
 
-/// Returns the combinations of options that may make a difference: thread counts and kinds of disk.
+/// Returns options with different thread counts and kinds of disk.
 pub(crate) fn ways() -> Vec<Options> {
     let way = |first, grows, io| Options {
         operation: Operation::Remove,
@@ -29,13 +29,13 @@ pub(crate) fn ways() -> Vec<Options> {
     ]
 }
 
-/// Returns the default options of the tests.
+/// Returns the options that most tests use.
 pub(crate) fn usual() -> Options {
     ways().swap_remove(1)
 }
 
 pub(crate) fn target(path: impl AsRef<Path>) -> Target {
-    Guard::new(None, &[]).check(path.as_ref()).expect("may be removed")
+    Guard::new(None, &[]).check(path.as_ref()).expect("a removable path")
 }
 
 /// Removes a tree.
@@ -45,9 +45,9 @@ pub(crate) fn remove(path: impl AsRef<Path>, options: &Options) -> Outcome {
     outcome
 }
 
-/// Asserts that the whole tree was removed.
+/// Asserts that a tree was removed completely and without problems.
 pub(crate) fn assert_gone(path: impl AsRef<Path>, outcome: &Outcome) {
     assert!(outcome.problems.is_empty(), "{:?}", outcome.problems);
     assert_eq!(outcome.failed, 0);
-    assert!(path.as_ref().symlink_metadata().is_err(), "it is still there");
+    assert!(path.as_ref().symlink_metadata().is_err(), "the tree still exists");
 }

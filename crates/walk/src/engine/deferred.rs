@@ -1,11 +1,12 @@
 //! Queries the metadata of files in inode order, after their directories have been listed.
 //!
-//! On a cold hard disk, a `stat` of each file during the listing of its directory moves the disk
-//! head for almost every file. The inode numbers from the listings suffice to visit the inodes of a
-//! whole mount in one pass, while the file system reads ahead in between. On a tree of 153,885
-//! files this took 31 head movements.
+//! On a cold hard disk, calling `stat` on each file while its directory is being listed moves the
+//! disk head for almost every file. The listings already contain the inode numbers. With these, one
+//! pass over the disk visits all inodes of a mount, and the readahead of the file system covers the
+//! gaps. On a tree of 153,885 files this took 31 head movements.
 //!
-//! Until its metadata is known, a file takes 16 bytes more, and so do the results of one batch.
+//! Each deferred file takes 16 extra bytes until its metadata is known, plus the memory for the
+//! results of one batch.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,10 +21,11 @@ use crate::open::dir_slots::DirSlots;
 use crate::tree::records::{DirId, FileRecord, Problem, Reason, cstr_at, push_component, to_u32};
 use crate::tree::store::{Store, record, skip_kind};
 
-/// Files per batch of results: 26 MiB.
+/// Number of files per batch. The results of one batch take 26 MiB.
 const BATCH_FILES: usize = 1 << 18;
 
-/// Files that a worker takes at once. Neighbours often share an inode block, and a directory.
+/// Number of files that a worker takes at once. Files with neighbouring inode numbers often share
+/// an inode block and a directory.
 const CHUNK_FILES: usize = 32;
 
 /// Marks a record to remove.
@@ -37,11 +39,8 @@ struct Wanted {
     file: u32,
 }
 
-/// Queries the deferred files in `stores`, all of one mount, and fills in their metadata.
-///
-/// # Errors
-///
-/// Fails only if a stop was requested. Some records then lack their metadata.
+/// Queries the metadata of all deferred files in `stores`, which must belong to `mount`, and
+/// completes their records.
 pub(crate) fn query(
     mount: &Mount<'_>,
     pool: &WorkerPool<'_>,
@@ -78,7 +77,7 @@ pub(crate) fn query(
 
 type FoundMount = Vec<(Wanted, io::Result<Stat>)>;
 
-/// Processes one thread's share of a batch.
+/// Queries chunks of a batch until all of them are taken. Returns the results.
 fn query_chunk(
     mount: &Mount<'_>,
     stores: &[Store],
@@ -102,7 +101,7 @@ fn query_chunk(
     }
 }
 
-/// Queries one file, using its directory if that is open.
+/// Queries the metadata of one file relative to its directory, which is opened if necessary.
 fn stat(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> io::Result<Stat> {
     let file = store.files[file as usize];
     let name = cstr_at(&store.names, file.name);
@@ -129,7 +128,7 @@ fn fill_in(
 ) {
     let index = wanted.file as usize;
     let FileRecord { dir, name, .. } = store.files[index];
-    // Remains marked unless the record turns out to be needed.
+    // The record stays marked unless all checks below pass.
     store.files[index].dir = DROPPED;
     let stat = match stat {
         Ok(stat) if stat.kind == Kind::File => stat,
@@ -159,7 +158,7 @@ fn fill_in(
     }
 }
 
-/// Moves the remaining records into the gaps of removed ones.
+/// Removes the marked records and moves the others together.
 fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     let mut table = mount.table.write();
     let number: HashMap<u32, usize> = stores.iter().map(|store| store.shard).zip(0..).collect();
@@ -192,13 +191,13 @@ fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     }
 }
 
-/// Gives strays directory records of their own, as duplicates of those they are in.
+/// Moves strays to additional records of their directories, one for each device.
 fn move_strays(mount: &Mount<'_>, stores: &mut [Store], mut strays: Vec<Stray>) {
     strays.sort_by_key(|stray| (stray.dir, stray.device));
     for group in strays.chunk_by(|a, b| (a.dir, a.device) == (b.dir, b.device)) {
         let store = &mut stores[group[0].store as usize];
         let records = group.iter().map(|stray| stray.record);
-        // Opening a directory looks into the table, so it comes before the table is locked.
+        // `mount.open` locks the table, so it must be called before the table is locked here.
         let dir = mount.open(group[0].dir);
         let name = cstr_at(&store.names, group[0].record.name);
         let volume = dir.and_then(|dir| dir.child_volume(name).or_else(|_| dir.volume()));

@@ -1,4 +1,5 @@
-//! The walk of one disk: its roots and mounts, one after the other, with all of its workers.
+//! The walk of one disk. Its roots and mounts are walked one after the other, each with all workers
+//! of the disk.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -29,7 +30,7 @@ pub(crate) struct SharedState<'a> {
     pub(crate) progress: &'a Progress,
     pub(crate) table: Table,
     pub(crate) roots: Mutex<Vec<Root>>,
-    /// The number of the next store.
+    /// Number of the next store.
     pub(crate) shards: AtomicU32,
 }
 
@@ -41,12 +42,12 @@ pub(crate) enum WalkTask {
     Mount(FoundMount),
 }
 
-/// A directory that turned out to be on another mount.
+/// The top directory of a mount to walk.
 pub(crate) struct FoundMount {
-    /// Its root, and its device number.
+    /// The root above the mount.
     pub(crate) root: Arc<Root>,
     pub(crate) root_device: u64,
-    /// The filter below that root.
+    /// The filter of that root.
     pub(crate) filter: Arc<Filter>,
     pub(crate) id: DirId,
     pub(crate) device: u64,
@@ -56,7 +57,7 @@ pub(crate) struct FoundMount {
 #[derive(Default)]
 pub(crate) struct ListedDirs {
     keys: HashMap<FileKey, DirId>,
-    /// Number of directory records that it covers.
+    /// Number of directory records covered so far.
     upto: usize,
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct ListedDirs {
 pub(crate) struct DiskWalk<'a> {
     pub(crate) common: &'a SharedState<'a>,
     pub(crate) disk: Arc<Disk>,
-    /// Directories of this disk that were listed before.
+    /// Directories of this disk that have been listed.
     pub(crate) listed: ListedDirs,
     pub(crate) stores: Vec<Store>,
     pub(crate) found: Vec<FoundMount>,
@@ -73,8 +74,8 @@ pub(crate) struct DiskWalk<'a> {
 }
 
 impl ListedDirs {
-    /// Adds the directories listed since the last call, before a second path to one of them can
-    /// come up.
+    /// Adds the directories listed since the last call. It is called before each root and mount,
+    /// because only they can lead to a directory by a second path.
     pub(crate) fn update(&mut self, table: &Table) {
         let table = table.read();
         for index in self.upto..table.records.len() {
@@ -108,7 +109,7 @@ impl<'a> DiskWalk<'a> {
         }
     }
 
-    /// Walks all tasks. The mounts found below them are in `found` afterwards.
+    /// Walks all tasks. Afterwards `found` contains the mounts below them.
     pub(crate) fn run(mut self, tasks: Vec<WalkTask>) -> Result<DiskWalk<'a>, Interrupted> {
         for task in tasks {
             match task {
@@ -173,7 +174,7 @@ impl<'a> DiskWalk<'a> {
         self.walk(found, &dir, &stat)
     }
 
-    /// Returns whether to skip a file system. Counts a skipped one.
+    /// Returns whether to skip a file system. Counts it as skipped if so.
     fn skips(&mut self, dir: &Dir) -> bool {
         let is_pseudo = || dir.volume().is_ok_and(|volume| volume.is_synthetic());
         let passes = !self.common.options.filter.pseudo && is_pseudo();
@@ -192,7 +193,7 @@ impl<'a> DiskWalk<'a> {
     /// Walks one mount.
     fn walk(&mut self, found: &FoundMount, dir: &Dir, stat: &Stat) -> Result<(), Interrupted> {
         let common = self.common;
-        // Queried before the table is locked, as a dead mount may not answer.
+        // A dead mount may not respond, so it is queried before the table is locked.
         let volume = dir.volume();
         let device = common.table.write().device(stat.device, || volume);
         let device_index = match device {
@@ -237,7 +238,8 @@ impl<'a> DiskWalk<'a> {
             device,
         }));
         self.stores.extend(stores);
-        // Its record may be older than the last `update` of this disk, which then missed it.
+        // `update` may already have passed the record of this directory, when it was not listed
+        // yet.
         self.listed.keys.insert(stat.key(), found.id);
         common.progress.check()
     }

@@ -1,4 +1,4 @@
-//! Files named one by one: on the command line, or in a list instead of a walk.
+//! Files that the user names one by one, as operands or in a list.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr};
@@ -18,14 +18,10 @@ use crate::tree::records::{DirId, DirRecord, FileRecord, Problem, Reason, Root, 
 use crate::tree::store::{Store, record, skip_kind};
 use crate::tree::table::{Directories, Table};
 
-/// Examines the files named in `paths`, without walking into directories.
+/// Examines the files named in `paths` without entering directories.
 ///
-/// Directories and links in the list are skipped and counted. [`Tree::problems`] has the paths that
-/// could not be examined. A path given twice counts once.
-///
-/// # Errors
-///
-/// Fails only if a stop was requested.
+/// Directories and links in the list are skipped and counted. Paths that could not be examined are
+/// in [`Tree::problems`]. A path given twice counts once.
 pub fn from_list(
     paths: impl Iterator<Item = PathBuf>,
     filter: &Filter,
@@ -49,11 +45,12 @@ pub fn from_list(
 /// Named files, grouped by directory.
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
-    /// Directories by their path as given. Two spellings of one directory are two entries, so that
-    /// each file is printed as it was named.
+    /// Indices into `folders`, by path as given. Each spelling of a directory has its own entry, so
+    /// that files are printed as they were named.
     parents: HashMap<PathBuf, usize>,
     folders: Vec<Folder>,
-    /// The filter; paths of these files are relative to the root directory.
+    /// The filter with patterns relative to the root directory `/`. Set when the first file is
+    /// added.
     filter: Option<Filter>,
 }
 
@@ -123,8 +120,8 @@ impl FileList {
         Ok(self.folders.len() - 1)
     }
 
-    /// Makes a root of every directory, without the files that a walk also found in the directories
-    /// that it `listed`.
+    /// Makes every directory a root. `listed` contains the directories that were walked. Files that
+    /// were found by the walk too are removed from this list.
     pub(crate) fn finish(
         &mut self,
         tree: &mut Tree,
@@ -216,9 +213,9 @@ impl Folder {
     }
 }
 
-/// Finds files that are named twice, including by two spellings of their directory.
+/// Finds files that are named twice, even by different spellings of their directory.
 struct RepeatedNames {
-    /// Directories with several spellings, and the names met in them so far.
+    /// Directories with several spellings, and the names found in them so far.
     met: HashMap<Vec<u8>, HashSet<CString>>,
 }
 

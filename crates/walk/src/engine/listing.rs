@@ -1,5 +1,5 @@
-//! Lists one directory: names of subdirectories, records of regular files, counts of everything
-//! else.
+//! Lists one directory. Stores the names of subdirectories and the records of regular files, and
+//! counts all other entries.
 
 use std::ffi::CStr;
 use std::io;
@@ -13,7 +13,7 @@ use crate::filter::{Filter, QUARANTINE_PREFIX};
 use crate::tree::records::{DirId, FileRecord, Problem, Reason, push_component, to_u32};
 use crate::tree::store::{Store, record, skip_kind};
 
-/// An automount point: its directory and its name in it.
+/// An automount point, identified by its directory and name.
 #[derive(Clone, Debug)]
 pub(crate) struct Automount {
     pub(crate) dir: FileKey,
@@ -32,23 +32,24 @@ pub(crate) struct Listing<'a> {
     pub(crate) volume: Volume,
     /// The path below the root, if the filter needs paths.
     pub(crate) below_root: Option<Vec<u8>>,
-    /// Builds the printed path, for a problem.
+    /// Function that returns the printed path of the directory.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) disk: &'a Disk,
 }
 
-/// Entries between two readings of the clock within a directory. On a cold disk, where an entry may
-/// take 10 ms, this detects the wait soon enough; reading the clock costs little in comparison.
+/// Number of entries between two readings of the clock. On a cold disk, where an entry may take 10
+/// ms, a wait is noticed after 160 ms. On a warm disk, reading the clock every 16 entries costs
+/// little.
 const CLOCK_INTERVAL: u64 = 16;
 
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {
-    /// Called at most once per file, from any worker. Returns a note on the file that
-    /// [`crate::Tree::notes`] keeps, or 0 for none.
+    /// Called at most once per file, from any worker. The return value is stored in
+    /// [`crate::Tree::notes`], and 0 means no note.
     ///
-    /// It is not called for files on disks that are known to be cold, whose contents are read
-    /// faster once all files are known.
+    /// Files on disks that are known to be cold are not visited. Reading their contents is faster
+    /// once all files are known.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
 }
 
@@ -57,7 +58,8 @@ impl Listing<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the listing breaks off. `store` has the entries found before.
+    /// Fails if the directory could not be listed to the end. `store` then contains the entries
+    /// found before the error.
     pub(crate) fn run(
         &self,
         buffer: &mut DirBuffer,
@@ -88,7 +90,7 @@ impl Listing<'_> {
                     store.child_inodes.push(item.inode);
                 }
             }
-            // Many queries at once, or queries in disk order, are faster than one after the other.
+            // On a cold disk, parallel or sorted queries are faster than one query at a time.
             Kind::File if self.disk.is_cold() && stat.is_none() => self.defer_file(item, store),
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
@@ -106,7 +108,7 @@ impl Listing<'_> {
         if stat.kind != Kind::File {
             return skip_kind(stat.kind, &mut store.skipped);
         }
-        // A few sparse files of 8 EiB each overflow the sum.
+        // A few sparse files of 8 EiB each are enough to overflow the sum.
         store.bytes = store.bytes.saturating_add(stat.size);
         let volume = || {
             let elsewhere = stat.device != self.stat.device;
@@ -130,7 +132,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Takes a file by its name and defers its metadata.
+    /// Records a file by its name and defers the query for its metadata.
     fn defer_file(&self, item: &DirItem<'_>, store: &mut Store) {
         if self.is_own(item.name) || !self.takes(item.name, false, store) {
             return;
@@ -145,7 +147,7 @@ impl Listing<'_> {
         store.files.push(FileRecord { size: 0, inode, mtime_ns: 0, ctime_ns: 0, dir, name });
     }
 
-    /// Returns whether to list a directory. Counts a skipped one.
+    /// Returns whether to list a directory. Counts it as skipped if not.
     fn enters(&self, name: &CStr, store: &mut Store) -> bool {
         let name_bytes = name.to_bytes();
         if self.is_own(name) {

@@ -8,21 +8,22 @@ use device::{Disks, Threads};
 use crate::filter::Filter;
 use crate::filter::own::OwnFiles;
 
-/// How to walk.
+/// Options of a walk.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Selects the entries.
+    /// Selection of the entries.
     pub filter: Filter,
-    /// Whether to stay on the file system of each root.
+    /// True if the walk stays on the file system of each root.
     pub one_file_system: bool,
-    /// Workers per disk.
+    /// Number of workers per disk.
     pub threads: Threads,
-    /// The disks, and what is known about them.
+    /// The known disks and their properties.
     pub disks: Arc<Disks>,
-    /// Descriptors that a worker may keep open.
+    /// Maximum number of directory descriptors that a worker keeps open.
     pub open_dirs: usize,
-    /// How long to wait for unresponsive roots after all others have been walked.
+    /// Time to wait for unresponsive roots after all other roots have been walked.
     pub patience: Duration,
-    /// Lop's own files, which are skipped silently, as the catalog can change during the walk.
+    /// Lop's own files. They are skipped without being counted, because the catalog can change
+    /// during the walk.
     pub own: OwnFiles,
 }

@@ -1,5 +1,8 @@
-//! Examines the roots before the walk: which are directories, and on which device. A root on a
-//! mount whose server is gone does not delay the others.
+//! Examines the roots before the walk.
+//!
+//! For each root, this module finds out whether it is a directory and which device it is on. The
+//! threads that do this are detached, so a root on an unresponsive network mount does not delay the
+//! others.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,28 +19,28 @@ use runtime::{Interrupted, Progress};
 
 use crate::tree::records::{DirId, Root};
 
-/// Time after which an unanswered root is deferred. A disk that has to spin up takes longer, which
-/// only means that it is walked last.
+/// Time after which a root without an answer is deferred. A disk that spins up may take longer. It
+/// is then walked after the other disks.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// Interval between two checks for a request to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a path is.
+/// Kind of a root.
 pub(crate) enum RootKind {
     /// A directory, and its device number.
     Directory(Root, u64),
-    /// A file at this path. A link stands for its target.
+    /// A file at this path. If the root is a link, this is the path of its target.
     File(PathBuf),
 }
 
-/// A path's index among those given, and what was found there.
+/// The index of a root, and the result of examining it.
 pub(crate) type Answer = (usize, io::Result<RootKind>);
 
-/// Paths being examined, in detached threads.
+/// Roots that are being examined by detached threads.
 pub(crate) struct PendingRoots {
     shared: Arc<Shared>,
     answers: Receiver<Answer>,
-    /// Indices without an answer so far.
+    /// Indices of the roots without an answer.
     open: BTreeSet<usize>,
 }
 
@@ -54,7 +57,7 @@ impl PendingRoots {
         PendingRoots { shared: Arc::new(shared), answers, open: (0..paths.len()).collect() }
     }
 
-    /// Returns the answers that arrive in time, in the order given.
+    /// Returns the answers that arrive in time, sorted by index.
     pub(crate) fn timely_answers(
         &mut self,
         progress: &Progress,
@@ -71,8 +74,8 @@ impl PendingRoots {
                 if self.shared.next.load(Relaxed) >= self.shared.paths.len() {
                     break;
                 }
-                // A thread that is stuck cannot examine further paths, which may be on the same
-                // mount.
+                // A stuck thread cannot examine further paths. The other threads may get stuck on
+                // the same mount, so their number doubles each time.
                 (0..helpers).for_each(|_| self.spawn_helper());
                 (helpers, since) = (2 * helpers, Instant::now());
             }
@@ -81,8 +84,8 @@ impl PendingRoots {
         Ok(known)
     }
 
-    /// Waits for one of the late answers, which fail if they have not arrived by `end`. Returns
-    /// `None` if no answer is missing.
+    /// Waits for the next late answer. A root without an answer at `end` fails with a timeout.
+    /// Returns `None` once every root has been answered.
     pub(crate) fn late_answer(
         &mut self,
         end: Instant,
@@ -101,18 +104,18 @@ impl PendingRoots {
         Ok(None)
     }
 
-    /// Waits briefly for an answer.
+    /// Waits up to [`POLL_INTERVAL`] for an answer.
     fn answer(&mut self) -> Option<Answer> {
         loop {
             let answer = self.answers.recv_timeout(POLL_INTERVAL).ok()?;
-            // The answer of a root that was given up comes too late.
+            // Answers for roots that have already timed out are ignored.
             if self.open.remove(&answer.0) {
                 return Some(answer);
             }
         }
     }
 
-    /// Starts one more thread. If none can be started, the only option is to wait.
+    /// Starts one more thread. If that fails, examines the remaining paths on the calling thread.
     fn spawn_helper(&self) {
         let shared = Arc::clone(&self.shared);
         if Builder::new().spawn(move || shared.inspect_all()).is_err() {
@@ -121,11 +124,12 @@ impl PendingRoots {
     }
 }
 
-/// Returns the indices of the paths that do not answer within `patience`. An error is an answer.
+/// Returns the indices of the paths that do not respond within `patience`. An error counts as a
+/// response.
 pub fn unresponsive(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
     let end = Instant::now() + patience;
     let mut pending = PendingRoots::at(paths);
-    // Nobody requests a stop.
+    // A fresh `Progress` is never stopped, so this cannot fail.
     let _answers = pending.timely_answers(&Progress::default());
     while !pending.open.is_empty() && Instant::now() < end {
         pending.answer();
@@ -138,7 +142,7 @@ impl Shared {
         loop {
             let at = self.next.fetch_add(1, Relaxed);
             let Some(path) = self.paths.get(at) else { return };
-            // Nobody receives the answer if the walk was interrupted.
+            // The receiver is gone if the walk was interrupted.
             if self.answers.send((at, inspect(path))).is_err() {
                 return;
             }
@@ -146,7 +150,7 @@ impl Shared {
     }
 }
 
-/// Finds out what a path is.
+/// Determines the kind of a root.
 fn inspect(path: &Path) -> io::Result<RootKind> {
     let is_dir = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
     if !is_dir {

@@ -1,5 +1,5 @@
-//! Walks the roots and the mounts below them: one after the other on each disk, and disks in
-//! parallel.
+//! Walks the roots and the mounts below them. Disks are walked in parallel, and the roots and
+//! mounts of one disk one after the other.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -25,10 +25,10 @@ use crate::tree::records::{Problem, Reason, Root, to_path};
 use crate::tree::store::Store;
 use crate::tree::table::Table;
 
-/// Finds the files below `roots`.
+/// Finds the regular files below `roots`.
 ///
-/// A root may be a directory, a link to one, or a file. A link to a file stands for the file.
-/// [`Tree::problems`] has the entries that could not be examined.
+/// A root may be a directory, a file, or a link to either. Entries that could not be examined are
+/// in [`Tree::problems`].
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn walk(
         paths: roots,
         files: Vec::new(),
         tree: Tree::default(),
-        // The first store has the roots that are files.
+        // The first store is for roots that are files.
         stores: vec![Store::new(common.shards.fetch_add(1, Relaxed))],
         listed: HashMap::new(),
         list: FileList::default(),
@@ -95,21 +95,22 @@ struct Walker<'a> {
     common: &'a SharedState<'a>,
     /// The roots as given.
     paths: &'a [PathBuf],
-    /// Roots that are files, not processed yet.
+    /// Roots that are files and have not been processed.
     files: Vec<PathBuf>,
     tree: Tree,
-    /// Stores of finished workers; each has a unique shard number.
+    /// Stores of finished workers. Each has a unique shard number.
     stores: Vec<Store>,
-    /// The directories listed so far, by name of the disk.
+    /// Directories that have been listed, by name of the disk.
     listed: HashMap<String, ListedDirs>,
     list: FileList,
 }
 
 impl<'a> Walker<'a> {
-    /// Separates roots inside others from independent ones, which can be walked in parallel.
+    /// Separates independent roots, which can be walked in parallel, from roots inside another
+    /// root.
     fn sort_roots(&mut self, answers: Vec<Answer>) -> (Vec<Start>, Vec<Start>) {
         let mut found: Vec<Start> = answers.into_iter().filter_map(|a| self.start(a)).collect();
-        // Ancestors come before descendants.
+        // Sorting puts ancestors before descendants.
         found.sort_by(|a, b| a.0.absolute.cmp(&b.0.absolute));
         let path = |start: &Start| to_path(start.0.absolute.clone());
         let (mut apart, mut nested): (Vec<Start>, Vec<Start>) = (Vec::new(), Vec::new());
@@ -120,7 +121,8 @@ impl<'a> Walker<'a> {
         (apart, nested)
     }
 
-    /// Processes the roots that are files. Nothing else is pending by now.
+    /// Processes the roots that are files. All directories that were found so far must have been
+    /// walked.
     fn take_files(&mut self) {
         let SharedState { options, table, .. } = self.common;
         for path in std::mem::take(&mut self.files) {
@@ -128,7 +130,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Returns a directory to walk. A file is kept for later.
+    /// Returns the directory to walk. If the root is a file, stores it for [`Walker::take_files`]
+    /// and returns `None`.
     fn start(&mut self, (at, kind): Answer) -> Option<Start> {
         match kind {
             Ok(RootKind::Directory(root, device)) => return Some((root, device)),
@@ -142,9 +145,9 @@ impl<'a> Walker<'a> {
         None
     }
 
-    /// Walks roots, then the mounts found below them, and so on. Disks are walked in parallel, and
-    /// each disk in order of path, so which of two paths a directory is found under does not depend
-    /// on the speed of the disks.
+    /// Walks roots, then the mounts found below them, and so on until no more mounts are found.
+    /// Each disk is walked in order of path. If two paths lead to a directory, the speed of the
+    /// disks therefore does not affect which path is used.
     fn walk_all(&mut self, roots: Vec<Start>) -> Result<(), Interrupted> {
         let mut tasks: Vec<WalkTask> =
             roots.into_iter().map(|(root, device)| WalkTask::Root(root, device)).collect();
@@ -206,7 +209,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Returns the automount points. Opening one would mount a file system.
+/// Returns the automount points, which must not be opened because that would mount a file system.
 fn automounts() -> Vec<Automount> {
     let mut reach = PathOpener::new(1);
     let mut automount = |point: &[u8]| {

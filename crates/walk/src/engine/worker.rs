@@ -1,4 +1,4 @@
-//! A thread of a walk: takes directories of one mount from the queue and lists them.
+//! A worker thread of a walk. It takes directories of one mount from the queue and lists them.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::tree::records::{DirId, Problem, Reason, cstr_at, push_component, to_u
 use crate::tree::store::Store;
 use crate::tree::table::Table;
 
-/// A directory to list, and its inode number from its parent's listing.
+/// A directory to list, and its inode number as found in its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PendingDir {
     pub(crate) inode: u64,
@@ -27,7 +27,7 @@ pub(crate) struct PendingDir {
 /// State shared by the workers of one mount.
 pub(crate) struct Mount<'a> {
     pub(crate) options: &'a Options,
-    /// The filter below the root.
+    /// The filter of the root above the mount.
     pub(crate) filter: &'a Filter,
     pub(crate) own: &'a OwnFiles,
     pub(crate) automounts: &'a [Automount],
@@ -36,7 +36,7 @@ pub(crate) struct Mount<'a> {
     pub(crate) table: &'a Table,
     pub(crate) queue: Queue<PendingDir>,
     pub(crate) disk: &'a Disk,
-    /// Directories listed before this mount.
+    /// Directories that were listed before the walk of this mount.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
     pub(crate) root_given: &'a [u8],
     pub(crate) top: DirId,
@@ -45,12 +45,12 @@ pub(crate) struct Mount<'a> {
     pub(crate) device: u64,
     pub(crate) device_index: u16,
     pub(crate) volume: Volume,
-    /// Directories that turned out to be on other mounts, and their device numbers.
+    /// Directories found on other mounts, and their device numbers.
     pub(crate) others: Mutex<Vec<(DirId, u64)>>,
 }
 
 impl Mount<'_> {
-    /// Returns whether to go in disk order instead of tree order.
+    /// Returns whether to list directories in disk order instead of tree order.
     fn in_order(&self) -> bool {
         self.disk.is_cold() && self.disk.is_seek_bound()
     }
@@ -72,7 +72,7 @@ impl Mount<'_> {
     }
 }
 
-/// One thread of a walk.
+/// A worker thread of a walk.
 pub(crate) struct Worker<'a> {
     mount: &'a Mount<'a>,
     store: Store,
@@ -166,7 +166,7 @@ impl<'a> Worker<'a> {
         done
     }
 
-    /// Adds a directory's findings to the shared table and its subdirectories to the stack.
+    /// Adds the files of a directory to the shared table, and its subdirectories to the stack.
     fn submit(
         &mut self,
         id: DirId,
@@ -205,7 +205,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Opens a directory from its parent if that is still open, or else from the top of the mount.
+    /// Opens a directory relative to its parent if that is open, and otherwise from the top of the
+    /// mount.
     fn open_dir(&mut self, id: DirId) -> io::Result<Dir> {
         let (parent, name) = {
             let table = self.mount.table.read();

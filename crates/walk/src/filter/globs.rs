@@ -1,13 +1,14 @@
-//! Patterns, and a record of which of them have matched.
+//! Glob patterns, with a record of which patterns have matched.
 //!
-//! A pattern without a slash matches names at any depth. A pattern with a slash matches paths:
-//! relative to the top directory or, as a shell completes them, paths that lead into the top
-//! directory ([`Globs::below`]). A trailing slash restricts it to directories. `*` and `?` match no
-//! slash, `**` does; `[...]` is a set of characters, `{a,b}` an alternative, and a backslash
-//! escapes the next character.
+//! A pattern without a slash matches names at any depth. A pattern with a slash matches paths
+//! relative to the top directory. It may also be a path that leads into the top directory, as shell
+//! completion produces it ([`Globs::below`]). A trailing slash restricts a pattern to directories.
 //!
-//! [`Globs::unmatched`] returns the patterns that have matched nothing so far. All clones of a set
-//! of patterns share this record.
+//! `*` and `?` do not match a slash, but `**` does. `[...]` matches one of a set of characters,
+//! `{a,b}` one of several alternatives, and a backslash escapes the next character.
+//!
+//! [`Globs::unmatched`] returns the patterns that have not matched anything. All clones of a set of
+//! patterns share this record.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,11 +25,11 @@ use crate::filter::top::{Readings, TopDir};
 pub struct Globs {
     typed: Arc<Typed>,
     ignore_case: bool,
-    /// The further readings of each pattern, as patterns relative to the top directory.
+    /// Additional readings of each pattern, relative to the top directory.
     also: Vec<Vec<String>>,
     files: Set,
     dirs: Set,
-    /// Patterns that are the path of the top directory itself.
+    /// Indices of the patterns that are the path of the top directory itself.
     of_top: Vec<usize>,
     ambiguous: Option<AmbiguousPattern>,
 }
@@ -42,7 +43,7 @@ struct Typed {
 }
 
 impl Globs {
-    /// Compiles patterns. Those with a trailing slash match directories only.
+    /// Compiles patterns. Patterns with a trailing slash match only directories.
     ///
     /// # Errors
     ///
@@ -51,21 +52,21 @@ impl Globs {
         Globs::with_case(patterns, false)
     }
 
-    /// Compiles patterns, ignoring case if `ignore_case`.
+    /// Compiles patterns that ignore case if `ignore_case` is true.
     ///
     /// # Errors
     ///
-    /// As for [`Globs::new`].
+    /// Fails if a pattern is invalid.
     pub fn with_case(patterns: &[String], ignore_case: bool) -> Result<Globs, FilterError> {
         let readings = patterns.iter().map(|text| (text.clone(), Vec::new())).collect();
         Globs::of_readings(readings, ignore_case)
     }
 
-    /// Compiles patterns with the readings that [`Globs::readings`] returned for them.
+    /// Compiles patterns with additional readings, as returned by [`Globs::readings`].
     ///
     /// # Errors
     ///
-    /// As for [`Globs::new`].
+    /// Fails if a pattern is invalid.
     pub fn of_readings(
         readings: Vec<(String, Vec<String>)>,
         ignore_case: bool,
@@ -78,9 +79,9 @@ impl Globs {
         Ok(globs)
     }
 
-    /// Returns the same patterns for entries in one of `tops`. Paths that lead there become
-    /// relative to it, and an entry whose name equals a pattern literally matches it. The record of
-    /// matches is shared.
+    /// Returns the same patterns for entries below `tops`. Patterns that are paths into a top
+    /// directory become relative to it. A pattern also matches an entry whose name is literally the
+    /// pattern. The record of matches is shared.
     #[must_use]
     pub fn below(&self, tops: &[TopDir], used: PatternUse) -> Globs {
         let mut globs = self.clone();
@@ -104,7 +105,8 @@ impl Globs {
             globs.also[number].sort();
             globs.also[number].dedup();
         }
-        // A reading that starts in the middle of a pattern may be invalid, and is dropped then.
+        // The remainder of a pattern can be invalid, for example if it starts inside braces. It is
+        // then dropped.
         for also in &mut globs.also {
             also.retain(|text| glob(text, self.ignore_case).is_ok());
         }
@@ -114,12 +116,12 @@ impl Globs {
         }
     }
 
-    /// Returns an include pattern with two meanings, if there is one; see [`Globs::below`].
+    /// Returns an include pattern that has two meanings, if any. [`Globs::below`] detects it.
     pub fn ambiguous(&self) -> Option<&AmbiguousPattern> {
         self.ambiguous.as_ref()
     }
 
-    /// Returns the patterns with their further readings, all relative to the top directory.
+    /// Returns the patterns and their additional readings, all relative to the top directory.
     pub fn readings(&self) -> Vec<(String, Vec<String>)> {
         self.typed.texts.iter().cloned().zip(self.also.iter().cloned()).collect()
     }
@@ -129,23 +131,23 @@ impl Globs {
         self.ignore_case
     }
 
-    /// Returns whether there are no patterns.
+    /// Returns whether the set has no patterns.
     pub fn is_empty(&self) -> bool {
         self.typed.texts.is_empty()
     }
 
-    /// Returns whether matching needs the path below the top directory.
+    /// Returns whether matching needs the paths of entries below the top directory.
     pub fn want_paths(&self) -> bool {
         !self.dirs.paths.is_empty()
     }
 
-    /// Returns whether a pattern is the path of the top directory itself, or matches its name.
+    /// Returns whether a pattern is the path of the top directory or matches its name.
     pub fn match_top(&self, name: &[u8], is_dir: bool) -> bool {
         self.of_top.iter().for_each(|&number| self.typed.meet(number));
         self.matches(name, Some(name), is_dir) || !self.of_top.is_empty()
     }
 
-    /// Returns whether a pattern matches a name, or its path below the top directory.
+    /// Returns whether a pattern matches a name or its path below the top directory.
     pub fn matches(&self, name: &[u8], path: Option<&[u8]>, is_dir: bool) -> bool {
         let set = if is_dir { &self.dirs } else { &self.files };
         let is_match = set.matches(name, path);
@@ -155,34 +157,35 @@ impl Globs {
         is_match
     }
 
-    /// Returns the patterns that have matched nothing so far, as typed.
+    /// Returns the patterns that have not matched anything, as typed.
     pub fn unmatched(&self) -> Vec<&str> {
         let typed = self.typed.texts.iter().zip(&self.typed.met);
         typed.filter(|(_, met)| !met.load(Relaxed)).map(|(text, _)| text.as_str()).collect()
     }
 
-    /// Returns which of the first 32 patterns have matched, one bit each, for
-    /// [`Globs::note_matched`] on another host.
+    /// Returns a bit mask of the first 32 patterns, with a bit set for each pattern that has
+    /// matched. Pass it to [`Globs::note_matched`] on another host.
     pub fn matched(&self) -> u32 {
         let met = self.typed.met.iter().take(32).enumerate();
         met.fold(0, |bits, (number, met)| bits | u32::from(met.load(Relaxed)) << number)
     }
 
-    /// Records the patterns that have matched on another host. Patterns beyond the 32nd count as
-    /// matched.
+    /// Records patterns that have matched on another host. Patterns after the 32nd are always
+    /// recorded as matched.
     pub fn note_matched(&self, bits: u32) {
         let numbers = 0..self.typed.texts.len();
         let is_met = |number: &usize| *number >= 32 || bits & 1 << number != 0;
         numbers.filter(is_met).for_each(|number| self.typed.meet(number));
     }
 
-    /// Compiles all readings. The typed patterns themselves are included where `is_inside` is true.
+    /// Compiles all readings. A pattern as typed is included only if `is_inside` is true for its
+    /// index.
     fn compile(&mut self, is_inside: impl Fn(usize) -> bool) -> Result<(), FilterError> {
         let (mut files, mut dirs) = (SetBuilder::default(), SetBuilder::default());
         for (number, (text, also)) in self.typed.texts.iter().zip(&self.also).enumerate() {
             let inside = is_inside(number).then_some(text);
             for text in inside.into_iter().chain(also) {
-                // "name/" contains no other slash, so it matches names.
+                // Without its trailing slash, "name/" contains no slash, so it matches names.
                 let bare = text.strip_suffix('/').unwrap_or(text);
                 let glob = glob(bare, self.ignore_case)?;
                 if bare == text {
@@ -204,7 +207,7 @@ impl Typed {
     }
 }
 
-/// Compiled readings, each with the index of its pattern.
+/// Compiled patterns, each with the index of its typed pattern.
 #[derive(Clone, Debug, Default)]
 struct Set {
     names: GlobSet,
@@ -266,8 +269,7 @@ impl SetBuilder {
     }
 }
 
-/// Compiles a pattern without its trailing slash. A path relative to the top directory may start
-/// with `/` or `./`.
+/// Compiles a pattern without a trailing slash. A leading `/` or `./` is ignored.
 fn glob(text: &str, ignore_case: bool) -> Result<globset::Glob, FilterError> {
     let mut plain = text.trim_start_matches('/');
     while let Some(rest) = plain.strip_prefix("./") {

@@ -1,5 +1,5 @@
-//! Selects the entries of a walk: by size, hidden names, and patterns ([`crate::Globs`]). An
-//! excluded directory is not entered.
+//! Selects the entries of a walk by size, by name and by patterns ([`crate::Globs`]). Excluded
+//! directories are not entered.
 
 pub(crate) mod globs;
 pub(crate) mod own;
@@ -16,8 +16,8 @@ use crate::filter::pattern::{FilterError, PatternUse};
 use crate::filter::top::TopDir;
 use crate::tree::records::Skipped;
 
-/// Prefix of the names of quarantine directories, and of quarantined files where a full disk has no
-/// room for a directory. A walk skips both.
+/// Prefix of the names of quarantine directories. If a disk is too full for a directory, the names
+/// of quarantined files have this prefix too. A walk skips both.
 pub const QUARANTINE_PREFIX: &str = ".lop-quarantine-";
 
 /// Selects the entries of a walk.
@@ -28,15 +28,15 @@ pub struct Filter {
     pub min_size: u64,
     /// Maximum size in bytes.
     pub max_size: u64,
-    /// Whether to take names that start with a dot.
+    /// True to include names that start with a dot.
     pub hidden: bool,
-    /// Whether to take files of size 0. This excludes files in /proc and similar file systems,
-    /// which are not empty.
+    /// True to include files of size 0. Files in `/proc` and similar file systems are never
+    /// included, because their size is 0 even if they have content.
     pub empty: bool,
-    /// Whether to enter system directories: snapshots, trash, and the private directories of a NAS.
-    /// A system directory that is a root is always entered.
+    /// True to enter system directories, such as snapshots, trash, and the private directories of a
+    /// NAS. A root is entered even if it is a system directory.
     pub system_dirs: bool,
-    /// Whether to walk file systems whose files the kernel generates, such as /proc.
+    /// True to walk file systems whose files the kernel generates, such as `/proc`.
     pub pseudo: bool,
     include: Globs,
     exclude: Globs,
@@ -58,8 +58,8 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Returns a filter that takes only files that match one of `include` (any file if it is
-    /// empty), and no file or directory that matches one of `exclude`.
+    /// Adds patterns to the filter. Files must match one of `include`, unless it is empty. Files
+    /// and directories that match one of `exclude` are skipped.
     ///
     /// # Errors
     ///
@@ -74,13 +74,14 @@ impl Filter {
         Ok(self)
     }
 
-    /// Does the same with compiled patterns.
+    /// Adds compiled patterns, like [`Filter::with_patterns`].
     #[must_use]
     pub fn with_globs(self, include: Globs, exclude: Globs) -> Filter {
         Filter { include, exclude, ..self }
     }
 
-    /// Returns the filter for one root, as patterns may be paths that lead into it.
+    /// Returns the filter for one root. Patterns that are paths into the root become relative to
+    /// it.
     pub(crate) fn below(&self, root: &Path) -> Filter {
         if !self.has_patterns() {
             return self.clone();
@@ -91,7 +92,7 @@ impl Filter {
         self.clone().with_globs(include, exclude)
     }
 
-    /// Returns whether decisions need the path below the root.
+    /// Returns whether the filter needs the path of an entry below the root.
     pub(crate) fn wants_paths(&self) -> bool {
         self.include.want_paths() || self.exclude.want_paths()
     }
@@ -101,7 +102,8 @@ impl Filter {
         !(self.include.is_empty() && self.exclude.is_empty())
     }
 
-    /// Decides on a name before its metadata is known. Counts a skipped name.
+    /// Returns whether to include a name, before its metadata is known. Counts it as skipped if
+    /// not.
     pub(crate) fn takes_name(
         &self,
         name: &[u8],
@@ -120,7 +122,7 @@ impl Filter {
         if !self.has_patterns() {
             return true;
         }
-        // Both sets are matched, so that each pattern's matches are noted.
+        // Both sets are always matched, so that every pattern that matches is recorded.
         let includes = !is_dir && self.include.matches(name, path, false);
         let is_included = is_dir || includes || self.include.is_empty();
         let out = self.exclude.matches(name, path, is_dir) || !is_included;
@@ -128,7 +130,7 @@ impl Filter {
         !out
     }
 
-    /// Decides on a file by its size. Counts a skipped file.
+    /// Returns whether to include a file of this size. Counts it as skipped if not.
     ///
     /// `volume` is called only if the decision depends on the file system.
     pub(crate) fn takes_size(

@@ -1,31 +1,32 @@
-//! Lop's own files: a catalog with everything that belongs to it, and the folder with its journals.
+//! Lop's own files: the catalog, its `SQLite` journals, and the directory with the journals of
+//! runs.
 //!
-//! Links, bind mounts and other spellings give these files further paths. They are therefore
-//! identified by name and directory (device and inode). The file need not exist: if another program
-//! created an `SQLite` journal beside a database, it would change the database.
+//! These files are identified by their directory (device and inode) and name, because links and
+//! bind mounts give them more than one path. The set includes files that do not exist. If another
+//! program created an `SQLite` journal next to a database, `SQLite` would apply it to the database.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fsops::{FileKey, Kind, Stat};
 
-/// Maximum number of symbolic links followed on the way to a file, as in the kernel.
+/// Maximum number of symbolic links to follow in a path, the same as in the kernel.
 const MAX_LINKS: usize = 40;
 
 /// Files that only lop itself may change.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
-    /// Names, by the directory that contains them.
+    /// Names of own files, by directory.
     names: Vec<(FileKey, Vec<Vec<u8>>)>,
     /// Directories that contain only lop's own files.
     folders: Vec<FileKey>,
-    /// The absolute paths of the existing files, without symbolic links.
+    /// Absolute paths of the files that exist, with links resolved.
     paths: Vec<PathBuf>,
 }
 
 impl OwnFiles {
-    /// Returns the set of the files and directories at these paths, and of the symbolic links on
-    /// the way to them: removing a link would break the path.
+    /// Returns the set of the files and directories at `paths`. It also contains the symbolic links
+    /// in these paths, because removing a link would break the path.
     pub fn new(paths: &[PathBuf]) -> OwnFiles {
         let mut own = OwnFiles::default();
         for path in paths {
@@ -55,7 +56,7 @@ impl OwnFiles {
         }
     }
 
-    /// Returns the absolute paths of the existing files, without symbolic links.
+    /// Returns the absolute paths of the files that exist, with links resolved.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
@@ -68,7 +69,7 @@ impl OwnFiles {
     }
 }
 
-/// Returns the symbolic links on the way to a path, followed by the resolved path.
+/// Returns the symbolic links in a path, followed by the resolved path.
 fn way(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut path = path.to_path_buf();
@@ -78,7 +79,7 @@ fn way(path: &Path) -> Vec<PathBuf> {
         let Ok(target) = link.read_link() else { break };
         let rest = path.strip_prefix(&link).map(Path::to_path_buf).unwrap_or_default();
         let target = link.parent().unwrap_or(Path::new("/")).join(target);
-        // Joining an empty path would add a slash.
+        // Joining an empty path would append a slash.
         path = if rest.as_os_str().is_empty() { target } else { target.join(rest) };
         found.push(link);
     }
@@ -94,7 +95,7 @@ mod tests {
     use super::OwnFiles;
 
     #[test]
-    fn files_are_known_by_their_directory_and_links_on_the_way_are_kept() {
+    fn own_files_are_identified_by_directory_and_include_links() {
         let tree = TreeBuilder::new()
             .file("real/deep/c.db", "")
             .file("real/deep/c.db.runs/1", "")
@@ -102,7 +103,8 @@ mod tests {
             .symlink("links/one", "../links/two")
             .symlink("links/two", "../real/deep");
         let temp = tree.make_temp();
-        let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("it is there").key();
+        let key =
+            |path: &str| Stat::of_path(&temp.path().join(path)).expect("the file exists").key();
         let at = |name: &str| temp.path().join("links/one").join(name);
         let own = OwnFiles::new(&[at("c.db"), at("c.db-journal"), at("c.db.runs")]);
         let deep = key("real/deep");

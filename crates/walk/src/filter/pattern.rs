@@ -1,4 +1,4 @@
-//! Small types of patterns: their purpose, and what can be wrong with them.
+//! Small types for patterns: their purpose, and their errors.
 
 /// An invalid pattern.
 #[derive(Debug, thiserror::Error)]
@@ -6,27 +6,27 @@
 pub struct FilterError {
     /// The pattern as given.
     pub pattern: String,
-    /// The defect.
+    /// The reason why it is invalid.
     pub reason: String,
 }
 
-/// The purpose of a set of patterns. It decides between two readings of one pattern.
+/// The purpose of a set of patterns. It decides how an ambiguous pattern is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternUse {
-    /// The patterns select entries to act on. A path into the top directory is only read as that
-    /// path.
+    /// The patterns select entries to act on. An absolute path into the top directory is read only
+    /// as a path.
     Include,
-    /// The patterns select entries to leave alone. All readings count.
+    /// The patterns select entries to leave alone. All readings apply.
     Exclude,
 }
 
-/// A pattern that means one thing relative to the top directory, and another thing as a path.
+/// A pattern with two meanings: one relative to the top directory, and another as a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmbiguousPattern {
     /// The pattern as typed.
     pub typed: String,
-    /// The meaning relative to the top directory, as an absolute path.
+    /// The pattern relative to the top directory, as an absolute path.
     pub inside: String,
-    /// The meaning as a path, made absolute.
+    /// The pattern as a path, made absolute.
     pub path: String,
 }

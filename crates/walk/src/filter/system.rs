@@ -1,9 +1,10 @@
-//! Directories that belong to systems and programs rather than to users.
+//! Directories that belong to a system or a program rather than to the user's data.
 //!
-//! System directories hold snapshots of the same files, deleted files, or a system's private files.
-//! Reading them costs time, a copy in them is no copy to rely on, and no user may change them. A
-//! version control repository is a user's work, so it is scanned and queried; but its files must
-//! match the program's records, and only that program may change them.
+//! System directories contain snapshots of the same files, deleted files, or private files of a
+//! system. Reading them takes time, and users can neither change them nor rely on a copy in them.
+//!
+//! A version control repository contains the user's work, so it is scanned and queried. Its files
+//! must match the records of the version control program, so only that program may change them.
 
 use crate::tree::Tree;
 use crate::tree::records::DirId;
@@ -29,21 +30,21 @@ const SYSTEM: [&[u8]; 17] = [
     b".fseventsd",
     b".DocumentRevisions-V100",
     b".TemporaryItems",
-    // Files whose names a repair of the file system could not find.
+    // Files whose names were lost in a repair of the file system.
     b"lost+found",
 ];
 
-/// Names of Windows, which ignores case.
+/// Names of Windows system directories. Windows ignores case.
 const OF_WINDOWS: [&[u8]; 3] = [b"$RECYCLE.BIN", b"RECYCLER", b"System Volume Information"];
 
-/// Names of version control repositories.
+/// Names of version control directories.
 const REPOSITORIES: [&[u8]; 5] = [b".git", b".hg", b".svn", b".bzr", b".jj"];
 
 /// The trash of a home directory.
 const HOME_TRASH: &[u8] = b".local/share/Trash";
 
-/// Returns whether a directory is a system directory, by its name. `parent` returns the path by
-/// which its parent was reached.
+/// Returns whether a directory is a system directory. `parent` returns the path of its parent, and
+/// is called only if the name alone does not decide.
 pub(crate) fn is_system_dir(name: &[u8], parent: impl FnOnce() -> Vec<u8>) -> bool {
     let path = || [&parent()[..], b"/", name].concat();
     is_system_name(name) || name == b"Trash" && is_home_trash(&path())
@@ -59,8 +60,8 @@ pub fn in_system_dir(path: &[u8]) -> bool {
     }
 }
 
-/// Returns, for each directory, whether its files belong to a system or program: whether it is, or
-/// is below, a system directory or a repository. Directories in `named`, which are absolute paths,
+/// Returns, for each directory, whether its files belong to a system or a program. This applies to
+/// system directories, to repositories, and to everything below them. The absolute paths in `named`
 /// are exempt because the user asked for them.
 pub fn managed_by_programs(tree: &Tree, named: &[Vec<u8>]) -> Vec<bool> {
     let mut kept: Vec<bool> = Vec::with_capacity(tree.dirs().len());
@@ -80,13 +81,13 @@ pub fn managed_by_programs(tree: &Tree, named: &[Vec<u8>]) -> Vec<bool> {
     kept
 }
 
-/// Returns whether a directory of this name is a system directory anywhere.
+/// Returns whether every directory with this name is a system directory.
 pub fn is_system_name(name: &[u8]) -> bool {
     let of_windows = |other: &[u8]| name.eq_ignore_ascii_case(other);
     SYSTEM.contains(&name) || OF_WINDOWS.into_iter().any(of_windows) || is_trash_of_user(name)
 }
 
-/// Returns whether a name is that of a user's trash on a disk, such as `.Trash-1000`.
+/// Returns whether this is the name of a user's trash, such as `.Trash-1000`.
 fn is_trash_of_user(name: &[u8]) -> bool {
     let number = name.strip_prefix(b".Trash-");
     number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
@@ -103,7 +104,7 @@ mod tests {
     use crate::tree::Tree;
 
     #[test]
-    fn folders_of_systems_are_known_by_their_names() {
+    fn system_directories_are_recognised_by_name() {
         for name in ["@eaDir", ".snapshots", "$RECYCLE.BIN", "$Recycle.Bin", ".Trash-1000"] {
             assert!(is_system_name(name.as_bytes()), "{name}");
         }
@@ -113,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn a_home_folders_trash_is_known_by_where_it_is() {
+    fn home_trash_is_recognised_by_location() {
         let is = |parent: &str| is_system_dir(b"Trash", || parent.as_bytes().to_vec());
         assert!(is("/home/me/.local/share") && is("./.local/share") && is(".local/share"));
         assert!(!is("/home/me/share") && !is("x.local/share") && !is(""));
     }
 
     #[test]
-    fn a_path_is_below_a_folder_of_a_system_or_not() {
+    fn paths_below_system_directories_are_recognised() {
         for path in ["/a/.snapshot/b", "/.zfs/x/y", "/home/me/.local/share/Trash/files/x"] {
             assert!(in_system_dir(path.as_bytes()), "{path}");
         }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_keep_is_left_to_them_unless_it_is_named() {
+    fn managed_directories_are_found_unless_named() {
         let mut tree = Tree::default();
         let root = tree.remember_root();
         let mut child = |parent, name| tree.remember_dir(parent, name);

@@ -1,8 +1,9 @@
-//! The meanings of a pattern relative to one top directory.
+//! Finds the readings of a pattern for one top directory.
 //!
-//! A shell completes `/scratch/keep` and `scratch/keep`, and neither is relative to `/scratch`. A
-//! pattern with a slash is therefore also read as a path. If it leads into the top directory, by
-//! whatever spelling or mount, the remainder is another reading of the pattern.
+//! In a shell, users complete paths such as `/scratch/keep` or `scratch/keep`. Neither of them is
+//! relative to `/scratch`. A pattern with a slash is therefore also read as a path. If this path
+//! leads into the top directory, its remainder is another reading of the pattern. The path may use
+//! any spelling of the top directory, and may go through another mount of it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,34 +16,34 @@ use crate::filter::pattern::{AmbiguousPattern, PatternUse};
 /// A directory to which patterns are relative.
 #[derive(Clone, Debug)]
 pub struct TopDir {
-    /// Its paths: as named, and without links.
+    /// Its path as named and, if it exists, its path with links resolved.
     spelled: Vec<PathBuf>,
-    /// The host it is on, which a pattern may start with.
+    /// The remote host that it is on. A pattern may start with this host.
     host: Option<String>,
     /// Its identity, if it exists on this host.
     key: Option<FileKey>,
 }
 
-/// The meanings of a pattern in a top directory.
+/// Readings of a pattern in a top directory.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    /// Further readings, as patterns relative to the top directory.
+    /// Additional readings, as patterns relative to the top directory.
     pub(crate) also: Vec<String>,
-    /// Those of them that come from reading it as a path.
+    /// Those of `also` that come from reading the pattern as a path.
     pub(crate) paths: Vec<String>,
-    /// Whether it must not be read relative to the top directory.
+    /// True if the pattern must not be read relative to the top directory.
     pub(crate) is_path_only: bool,
-    /// Whether the path that it names exists.
+    /// True if the pattern is the literal path of an existing entry.
     pub(crate) exists: bool,
-    /// Whether it is the path of the top directory itself.
+    /// True if the pattern is the path of the top directory itself.
     pub(crate) names_top: bool,
 }
 
-/// A component of a path, and a pattern that matches it.
+/// A path component, and a pattern that matches it.
 type Part = (Vec<u8>, String);
 
 impl TopDir {
-    /// Returns a directory of this host. It need not exist.
+    /// Returns a directory on this host. It does not have to exist.
     pub fn new(path: &Path) -> TopDir {
         let named = std::path::absolute(path).map_or_else(|_| path.into(), |path| normal(&path));
         let real = path.canonicalize().ok();
@@ -51,12 +52,12 @@ impl TopDir {
         TopDir { spelled, host: None, key }
     }
 
-    /// Returns a directory of a remote host, known by its path only.
+    /// Returns a directory on a remote host. Only its path is known.
     pub fn far(host: &str, path: &Path) -> TopDir {
         TopDir { spelled: vec![normal(path)], host: Some(host.into()), key: None }
     }
 
-    /// Returns the meanings of a pattern in this directory.
+    /// Returns the readings of a pattern in this directory.
     pub(crate) fn readings(&self, typed: &str, used: PatternUse, ignore_case: bool) -> Readings {
         let prefix = self.host.as_ref().map(|host| format!("{host}:"));
         let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
@@ -87,8 +88,9 @@ impl TopDir {
         readings
     }
 
-    /// Checks for an entry whose name equals the pattern literally. A name may contain brackets,
-    /// and a name that a shell completed with a slash may be a link to a directory.
+    /// Adds a reading for an entry whose name is literally the pattern, if there is one. Names may
+    /// contain brackets. If a shell completed the name with a slash, the entry may be a link to a
+    /// directory.
     fn literal_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
         let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
             return;
@@ -98,7 +100,7 @@ impl TopDir {
         let slash = match stat.kind {
             Kind::Symlink => "",
             Kind::Dir => slash,
-            // "name/" is a directory of that name, anywhere.
+            // "name/" must match only directories of that name, at any depth.
             _ if !bare.contains('/') && !slash.is_empty() => return,
             _ => "",
         };
@@ -106,7 +108,8 @@ impl TopDir {
         readings.also.push(format!("/{}{slash}", globset::escape(plain)));
     }
 
-    /// Reads a pattern as a path and returns its remainders below this directory.
+    /// Reads a pattern as a path and returns its remainders below this directory. There can be two
+    /// if the path contains links.
     fn rests(&self, text: &str, ignore_case: bool) -> Vec<Vec<Part>> {
         let own = parts(text);
         if self.host.is_some() {
@@ -125,7 +128,8 @@ impl TopDir {
         rests
     }
 
-    /// Returns the components of a path after those of this directory.
+    /// Returns the components of a path that follow this directory, or `None` if the path does not
+    /// lead through it.
     fn rest(&self, is_absolute: bool, parts: &[Part], ignore_case: bool) -> Option<Vec<Part>> {
         let is_it = |&upto: &usize| self.is(&path_of(is_absolute, &parts[..upto]), ignore_case);
         let upto = (0..=parts.len()).rev().find(is_it)?;
@@ -140,7 +144,7 @@ impl TopDir {
             })
     }
 
-    /// Returns the two meanings of a relative pattern, if entries of both may exist.
+    /// Returns both meanings of a relative pattern if entries may exist for each of them.
     pub(crate) fn ambiguous(&self, typed: &str, paths: &[String]) -> Option<AmbiguousPattern> {
         let top = self.real()?;
         let first = parts(typed).into_iter().next()?;
@@ -153,7 +157,7 @@ impl TopDir {
         Some(AmbiguousPattern { typed: typed.into(), inside, path: format!("{named}{path}") })
     }
 
-    /// Returns the directory's path, if it exists on this host.
+    /// Returns the path of the directory if it exists on this host.
     fn real(&self) -> Option<&Path> {
         self.key?;
         self.spelled.last().map(PathBuf::as_path)
@@ -174,14 +178,14 @@ fn parts(text: &str) -> Vec<Part> {
     parts.map(|part| (part.into(), part.into())).collect()
 }
 
-/// Returns the components of a path, with patterns that match them literally.
+/// Returns the components of a path, each with a pattern that matches it literally.
 fn literal_parts(path: &Path) -> Vec<Part> {
     let names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
         _ => None,
     });
     let part = |name: &OsStr| {
-        // A pattern cannot express invalid UTF-8, so any character matches in its place.
+        // A pattern cannot contain invalid UTF-8, so `*` replaces it.
         let glob = globset::escape(&name.to_string_lossy()).replace('\u{fffd}', "*");
         (name.as_bytes().to_vec(), glob)
     };
@@ -200,7 +204,7 @@ fn normal_parts(parts: impl Iterator<Item = Part>) -> Vec<Part> {
     normal
 }
 
-/// Resolves links in the directories of a path.
+/// Resolves the links in the directories of a path.
 fn real_parts(parts: &[Part]) -> Option<Vec<Part>> {
     (1..parts.len()).rev().find_map(|upto| {
         let real = path_of(true, &parts[..upto]).canonicalize().ok()?;
@@ -213,7 +217,7 @@ fn path_of(is_absolute: bool, parts: &[Part]) -> PathBuf {
     parts.iter().fold(start, |path, (name, _)| path.join(OsStr::from_bytes(name)))
 }
 
-/// Returns a path without `.` and `..`, without consulting the file system.
+/// Returns a path without `.` and `..`. Does not access the file system.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -6,13 +6,13 @@ use fsops::Dir;
 
 /// A least-recently-used cache of open directories. Each thread has its own.
 ///
-/// Lookups compare keys one by one, most recent insertion first: a worker keeps few directories open
-/// and mostly uses the newest.
+/// Lookups compare the keys one by one, starting with the newest entry. This is fast because a
+/// worker keeps few directories open and mostly uses the newest.
 #[derive(Debug)]
 pub struct DirCache<K> {
     open: Vec<Entry<K>>,
     capacity: usize,
-    /// Number of lookups and insertions so far.
+    /// Number of calls of `get` and `put`.
     clock: u64,
 }
 
@@ -24,7 +24,7 @@ struct Entry<K> {
 }
 
 impl<K> DirCache<K> {
-    /// Returns a cache for `capacity` directories, at least one.
+    /// Returns a cache for `capacity` directories, or for one if `capacity` is 0.
     pub fn new(capacity: usize) -> DirCache<K> {
         DirCache { open: Vec::new(), capacity: capacity.max(1), clock: 0 }
     }
@@ -37,8 +37,8 @@ impl<K> DirCache<K> {
         Some(Rc::clone(&entry.dir))
     }
 
-    /// Adds an open directory. If the cache is full, calls `evict` for the least recently used one
-    /// and closes it.
+    /// Adds an open directory. If the cache is full, calls `evict` with the least recently used
+    /// directory and closes that directory.
     pub fn put(&mut self, key: K, dir: Dir, evict: impl FnOnce(&K, &Dir)) -> Rc<Dir> {
         self.clock += 1;
         let dir = Rc::new(dir);
@@ -52,8 +52,8 @@ impl<K> DirCache<K> {
         dir
     }
 
-    /// Closes the newest directory whose key satisfies `is`. Returns it, so that a caller can check that
-    /// nothing else keeps it open.
+    /// Removes the newest directory whose key satisfies `is`, and returns it. The caller can check
+    /// that nothing else keeps it open.
     pub fn close(&mut self, is: impl Fn(&K) -> bool) -> Option<Rc<Dir>> {
         let at = self.open.iter().rposition(|entry| is(&entry.key))?;
         Some(self.open.swap_remove(at).dir)
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_directories_are_forgotten() {
+    fn closed_directories_leave_the_cache() {
         let mut cache = DirCache::new(0);
         cache.put(1, dir(), |_, _| ());
         assert!(cache.close(|&key| key == 2).is_none());

@@ -1,7 +1,7 @@
 //! A direct-mapped cache of open directories by number.
 //!
-//! A directory has a single slot: its number modulo the number of slots. Neighbours in the tree
-//! have neighbouring numbers, and files are opened roughly in tree order.
+//! The slot of a directory is its number modulo the number of slots. This works because directories
+//! that are close in the tree have similar numbers, and files are opened roughly in tree order.
 
 use fsops::Dir;
 
@@ -11,7 +11,7 @@ use crate::tree::records::DirId;
 pub(crate) struct DirSlots(Vec<Option<(DirId, Dir)>>);
 
 impl DirSlots {
-    /// Returns a cache for `count` directories, at least one.
+    /// Returns a cache for `count` directories, or for one if `count` is 0.
     pub(crate) fn new(count: usize) -> DirSlots {
         DirSlots(std::iter::repeat_with(|| None).take(count.max(1)).collect())
     }
@@ -21,7 +21,7 @@ impl DirSlots {
         self.0[self.slot(id)].as_ref().filter(|(open, _)| *open == id).map(|(_, dir)| dir)
     }
 
-    /// Stores a directory, closing the one in its slot.
+    /// Stores an open directory, and closes the previous one in its slot.
     pub(crate) fn put(&mut self, id: DirId, dir: Dir) -> &Dir {
         let slot = self.slot(id);
         &self.0[slot].insert((id, dir)).1

@@ -1,4 +1,4 @@
-//! Opening files and directories by number or by path, with caches of open directories.
+//! Opens files and directories by number or by path, with caches of open directories.
 
 pub(crate) mod dir_cache;
 pub(crate) mod dir_slots;

@@ -1,4 +1,4 @@
-//! Opens files by number, keeping recently used directories open.
+//! Opens files by number and keeps recently used directories open.
 
 use std::io;
 
@@ -13,24 +13,25 @@ use crate::tree::records::{DirId, FileId, push_component, to_path};
 pub struct Opener<'a> {
     tree: &'a Tree,
     open: DirSlots,
-    /// The root used last. Directories that are not open are opened from there.
+    /// The most recently used root. Directories are opened from it if no ancestor is open.
     root: Option<(DirId, Dir)>,
 }
 
 impl<'a> Opener<'a> {
-    /// Returns an opener that keeps at most `open_dirs` directories open, and one root.
+    /// Returns an opener that keeps one root and at most `open_dirs` other directories open.
     pub fn new(tree: &'a Tree, open_dirs: usize) -> Opener<'a> {
         Opener { tree, open: DirSlots::new(open_dirs), root: None }
     }
 
-    /// Opens a file for reading. It may not be the file that the walk saw, so compare its metadata.
+    /// Opens a file for reading. Compare its metadata, because the file may have been replaced
+    /// since the walk.
     ///
     /// # Errors
     ///
-    /// Fails if a directory on the way or the file cannot be opened.
+    /// Fails if the file or one of its ancestors cannot be opened.
     pub fn open(&mut self, file: FileId) -> io::Result<File> {
         match self.try_open(file) {
-            // Other parts of the process need descriptors too: close the cached ones, once.
+            // The process has no free descriptors. Close the cached ones and try again.
             Err(e) if e.raw_os_error() == Some(EMFILE) => {
                 self.open.clear();
                 self.root = None;
@@ -40,11 +41,11 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Returns the current metadata of a file's name.
+    /// Returns the current metadata of the entry at the path of a file.
     ///
     /// # Errors
     ///
-    /// Fails if a directory on the way cannot be opened, or the name does not exist.
+    /// Fails if an ancestor cannot be opened, or if the entry does not exist.
     pub fn stat(&mut self, file: FileId) -> io::Result<Stat> {
         let tree = self.tree;
         self.dir(tree.file(file).dir)?.stat_child(tree.name(file))
@@ -55,11 +56,11 @@ impl<'a> Opener<'a> {
         self.dir(tree.file(file).dir)?.open_file(tree.name(file))
     }
 
-    /// Returns an open directory.
+    /// Returns a directory, opening it if necessary.
     ///
     /// # Errors
     ///
-    /// Fails if the directory or one on the way cannot be opened.
+    /// Fails if the directory or one of its ancestors cannot be opened.
     pub fn dir(&mut self, id: DirId) -> io::Result<&Dir> {
         if self.open.get(id).is_none() {
             let dir = self.open_dir(id)?;

@@ -1,7 +1,7 @@
-//! Opens directories by absolute path of any length, following no link.
+//! Opens directories by absolute path without following links. Paths may be of any length.
 //!
-//! A link in the place of a directory leads elsewhere, possibly to the very files in question. What
-//! is behind it is not what the path meant when it was recorded.
+//! A link in a path may have replaced the directory that was recorded there. It can lead anywhere,
+//! even to the files with which the caller compares.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -20,7 +20,7 @@ pub struct PathOpener {
 }
 
 impl PathOpener {
-    /// Returns an opener that keeps at most `most` directories open, and the root directory.
+    /// Returns an opener that keeps the root directory and at most `most` other directories open.
     pub fn new(most: usize) -> PathOpener {
         PathOpener { top: None, open: HashMap::new(), most }
     }
@@ -29,7 +29,7 @@ impl PathOpener {
     ///
     /// # Errors
     ///
-    /// `ELOOP` or `ENOTDIR` if there is a link in the path.
+    /// Returns `ELOOP` or `ENOTDIR` if the path contains a link.
     pub fn dir(&mut self, path: &[u8]) -> io::Result<Rc<Dir>> {
         if let Some(dir) = self.open.get(path) {
             return Ok(Rc::clone(dir));
@@ -42,27 +42,27 @@ impl PathOpener {
         Ok(dir)
     }
 
-    /// Returns the directory that contains an absolute path, and the name in it.
+    /// Returns the parent directory of an absolute path, and the last component of the path.
     ///
     /// # Errors
     ///
-    /// As for [`PathOpener::dir`].
+    /// The same as for [`PathOpener::dir`].
     pub fn parent_and_name(&mut self, path: &[u8]) -> io::Result<(Rc<Dir>, CString)> {
         let (dir, name) = split_path(path);
         Ok((self.dir(dir)?, CString::new(name)?))
     }
 
-    /// Returns the metadata of an absolute path; of the link itself for a link.
+    /// Returns the metadata of the entry at an absolute path. Does not follow a link at the end.
     ///
     /// # Errors
     ///
-    /// As for [`PathOpener::dir`], or the error of `statx(2)`.
+    /// The same as for [`PathOpener::dir`], and the errors of `statx(2)`.
     pub fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
         let (dir, name) = self.parent_and_name(path)?;
         dir.stat_child(&name)
     }
 
-    /// Closes all directories, as their paths may lead elsewhere by now.
+    /// Closes all directories. Call this when their paths may lead to other directories.
     pub fn forget(&mut self) {
         self.open.clear();
     }
@@ -77,7 +77,7 @@ impl PathOpener {
     }
 }
 
-/// Splits an absolute path into directory and name. The directory of a top-level name is empty.
+/// Splits an absolute path into parent directory and name. The parent of a top-level name is empty.
 pub fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|&b| b == b'/').unwrap_or(0);
     (&path[..slash], path.get(slash + 1..).unwrap_or_default())
@@ -88,13 +88,13 @@ mod tests {
     use super::{PathOpener, split_path};
 
     #[test]
-    fn a_path_is_a_directory_and_a_name() {
+    fn paths_are_split_into_directory_and_name() {
         assert_eq!(split_path(b"/a/b/c"), (&b"/a/b"[..], &b"c"[..]));
         assert_eq!(split_path(b"/a"), (&b""[..], &b"a"[..]));
     }
 
     #[test]
-    fn a_directory_is_opened_again_when_others_took_its_place() {
+    fn evicted_directories_are_opened_again() {
         let here = std::fs::canonicalize(file!().trim_start_matches("crates/walk/"));
         let here = here.expect("a source file").into_os_string().into_encoded_bytes();
         let mut reach = PathOpener::new(1);

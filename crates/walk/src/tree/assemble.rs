@@ -1,11 +1,11 @@
-//! Merges the findings of all workers into one tree.
+//! Merges the results of all workers into one tree.
 
 use crate::tree::Tree;
 use crate::tree::records::to_u32;
 use crate::tree::store::Store;
 use crate::tree::table::Directories;
 
-/// Concatenates the workers' stores.
+/// Concatenates the stores of the workers and adds the directories.
 pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>) -> Tree {
     let mut bases = Vec::with_capacity(stores.len());
     let mut stores = stores;

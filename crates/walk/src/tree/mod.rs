@@ -1,4 +1,4 @@
-//! The result of a walk: directories, files and roots as flat tables.
+//! The result of a walk. Directories, files and roots are stored in flat tables.
 
 pub(crate) mod assemble;
 pub(crate) mod records;
@@ -16,7 +16,7 @@ use crate::tree::records::{
 };
 use crate::tree::skipped_names::SkippedNames;
 
-/// All files that were found.
+/// The files and directories that a walk found.
 #[derive(Debug, Default)]
 pub struct Tree {
     pub(crate) dirs: Vec<DirRecord>,
@@ -25,17 +25,18 @@ pub struct Tree {
     pub(crate) names: Vec<Vec<u8>>,
     pub(crate) devices: Vec<Device>,
     pub(crate) roots: Vec<Root>,
-    /// A visitor's notes by file number, 0 for none. Files beyond its end have none.
+    /// A visitor's notes by file number, with 0 for no note. Files beyond the end of the vector
+    /// have no note.
     pub notes: Vec<u64>,
-    /// The first file that was added from a catalog and not found by the walk.
+    /// Number of the first file that was added from a catalog instead of found by the walk.
     pub(crate) remembered_from: Option<u32>,
-    /// Whether the last block of names holds remembered files.
+    /// True if the last block of names is for remembered files.
     pub(crate) remembered_block: bool,
     /// Entries that could not be examined.
     pub problems: Vec<Problem>,
-    /// Numbers of entries that were skipped on purpose.
+    /// Number of entries skipped on purpose, by reason.
     pub skipped: Skipped,
-    /// Printed paths of the quarantine directories that were skipped.
+    /// Printed paths of the quarantine directories that the walk skipped.
     pub stores: Vec<Vec<u8>>,
     pub(crate) skipped_names: SkippedNames,
 }
@@ -51,7 +52,7 @@ impl Tree {
         &self.dirs
     }
 
-    /// Returns the roots, including those reached twice.
+    /// Returns the roots. Roots that were already walked under another path are included.
     pub fn roots(&self) -> &[Root] {
         &self.roots
     }
@@ -82,18 +83,18 @@ impl Tree {
         &self.devices[usize::from(self.dir(id).device)]
     }
 
-    /// Returns the index into [`Tree::devices`] of a directory's files.
+    /// Returns the index of a directory's device in [`Tree::devices`].
     pub fn device_index(&self, id: DirId) -> usize {
         usize::from(self.dir(id).device)
     }
 
-    /// Returns the identity of a file's inode.
+    /// Returns the device and inode number of a file.
     pub fn key(&self, id: FileId) -> FileKey {
         let file = self.file(id);
         FileKey { device: self.device_of(file.dir).number, inode: file.inode }
     }
 
-    /// Returns whether a file was added from a catalog.
+    /// Returns whether a file was added from a catalog instead of found by the walk.
     pub fn is_remembered(&self, id: FileId) -> bool {
         self.remembered_from.is_some_and(|first| id.0 >= first)
     }
@@ -122,34 +123,34 @@ impl Tree {
         }
     }
 
-    /// Returns a directory's path, starting with the root as given.
+    /// Returns the printed path of a directory. It starts with the root as given.
     pub fn dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = Vec::new();
         self.write_path(&self.root_of(id).given, id, None, &mut path);
         path
     }
 
-    /// Returns a directory's absolute path, with its root's links resolved.
+    /// Returns the absolute path of a directory, with the links in the path of its root resolved.
     pub fn absolute_dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = Vec::new();
         self.write_path(&self.root_of(id).absolute, id, None, &mut path);
         path
     }
 
-    /// Returns a file's path, starting with the root as given.
+    /// Returns the printed path of a file. It starts with the root as given.
     pub fn path(&self, id: FileId) -> Vec<u8> {
         let mut path = Vec::new();
         self.path_into(id, &mut path);
         path
     }
 
-    /// Replaces the content of `path` by a file's path, starting with the root as given.
+    /// Writes the printed path of a file to `path`, replacing its content.
     pub fn path_into(&self, id: FileId, path: &mut Vec<u8>) {
         let dir = self.file(id).dir;
         self.write_path(&self.root_of(dir).given, dir, Some(self.name(id)), path);
     }
 
-    /// Returns a file's absolute path, with its root's links resolved.
+    /// Returns the absolute path of a file, with the links in the path of its root resolved.
     pub fn absolute_path(&self, id: FileId) -> Vec<u8> {
         let mut path = Vec::new();
         let dir = self.file(id).dir;
@@ -157,7 +158,7 @@ impl Tree {
         path
     }
 
-    /// Returns whether an open file's metadata still equals that of the walk.
+    /// Returns whether `now` is the file that the walk found, with the same size and times.
     pub fn unchanged(&self, id: FileId, now: &Stat) -> bool {
         let file = self.file(id);
         self.key(id) == now.key()
@@ -166,10 +167,11 @@ impl Tree {
             && file.ctime_ns == now.ctime_ns
     }
 
-    /// Replaces the content of `path` by `start`, the directories down to `dir`, and `name`.
+    /// Replaces the content of `path` with `start`, the names of the directories down to `dir`, and
+    /// `name`.
     ///
-    /// The table knows only parents, so the length is computed first and the path is filled from
-    /// its end.
+    /// A directory record refers only to its parent. The length is therefore computed first, and
+    /// the path is filled from the end.
     fn write_path(&self, start: &[u8], dir: DirId, name: Option<&CStr>, path: &mut Vec<u8>) {
         let name = name.map(CStr::to_bytes);
         let mut length: usize = name.map_or(0, |n| n.len() + 1);
@@ -202,14 +204,14 @@ impl Tree {
 }
 
 impl Tree {
-    /// Returns whether the walk met this file in a directory and skipped it, unchanged as far as
-    /// the walk knows. If a pattern skipped it, its metadata is unknown.
+    /// Returns whether the walk skipped this file in a directory. If the walk queried the metadata
+    /// of the skipped file, it must match `file`.
     pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
         self.left_out_unseen(dir, name) || self.skipped_names.has(dir, name, Some(file))
     }
 
-    /// Returns whether the walk met a name in a directory and skipped it without querying its
-    /// metadata. The name may be that of a directory.
+    /// Returns whether the walk skipped a name in a directory before querying its metadata. The
+    /// entry may be a directory.
     pub fn left_out_unseen(&self, dir: DirId, name: &[u8]) -> bool {
         self.skipped_names.has(dir, name, None)
     }

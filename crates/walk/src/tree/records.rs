@@ -1,4 +1,4 @@
-//! The rows of a [`crate::Tree`] and its small parts: files, directories, roots, problems, counts.
+//! The records of a [`crate::Tree`]: files, directories, roots, problems and counts.
 
 use std::ffi::{CStr, OsString};
 use std::io;
@@ -11,7 +11,7 @@ use fsops::{Op, Stat, Volume};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirId(pub u32);
 
-/// Number of a file (a name, not an inode) in its [`crate::Tree`].
+/// Number of a file in its [`crate::Tree`]. Each name of an inode has a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
@@ -34,24 +34,25 @@ pub struct FileRecord {
 
 /// A directory.
 ///
-/// A directory with files on several devices (overlayfs, a file as a mount point) has one record
-/// per device. The further records have no inode and no children.
+/// Files of a directory can be on several devices, because of overlayfs or if a file is a mount
+/// point. Such a directory has one record per device. Only the first record has an inode number and
+/// children.
 #[derive(Clone, Copy, Debug)]
 pub struct DirRecord {
-    /// Inode number; 0 if it was never listed.
+    /// Inode number, or 0 if the directory was not listed.
     pub inode: u64,
-    /// The parent directory; `None` for a root.
+    /// The parent directory, or `None` for a root.
     pub parent: Option<DirId>,
-    /// Start of the name among the directory names, or the root's number.
+    /// Offset of the name in the directory names. For a root, the index of the root.
     pub(crate) name: u32,
-    /// First file, and how many follow.
+    /// Number of the first file, and the number of files.
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// Index of the block of names that its files use.
+    /// Index of the block that contains the names of its files.
     pub(crate) shard: u32,
     /// Index into [`crate::Tree::devices`].
     pub(crate) device: u16,
-    /// Whether its listing finished without an error.
+    /// True if the directory was listed without an error.
     pub complete: bool,
 }
 
@@ -71,17 +72,17 @@ impl DirRecord {
     }
 }
 
-/// A path that the user named, or that a catalog remembers.
+/// A path that the user named, or the root of remembered directories.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// The path as given, with which printed paths start. Empty for the current directory of a file
-    /// given by a bare name.
+    /// The path as given. Printed paths start with it. It is empty if the user named a file without
+    /// a directory.
     pub given: Vec<u8>,
     /// The absolute path, with all links resolved.
     pub absolute: Vec<u8>,
     /// Its directory record.
     pub dir: DirId,
-    /// Whether the walk covers all of its content, as opposed to single files in it.
+    /// True if the walk covered the whole directory, false if it examined only single files in it.
     pub whole: bool,
 }
 
@@ -94,7 +95,7 @@ pub struct Device {
     pub volume: Volume,
 }
 
-/// Why an entry could not be examined.
+/// Reason why an entry could not be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// A system call failed.
@@ -105,18 +106,18 @@ pub enum Reason {
         /// The system's error.
         source: io::Error,
     },
-    /// Its metadata changed between the walk and the end of reading.
+    /// The metadata changed between the walk and the end of reading.
     #[error("changed while it was read")]
     Changed,
-    /// Its bytes differ from those of an earlier scan, although its size and times are the same.
+    /// The content differs from that of an earlier scan, even though size and times are the same.
     #[error("differs from what was scanned before, though its size and times are the same")]
     Damaged,
-    /// It is shorter than its size, as files in /sys are.
-    #[error("has fewer bytes than its size says")]
+    /// The file has fewer bytes than its size, as is common in `/sys`.
+    #[error("has fewer bytes than its size")]
     Short,
 }
 
-/// An entry that was not examined.
+/// An entry that could not be examined.
 #[derive(Debug)]
 pub struct Problem {
     /// Its path, starting with the root as given.
@@ -125,7 +126,7 @@ pub struct Problem {
     pub reason: Reason,
 }
 
-/// Numbers of entries that were skipped on purpose, by reason.
+/// Number of entries skipped on purpose, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Skipped {
@@ -133,7 +134,7 @@ pub struct Skipped {
     pub too_small: u64,
     pub too_large: u64,
     pub excluded: u64,
-    /// Quarantine directories, and single files where no directory could be created.
+    /// Quarantine directories, and quarantined files outside of them.
     pub quarantine: u64,
     pub hidden: u64,
     pub symlinks: u64,
@@ -144,11 +145,10 @@ pub struct Skipped {
     pub directories: u64,
     /// Directories on another file system.
     pub other_file_systems: u64,
-    /// File systems whose files the kernel generates, and automount points.
+    /// Pseudo file systems, such as `/proc`, and automount points.
     pub pseudo_file_systems: u64,
-    /// System directories.
     pub system_dirs: u64,
-    /// Directories that were already listed under another path, and files listed twice.
+    /// Directories reached by a second path, and files named twice.
     pub seen_before: u64,
 }
 
@@ -197,7 +197,7 @@ impl Remembered {
     }
 }
 
-/// Appends a component to a path, with a slash where needed.
+/// Appends a component to a path, separated by a slash if necessary.
 pub fn push_component(path: &mut Vec<u8>, name: &[u8]) {
     if !path.is_empty() && path.last() != Some(&b'/') {
         path.push(b'/');
@@ -205,7 +205,7 @@ pub fn push_component(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Returns the NUL-terminated name at an offset of a block of names.
+/// Returns the NUL-terminated name at offset `at` of a block of names.
 pub(crate) fn cstr_at(block: &[u8], at: u32) -> &CStr {
     CStr::from_bytes_until_nul(&block[at as usize..]).unwrap_or_default()
 }
@@ -219,8 +219,8 @@ pub(crate) fn to_path(bytes: Vec<u8>) -> PathBuf {
 ///
 /// # Panics
 ///
-/// Panics beyond 2^32 entries or 4 GiB of directory names, for which 160 GB of memory would be
-/// needed.
+/// Panics if there are more than 2^32 entries, or more than 4 GiB of directory names. A tree of
+/// this size would need 160 GB of memory.
 pub fn to_u32(length: usize) -> u32 {
     u32::try_from(length).expect("fewer than 2^32 entries")
 }

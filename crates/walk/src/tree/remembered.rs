@@ -1,5 +1,5 @@
-//! Adds files that a catalog remembers to a tree, so that they can be compared and queried like
-//! files that were found.
+//! Adds files from a catalog to a tree, so that they can be compared and queried like files that
+//! the walk found.
 
 use std::ffi::CStr;
 
@@ -10,13 +10,13 @@ use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, to_u32,
 };
 
-/// Device numbers have 32 bits for each half, of which the kernel uses 12 and 20. No file is on
-/// these devices.
+/// Device numbers for directories that are gone or offline. No file can have them: in a real device
+/// number, the major number has 12 bits and the minor number 20, and each is stored in 32 bits.
 const NO_DEVICE: u64 = u64::MAX;
 const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 
 impl Tree {
-    /// Adds the root directory as the ancestor of remembered directories.
+    /// Adds the root directory `/` as the ancestor of remembered directories.
     pub fn remember_root(&mut self) -> DirId {
         let root = to_u32(self.roots.len());
         let dir = self.push_dir(None, root);
@@ -33,8 +33,8 @@ impl Tree {
         self.push_dir(Some(parent), at)
     }
 
-    /// Sets a remembered directory's current identity and file system, or `None` if it is gone.
-    /// Call it before files are added.
+    /// Sets the current identity and file system of a remembered directory. `None` means that the
+    /// directory no longer exists. Call this before adding files to the directory.
     ///
     /// # Panics
     ///
@@ -55,7 +55,8 @@ impl Tree {
         (dir.first, dir.count, dir.shard) = (first, 0, shard);
     }
 
-    /// Marks the files to be added to a remembered directory as being on an unmounted disk.
+    /// Marks a remembered directory as being on an unmounted disk. Call this before adding files to
+    /// the directory.
     pub fn place_offline(&mut self, id: DirId) {
         let place = (FileKey { device: OFFLINE_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         self.place_dir(id, Some(place));
@@ -66,7 +67,7 @@ impl Tree {
         self.is_remembered(file) && self.key(file).device == OFFLINE_DEVICE
     }
 
-    /// Adds a file to the directory placed last.
+    /// Adds a file to `dir`, which must be the directory placed last.
     pub fn remember_file(&mut self, dir: DirId, name: &CStr, file: Remembered) -> FileId {
         let shard = self.dir(dir).shard as usize;
         let at = to_u32(self.names[shard].len());

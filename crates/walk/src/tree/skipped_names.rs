@@ -1,9 +1,10 @@
-//! Names that a walk met and skipped, because of a filter or because they could not be examined.
+//! Names that a walk skipped because of a filter, or could not examine.
 //!
-//! After a complete listing of a directory, remembered files that were not found are gone, unless a
-//! filter skipped them. A skipped name takes eight bytes: a hash of directory and name, and of the
-//! metadata if that is known. A collision (one in 2^64) would merely keep a deleted file remembered
-//! until the next scan.
+//! If a directory was listed completely, remembered files that were not found have been deleted,
+//! unless they were skipped. This set distinguishes skipped files from deleted ones.
+//!
+//! A skipped name takes eight bytes, a hash of its directory, its name and, if known, its metadata.
+//! If two hashes collide (one in 2^64), a deleted file merely stays remembered until the next scan.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,7 +12,7 @@ use fsops::Stat;
 
 use crate::tree::records::{DirId, Remembered};
 
-/// A growing set of skipped names.
+/// A set of skipped names.
 #[derive(Debug, Default)]
 pub(crate) struct SkippedNames(Vec<u64>);
 
@@ -30,13 +31,14 @@ impl SkippedNames {
         self.0.append(&mut other.0);
     }
 
-    /// Sorts the set for lookups.
+    /// Sorts the set. Required before [`LeftOut::has`].
     pub(crate) fn sort(&mut self) {
         self.0.sort_unstable();
         self.0.shrink_to_fit();
     }
 
-    /// Returns whether a name is in the set, with this metadata or with none.
+    /// Returns whether a name was added with the metadata `file`, or without metadata if `file` is
+    /// `None`.
     pub(crate) fn has(&self, dir: DirId, name: &[u8], file: Option<Remembered>) -> bool {
         self.0.binary_search(&number(dir, name, file)).is_ok()
     }

@@ -1,4 +1,4 @@
-//! The findings of one worker, before they are merged into the tree.
+//! The results of one worker, before they are merged into the tree.
 
 use std::ffi::CStr;
 
@@ -7,7 +7,7 @@ use fsops::{Kind, Stat};
 use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
 use crate::tree::skipped_names::SkippedNames;
 
-/// The files of one directory, as one worker stored them.
+/// The files of one directory in the store of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(crate) first: u32,
@@ -15,13 +15,13 @@ pub(crate) struct Block {
     pub(crate) shard: u32,
 }
 
-/// The findings of one worker.
+/// The results of one worker.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) shard: u32,
     pub(crate) files: Vec<FileRecord>,
     pub(crate) names: Vec<u8>,
-    /// A visitor's notes on the first of `files`; the others have none.
+    /// A visitor's notes by index in `files`. Files beyond the end have no note.
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
@@ -30,11 +30,13 @@ pub(crate) struct Store {
     pub(crate) stores: Vec<Vec<u8>>,
     /// Subdirectories of the directory being listed, as NUL-terminated names.
     pub(crate) children: Vec<u8>,
-    /// Their inode numbers from the listing.
+    /// Inode numbers of `children`, as the listing reported them.
     pub(crate) child_inodes: Vec<u64>,
-    /// Those of `files` whose metadata is deferred: only name and inode number are known.
+    /// Indices of the files whose metadata is deferred. Only their names and inode numbers are
+    /// known.
     pub(crate) deferred: Vec<u32>,
-    /// Files of the directory being listed that are on a different device.
+    /// Device numbers and records of files that are on another device than the directory being
+    /// listed.
     pub(crate) strays: Vec<(u64, FileRecord)>,
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
@@ -60,12 +62,12 @@ impl Store {
         }
     }
 
-    /// Returns the block of files from `first` to the last one.
+    /// Returns the block that starts at `first` and ends with the last file.
     pub(crate) fn block_from(&self, first: u32) -> Block {
         Block { first, count: to_u32(self.files.len()) - first, shard: self.shard }
     }
 
-    /// Stores a name. Returns `None` if the block of names is full (4 GiB).
+    /// Stores a name and returns its offset, or `None` if the block of names is full (4 GiB).
     pub(crate) fn keep_name(&mut self, name: &CStr) -> Option<u32> {
         let at = u32::try_from(self.names.len()).ok()?;
         self.names.extend_from_slice(name.to_bytes_with_nul());
@@ -73,7 +75,6 @@ impl Store {
     }
 }
 
-/// Returns a file's record.
 pub(crate) fn record(stat: &Stat, dir: DirId, name: u32) -> FileRecord {
     FileRecord {
         size: stat.size,
@@ -92,7 +93,7 @@ pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
         Kind::Fifo => skipped.fifos += 1,
         Kind::Socket => skipped.sockets += 1,
         Kind::Device => skipped.devices += 1,
-        // The entry was replaced: the listing had a different type a moment ago.
+        // The entry was replaced after it was listed.
         Kind::Dir | Kind::File | Kind::Unknown => skipped.seen_before += 1,
     }
 }

@@ -1,6 +1,6 @@
-//! The directories found so far, shared by the workers of a walk.
+//! The table of directories, shared by the workers of a walk.
 //!
-//! A worker takes the lock twice per directory: to look up its path, and to add its findings.
+//! A worker locks the table twice per directory, to look up the path and to add the results.
 
 use std::ffi::CString;
 use std::io;
@@ -41,7 +41,8 @@ impl Directories {
         self.push(None, to_u32(root))
     }
 
-    /// Adds the directories named in `names`, NUL-terminated each. Returns the number of the first.
+    /// Adds a directory for each of the NUL-terminated names in `names`. Returns the number of the
+    /// first one.
     pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> DirId {
         let first = DirId(to_u32(self.records.len()));
         let mut at = to_u32(self.names.len());
@@ -53,8 +54,8 @@ impl Directories {
         first
     }
 
-    /// Adds a second record of directory `id` for its files on another device, and puts them into
-    /// `store`.
+    /// Adds another record of directory `id` for `files`, which are on device `device`. The files
+    /// are added to `store`.
     pub(crate) fn add_duplicate(
         &mut self,
         id: DirId,
@@ -76,7 +77,7 @@ impl Directories {
         id
     }
 
-    /// Returns the index of device `number`. Queries its file system if it is new.
+    /// Returns the index of the device with this number. Calls `volume` if the device is new.
     pub(crate) fn device(
         &mut self,
         number: u64,
@@ -96,7 +97,7 @@ impl Directories {
         self.records[id.0 as usize].parent
     }
 
-    /// Returns a directory's name; empty for a root.
+    /// Returns the name of a directory, which is empty for a root.
     pub(crate) fn name(&self, id: DirId) -> CString {
         let record = &self.records[id.0 as usize];
         match record.parent {
@@ -105,7 +106,8 @@ impl Directories {
         }
     }
 
-    /// Returns the path from directory `base`, or from the root without one, down to `id`.
+    /// Returns the path of `id` relative to its ancestor `base`, or to its root if `base` is
+    /// `None`.
     pub(crate) fn path_below(&self, base: Option<DirId>, id: DirId) -> Vec<u8> {
         let mut chain = Vec::new();
         let mut at = id;
@@ -123,7 +125,7 @@ impl Directories {
         path
     }
 
-    /// Returns a listed directory's identity.
+    /// Returns the identity of a directory, or `None` if it was not listed.
     pub(crate) fn key(&self, id: DirId) -> Option<FileKey> {
         let record = &self.records[id.0 as usize];
         let device = self.devices.get(usize::from(record.device))?;

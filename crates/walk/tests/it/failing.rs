@@ -1,4 +1,4 @@
-//! Directories and files that cannot be examined are reported.
+//! Entries that cannot be examined are reported.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,12 +12,12 @@ use testkit::{NOBODY, PathBytes, TreeBuilder, skipped};
 
 use crate::found::{found, found_with, names, options, problems, workers};
 
-/// Serializes the tests that make calls fail, because the rules apply to the whole process.
+/// Serializes the tests that inject faults, because faults apply to the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]
-fn directories_that_cannot_be_opened_are_reported_and_the_rest_is_found() {
-    let alone = RULES.lock().expect("no other test fails with the rules");
+fn unreadable_directories_are_reported_and_the_rest_is_found() {
+    let alone = RULES.lock().expect("not poisoned");
     let mut builder = TreeBuilder::new();
     for i in 0..30 {
         builder = builder
@@ -48,11 +48,11 @@ fn directories_that_cannot_be_opened_are_reported_and_the_rest_is_found() {
     assert_eq!(found(&tree).files().len(), 120);
 }
 
-/// The environment variable that passes the path of the tree to the test in the other process.
+/// Environment variable that passes the path of the tree to the child process.
 const TREE: &str = "WALK_TEST_TREE";
 
 #[test]
-fn unexamined_entries_are_reported_to_an_ordinary_user() {
+fn inaccessible_entries_are_reported_to_an_ordinary_user() {
     let tree = TreeBuilder::new()
         .file("open/a", "1")
         .file("closed/a", "1")
@@ -61,16 +61,17 @@ fn unexamined_entries_are_reported_to_an_ordinary_user() {
         .file("no names/a", "1")
         .make_temp();
     let mode = |name: &str, mode| {
-        fs::set_permissions(tree.join(name), Permissions::from_mode(mode)).expect("settable");
+        fs::set_permissions(tree.join(name), Permissions::from_mode(mode))
+            .expect("set permissions");
     };
-    // The owner keeps its permissions only if it is root, because then another user does the walk.
+    // If the test runs as root, another user does the walk, so the owner may keep its permissions.
     let owner = if testkit::is_root() { 0o700 } else { 0 };
     for (name, others) in [("closed", 0o000), ("names only", 0o444), ("no names", 0o111)] {
         mode(name, owner | others);
     }
     let program = std::env::current_exe().expect("the binary of this test");
     let mut command = Command::new(program);
-    let test = "failing::sees_what_an_ordinary_user_may_see";
+    let test = "failing::walk_as_an_ordinary_user";
     command.args(["--exact", test, "--ignored", "--nocapture"]);
     command.env(TREE, tree.path()).current_dir(std::env::temp_dir());
     if testkit::is_root() {
@@ -88,9 +89,9 @@ fn unexamined_entries_are_reported_to_an_ordinary_user() {
 }
 
 #[test]
-#[ignore = "run by unexamined_entries_are_reported_to_an_ordinary_user"]
-fn sees_what_an_ordinary_user_may_see() {
-    let root = std::env::var_os(TREE).expect("this test is run by another one");
+#[ignore = "run by inaccessible_entries_are_reported_to_an_ordinary_user"]
+fn walk_as_an_ordinary_user() {
+    let root = std::env::var_os(TREE).expect("set by the parent test");
     let root = std::path::Path::new(&root);
     let closed = root.join("closed");
     let walked = found_with(&[root, &closed, &root.join("closed/a")], &options());

@@ -1,4 +1,4 @@
-//! Patterns, sizes and names leave entries out.
+//! Filters by pattern, size and name.
 
 use testkit::{TempTree, TreeBuilder};
 use walk::{Filter, Remembered, Skipped};
@@ -22,7 +22,7 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Returns the names that the filter lets through, and the counts of skipped entries.
+/// Returns the names that pass the filter, and the counts of skipped entries.
 fn left(tree: &TempTree, filter: Filter) -> (Vec<String>, Skipped) {
     let walked = found_with(&[tree], &walk::Options { filter, ..options() });
     assert_eq!(walked.problems.len(), 0);
@@ -62,7 +62,7 @@ fn all_but(names: &[&str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_pattern_without_a_slash_is_matched_against_names_at_any_depth() {
+fn patterns_without_a_slash_match_names_at_any_depth() {
     check(
         &["*.txt"],
         &[],
@@ -80,7 +80,7 @@ fn a_pattern_without_a_slash_is_matched_against_names_at_any_depth() {
 }
 
 #[test]
-fn an_excluded_name_is_left_out_as_file_and_as_directory() {
+fn excluded_names_skip_files_and_directories() {
     check(&[], &["target"], &all_but(&["target/a.txt", "src/target/b.log"]));
     check(
         &[],
@@ -92,7 +92,7 @@ fn an_excluded_name_is_left_out_as_file_and_as_directory() {
 }
 
 #[test]
-fn a_pattern_that_ends_in_a_slash_leaves_out_directories_only() {
+fn patterns_with_a_trailing_slash_match_only_directories() {
     check(&[], &["target/"], &all_but(&["target/a.txt", "src/target/b.log"]));
     check(&[], &["a.txt/", "b.log/"], &ALL);
     check(&[], &["src/target/"], &all_but(&["src/target/b.log"]));
@@ -100,7 +100,7 @@ fn a_pattern_that_ends_in_a_slash_leaves_out_directories_only() {
 }
 
 #[test]
-fn a_pattern_with_a_slash_is_matched_against_the_path_below_the_root() {
+fn patterns_with_a_slash_match_paths_below_the_root() {
     check(&[], &["/a.txt"], &all_but(&["a.txt"]));
     check(&[], &["src/a.txt"], &all_but(&["src/a.txt"]));
     check(
@@ -132,7 +132,7 @@ fn patterns_are_matched_below_each_root() {
 }
 
 #[test]
-fn an_excluded_directory_is_not_entered_and_counts_once() {
+fn excluded_directories_are_not_entered_and_count_once() {
     let tree = tree();
     let (_, skipped) = left(&tree, patterns(&[], &["src", "a.txt"]));
     assert_eq!(skipped.excluded, 3);
@@ -142,7 +142,7 @@ fn an_excluded_directory_is_not_entered_and_counts_once() {
 }
 
 #[test]
-fn hidden_names_are_left_out_if_requested_but_not_a_hidden_root() {
+fn hidden_names_are_skipped_except_for_a_root() {
     let tree = tree();
     let filter = filter(|f| f.hidden = false);
     let (names, skipped) = left(&tree, filter.clone());
@@ -153,7 +153,7 @@ fn hidden_names_are_left_out_if_requested_but_not_a_hidden_root() {
 }
 
 #[test]
-fn sizes_are_limited_with_both_ends_included() {
+fn size_limits_are_inclusive() {
     let tree = tree();
     for (min_size, max_size, taken) in [
         (0, u64::MAX, 11),
@@ -178,7 +178,7 @@ fn sizes_are_limited_with_both_ends_included() {
 }
 
 #[test]
-fn patterns_that_cannot_be_understood_are_refused_with_their_text() {
+fn invalid_patterns_are_reported() {
     for pattern in ["[", "a{b", "x[z-a]", "trailing \\"] {
         for (include, exclude) in
             [(vec![pattern.to_owned()], vec![]), (vec![], vec![pattern.to_owned()])]
@@ -191,7 +191,7 @@ fn patterns_that_cannot_be_understood_are_refused_with_their_text() {
 }
 
 #[test]
-fn names_that_are_no_text_are_matched_by_bytes() {
+fn names_in_invalid_utf8_are_matched_by_bytes() {
     let tree = TreeBuilder::new().file(b"\xff\xfe.bin", "1").file(b"d\xff/x", "2").make_temp();
     let walked = |include: &[&str], exclude: &[&str]| left(&tree, patterns(include, exclude)).0;
     assert_eq!(walked(&["*.bin"], &[]), [r"\xff\xfe.bin"]);
@@ -199,7 +199,7 @@ fn names_that_are_no_text_are_matched_by_bytes() {
     assert_eq!(walked(&[], &["d?"]), [r"\xff\xfe.bin"]);
 }
 
-/// Returns whether the tree has recorded the current version of a file as left out of its root.
+/// Returns whether the walk recorded the current version of a file in its root as skipped.
 fn is_left_out(tree: &TempTree, walked: &walk::Tree, name: &str) -> bool {
     let stat = fsops::Stat::of_path(&tree.join(name)).expect("metadata");
     let (mtime_ns, ctime_ns) = (stat.mtime_ns(), stat.ctime_ns);
@@ -208,7 +208,7 @@ fn is_left_out(tree: &TempTree, walked: &walk::Tree, name: &str) -> bool {
 }
 
 #[test]
-fn what_is_left_out_is_noted_by_name_and_by_version() {
+fn skipped_entries_are_recorded_by_name_or_version() {
     let tree = tree();
     let walk = |filter| found_with(&[&tree], &walk::Options { filter, ..options() });
     for (filter, out) in [
@@ -224,7 +224,7 @@ fn what_is_left_out_is_noted_by_name_and_by_version() {
         let nothing = Remembered { size: 0, inode: 0, mtime_ns: 0, ctime_ns: 0 };
         let root = walked.roots()[0].dir;
         let by_name = walked.left_out(root, b"empty", nothing);
-        assert_eq!(by_name, out.contains(&"target"), "another version was not met");
+        assert_eq!(by_name, out.contains(&"target"), "another version was not skipped");
         assert!(!walked.left_out(root, b"no such name", nothing));
     }
 }

@@ -1,4 +1,4 @@
-//! Walks trees and checks the invariants of every tree found.
+//! Helpers that walk trees and check the invariants of the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use runtime::Progress;
 use testkit::{PathBytes, TempTree};
 use walk::{DirId, FileId, Filter, Options, Tree, walk};
 
-/// Returns the default options of the tests.
+/// Returns the options that most tests use.
 pub(crate) fn options() -> Options {
     Options {
         filter: filter(|f| f.empty = true),
@@ -25,44 +25,45 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// Returns disks whose kind is not probed but set to `io`.
+/// Returns disks that are classified as `io` without a probe.
 pub(crate) fn disks(io: Io) -> Arc<Disks> {
     Arc::new(Disks::new(io))
 }
 
-/// Returns thread counts that start with `first` threads and add more where threads wait.
+/// Returns a worker pool that starts with `first` threads and grows while they wait.
 pub(crate) fn workers(first: usize) -> Threads {
     Threads { first, grows: true }
 }
 
-/// Creates a temporary directory in memory if a file system in memory is available. Thousands of
-/// directories take long on disk, and other tests cover the file systems of disks.
+/// Creates a temporary directory in memory if possible. Thousands of directories take too long on a
+/// disk, and other tests cover file systems on disks.
 pub(crate) fn in_memory() -> TempTree {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
 }
 
-/// Returns the default filter after `set` has changed it.
+/// Returns the default filter, changed by `set`.
 pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
     let mut filter = Filter::default();
     set(&mut filter);
     filter
 }
 
-/// Walks the roots with these options in every order, and checks each tree.
+/// Walks the roots once for each kind of disk. Checks the trees, and that all of them have the same
+/// files.
 pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let trees = [Io::Auto, Io::Hdd, Io::Ssd]
         .map(|io| found_once(roots, &Options { disks: disks(io), ..options.clone() }));
     let [auto, others @ ..] = trees;
     for other in &others {
-        assert!(actual(&auto) == actual(other), "not the same files in another order");
+        assert!(actual(&auto) == actual(other), "the files depend on the kind of disk");
         assert_eq!(problems(&auto), problems(other));
         assert_eq!(auto.skipped, other.skipped);
     }
     auto
 }
 
-/// Walks the roots with these options and checks the tree.
+/// Walks the roots once and checks the tree.
 pub(crate) fn found_once<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
     let tree = walk(&roots, options, None, &Progress::default()).expect("not stopped");
@@ -70,7 +71,7 @@ pub(crate) fn found_once<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree
     tree
 }
 
-/// Walks one root with the default options of the tests.
+/// Walks one root with the options that most tests use.
 pub(crate) fn found(root: impl AsRef<Path>) -> Tree {
     found_with(&[root], &options())
 }
@@ -80,12 +81,12 @@ pub(crate) fn ids(tree: &Tree) -> impl Iterator<Item = FileId> {
     (0u32..).map(FileId).take(tree.files().len())
 }
 
-/// Returns the paths of all files as they are printed.
+/// Returns the printed paths of all files.
 pub(crate) fn paths(tree: &Tree) -> BTreeSet<Vec<u8>> {
     ids(tree).map(|id| tree.path(id)).collect()
 }
 
-/// Returns the paths of all files below a root, relative to it.
+/// Returns the paths of all files relative to `root`.
 pub(crate) fn names(root: impl AsRef<Path>, tree: &Tree) -> BTreeSet<String> {
     let prefix = [root.as_ref().path_bytes(), b"/"].concat();
     let below = |path: Vec<u8>| {
@@ -95,12 +96,12 @@ pub(crate) fn names(root: impl AsRef<Path>, tree: &Tree) -> BTreeSet<String> {
     paths(tree).into_iter().map(below).collect()
 }
 
-/// Returns the paths of the entries that could not be examined, and the reasons.
+/// Returns the reasons why entries could not be examined, by path.
 pub(crate) fn problems(tree: &Tree) -> BTreeMap<Vec<u8>, String> {
     tree.problems.iter().map(|p| (p.path.clone(), p.reason.to_string())).collect()
 }
 
-/// Returns the size and identity of each regular file that `std` finds below a directory.
+/// Returns the size and identity of each regular file below a directory, as found with `std`.
 pub(crate) fn expected(root: &Path) -> BTreeMap<Vec<u8>, (u64, FileKey)> {
     let (mut files, mut dirs) = (BTreeMap::new(), vec![root.to_path_buf()]);
     while let Some(dir) = dirs.pop() {
@@ -123,12 +124,12 @@ fn key(metadata: &fs::Metadata) -> FileKey {
     FileKey { device: u64::from(major) << 32 | u64::from(minor), inode: metadata.ino() }
 }
 
-/// Returns the files that the walk found, in the form of [`expected`].
+/// Returns the size and identity of each file of a tree, for comparison with [`expected`].
 pub(crate) fn actual(tree: &Tree) -> BTreeMap<Vec<u8>, (u64, FileKey)> {
     ids(tree).map(|id| (tree.path(id), (tree.file(id).size, tree.key(id)))).collect()
 }
 
-/// Checks that the tables of a tree are consistent with each other.
+/// Checks that the tables of a tree are consistent.
 fn check(tree: &Tree) {
     let mut seen = BTreeSet::new();
     for (dir, number) in tree.dirs().iter().zip(0u32..) {

@@ -1,4 +1,4 @@
-//! Walks of a list of files instead of directories.
+//! Tests of [`from_list`].
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn listed(tree: &TempTree, names: &[&str], filter: &Filter) -> Tree {
 }
 
 #[test]
-fn files_are_taken_in_their_folders_and_the_rest_is_passed_over() {
+fn listed_files_are_found_and_other_entries_skipped() {
     let tree = TreeBuilder::new()
         .file("a", "1")
         .file("d/b", "22")
@@ -38,7 +38,7 @@ fn files_are_taken_in_their_folders_and_the_rest_is_passed_over() {
 }
 
 #[test]
-fn the_answer_does_not_depend_on_the_order_of_the_list() {
+fn the_order_of_the_list_does_not_matter() {
     let tree = TreeBuilder::new().file("a", "1").file("d/b", "22").file("d/c", "333").make_temp();
     let names = ["a", "d/b", "d/c", "d/../a", "d/../d/b"];
     for first in 0..names.len() {
@@ -50,7 +50,7 @@ fn the_answer_does_not_depend_on_the_order_of_the_list() {
 }
 
 #[test]
-fn sizes_names_and_patterns_filter_a_list_too() {
+fn lists_are_filtered_by_size_name_and_pattern() {
     let tree = TreeBuilder::new()
         .file("a.txt", "1")
         .file("b.txt", "22")
@@ -66,12 +66,12 @@ fn sizes_names_and_patterns_filter_a_list_too() {
 }
 
 #[test]
-fn ten_thousand_folders_are_distinguished() {
+fn a_list_may_name_ten_thousand_directories() {
     let tree = in_memory();
     for i in 0..10_000 {
         let dir = tree.join(i.to_string());
-        std::fs::create_dir(&dir).expect("room");
-        std::fs::write(dir.join("file"), i.to_string()).expect("room");
+        std::fs::create_dir(&dir).expect("write");
+        std::fs::write(dir.join("file"), i.to_string()).expect("write");
     }
     let paths = (0..10_000).map(|i| tree.join(format!("{i}/file")));
     let found = from_list(paths, &Filter::default(), &Progress::default()).expect("not stopped");

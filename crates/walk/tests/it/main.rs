@@ -1,4 +1,4 @@
-//! Tests of the walk on real trees, compared with the results of `std`.
+//! Tests of the walk on real trees. Results are compared with those of `std`.
 
 #![expect(
     clippy::disallowed_methods,

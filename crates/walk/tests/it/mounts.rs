@@ -1,4 +1,4 @@
-//! Mounts below a root. These tests need root.
+//! Mounts below a root. These tests require root privileges.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -24,13 +24,13 @@ fn bound(source: &TempTree, pairs: &[(&str, &str)]) -> Option<Vec<Mount>> {
             }
         }
     }
-    // The last mount is unmounted first, because it may be inside another one.
+    // A later mount may be inside an earlier one, so it must be unmounted first.
     mounts.reverse();
     Some(mounts)
 }
 
 #[test]
-fn a_directory_reached_by_several_mounts_is_listed_once_by_its_first_path() {
+fn directories_with_several_mounts_are_listed_once() {
     let tree = TreeBuilder::new()
         .file("m/a", "1")
         .file("m/n/b", "2")
@@ -44,12 +44,11 @@ fn a_directory_reached_by_several_mounts_is_listed_once_by_its_first_path() {
     for threads in [1, 8] {
         let walked =
             found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
-        // The walk lists a mount after everything on the file system that contains the mount point.
+        // Mounts are walked last, so the files are found under their original paths.
         assert!(names(&tree, &walked).iter().eq(["m/a", "m/n/b"]), "{:?}", names(&tree, &walked));
         assert_eq!(problems(&walked).len(), 0);
     }
-    // A root that is a mount point is walked through the mount, even if another path leads to the
-    // same directory.
+    // A root that is a mount point is walked, and its files have paths below it.
     let walked = found_with(&[tree.join("z")], &options());
     assert_eq!(walked.files().len(), 1);
     let walked = found_with(&[tree.join("z"), tree.join("before")], &options());
@@ -58,7 +57,7 @@ fn a_directory_reached_by_several_mounts_is_listed_once_by_its_first_path() {
 }
 
 #[test]
-fn a_mount_that_only_a_bind_mount_leads_to_is_found_there() {
+fn two_mounts_of_an_outside_directory_are_listed_once() {
     let outside = TreeBuilder::new().file("m/a", "1").file("m/b", "2").make_temp();
     let tree = TreeBuilder::new().file("x", "3").dir("y").dir("z").make_temp();
     let mount = |to: &str| Mount::bind(outside.join("m"), tree.join(to));
@@ -75,7 +74,7 @@ fn a_mount_that_only_a_bind_mount_leads_to_is_found_there() {
 }
 
 #[test]
-fn of_many_mounts_of_one_directory_the_one_with_the_smallest_path_counts() {
+fn the_mount_with_the_smallest_path_is_listed() {
     let outside = TreeBuilder::new().file("a", "1").make_temp();
     let names = ["q", "k", "b/z", "w", "c", "m", "b/d", "x", "f", "t"];
     let tree = names.iter().fold(TreeBuilder::new(), |tree, name| tree.dir(*name)).make_temp();
@@ -96,7 +95,7 @@ fn of_many_mounts_of_one_directory_the_one_with_the_smallest_path_counts() {
 }
 
 #[test]
-fn other_file_systems_are_walked_unless_they_are_left_out() {
+fn other_file_systems_are_walked_unless_excluded() {
     let tree = TreeBuilder::new().file("a", "1").dir("m").dir("n/deep").make_temp();
     let mut mounts = Vec::new();
     for (kind, place) in [(FileSystem::Tmpfs, "m"), (FileSystem::Ext4, "n/deep")] {
@@ -105,7 +104,7 @@ fn other_file_systems_are_walked_unless_they_are_left_out() {
             Err(reason) => return skipped(format!("no {}: {reason}", kind.name())),
         };
         TreeBuilder::new().file("b", "22").file("d/c", "333").make(&mount);
-        mounts.push(Mount::bind(&mount, tree.join(place)).expect("mounts work"));
+        mounts.push(Mount::bind(&mount, tree.join(place)).expect("mount"));
         mounts.push(mount);
     }
     let walked = found_with(&[&tree], &options());
@@ -116,14 +115,14 @@ fn other_file_systems_are_walked_unless_they_are_left_out() {
     let walked = found_with(&[&tree], &inside);
     assert!(names(&tree, &walked).iter().eq(["a"]));
     assert_eq!(walked.skipped.other_file_systems, 2);
-    // A mount that the user names is a root of its own, and may be inside another root.
+    // A mount point that is itself a root is walked, even if it is inside another root.
     let walked = found_with(&[tree.path().to_path_buf(), tree.join("m")], &inside);
     assert_eq!(walked.files().len(), 3);
     drop(mounts);
 }
 
 #[test]
-fn a_bind_mount_of_the_same_file_system_is_part_of_it() {
+fn one_file_system_includes_its_bind_mounts() {
     let outside = TreeBuilder::new().file("a", "1").make_temp();
     let tree = TreeBuilder::new().dir("m").make_temp();
     let mount = match Mount::bind(&outside, tree.join("m")) {
@@ -155,10 +154,8 @@ fn mounted_files_have_their_own_device_and_file_system() {
         .file("d/covered too", "12")
         .file("d/plain", "123")
         .make_temp();
-    let mounts =
-        [("far", "covered"), ("far", "d/covered"), ("far 2", "d/covered too")].map(|(from, to)| {
-            Mount::bind(other.path().join(from), tree.join(to)).expect("mounts work")
-        });
+    let mounts = [("far", "covered"), ("far", "d/covered"), ("far 2", "d/covered too")]
+        .map(|(from, to)| Mount::bind(other.path().join(from), tree.join(to)).expect("mount"));
     for threads in [1, 4] {
         let walked =
             found_with(&[&tree], &walk::Options { threads: workers(threads), ..options() });
@@ -174,14 +171,14 @@ fn mounted_files_have_their_own_device_and_file_system() {
     assert_eq!(listed.files().len(), 3);
     assert!(volumes(&listed).contains(&volume(other.path())));
     assert!(volumes(&listed).contains(&volume(tree.path())));
-    // The walk finds this directory, and the user names it too.
+    // The walk finds two files that are also named as roots.
     let both = [tree.path().to_path_buf(), tree.join("d/covered"), tree.join("d/plain")];
     let walked = found_with(&both, &options());
     assert_eq!((walked.files().len(), walked.skipped.seen_before), (4, 2));
     drop(mounts);
 }
 
-/// Blocks at the file `here` until both devices have reported a file of that name.
+/// Blocks at the file `here` until it was visited on both devices.
 struct Meeting {
     met: Mutex<usize>,
     come: Condvar,
@@ -194,14 +191,17 @@ impl walk::Visitor for Meeting {
             *met += 1;
             self.come.notify_all();
             let waited = self.come.wait_timeout_while(met, PATIENCE, |met| *met < 2);
-            assert!(!waited.expect("not poisoned").1.timed_out(), "one device waits for the other");
+            assert!(
+                !waited.expect("not poisoned").1.timed_out(),
+                "devices are not walked in parallel"
+            );
         }
         0
     }
 }
 
 #[test]
-fn devices_are_walked_side_by_side() {
+fn devices_are_walked_in_parallel() {
     let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
     let [Ok(one), Ok(other)] = mounts else { return skipped("no tmpfs") };
     let tree = TreeBuilder::new().file("here", "1").file("d/e", "2");
@@ -216,7 +216,7 @@ fn devices_are_walked_side_by_side() {
 }
 
 #[test]
-fn which_of_two_paths_counts_does_not_depend_on_devices_being_fast() {
+fn paths_of_shared_directories_do_not_depend_on_device_speed() {
     let mounts = [(); 2].map(|()| Mount::new(FileSystem::Tmpfs, 16 << 20));
     let [Ok(one), Ok(other)] = mounts else { return skipped("no tmpfs") };
     let tree = TreeBuilder::new().file("a", "1").dir("m").dir("n").make_temp();
@@ -225,12 +225,12 @@ fn which_of_two_paths_counts_does_not_depend_on_devices_being_fast() {
     let pairs = [(one.path().join("d"), "m"), (other.path().to_path_buf(), "n")];
     let mut bound: Vec<Mount> = Vec::new();
     for (from, to) in pairs {
-        bound.push(Mount::bind(from, tree.join(to)).expect("mounts work"));
+        bound.push(Mount::bind(from, tree.join(to)).expect("mount"));
     }
-    bound.push(Mount::bind(other.path(), one.path().join("k")).expect("mounts work"));
+    bound.push(Mount::bind(other.path(), one.path().join("k")).expect("mount"));
     let inside = one.path().join("d");
     for threads in [1, 2, 8] {
-        // Roots come first, then the directories found in them, in the order of their paths.
+        // Roots are walked first, then the mounts below them in order of path.
         let options = Options { threads: workers(threads), ..options() };
         let walked = found_with(&[tree.path(), one.path(), &inside], &options);
         let paths: BTreeSet<Vec<u8>> = walked_paths(&walked);

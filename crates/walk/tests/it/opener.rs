@@ -1,4 +1,4 @@
-//! Opens files again by their IDs.
+//! Opening files by number after a walk.
 
 use std::fs;
 
@@ -10,10 +10,9 @@ use crate::found::{found, found_with, ids, options, relative};
 
 fn contents(tree: &Tree, open_dirs: usize) {
     let mut opener = Opener::new(tree, open_dirs);
-    // Opens all files forwards and then backwards, so that directories are opened again after the
-    // cache has closed them.
+    // The second pass runs backwards and reopens directories that were evicted from the cache.
     for id in ids(tree).chain(ids(tree).collect::<Vec<_>>().into_iter().rev()) {
-        let file = opener.open(id).expect("it is there");
+        let file = opener.open(id).expect("the file exists");
         assert!(tree.unchanged(id, &file.stat().expect("metadata")));
         assert!(tree.unchanged(id, &opener.stat(id).expect("metadata")));
         let mut bytes = [0; 16];
@@ -33,7 +32,7 @@ fn tree() -> TempTree {
 }
 
 #[test]
-fn every_file_is_opened_by_its_number_with_any_number_of_directories_open() {
+fn files_are_opened_with_any_number_of_open_directories() {
     let tree = tree();
     let roots = [relative(tree.path()), tree.join("d"), tree.join("0/file 0")];
     for walked in [found(&tree), found_with(&roots, &options())] {
@@ -45,45 +44,45 @@ fn every_file_is_opened_by_its_number_with_any_number_of_directories_open() {
 }
 
 #[test]
-fn a_file_that_was_replaced_is_known_by_its_metadata() {
+fn replaced_files_are_detected_by_their_metadata() {
     let tree = TreeBuilder::new().file("a", "one").make_temp();
     let walked = found(&tree);
     let id = ids(&walked).next().expect("one file");
-    fs::write(tree.join("b"), "two").expect("room");
-    fs::rename(tree.join("b"), tree.join("a")).expect("same directory");
+    fs::write(tree.join("b"), "two").expect("write");
+    fs::rename(tree.join("b"), tree.join("a")).expect("rename");
     let mut opener = Opener::new(&walked, 1);
-    let file = opener.open(id).expect("something is there");
+    let file = opener.open(id).expect("the file exists");
     assert!(!walked.unchanged(id, &file.stat().expect("metadata")));
-    fs::remove_file(tree.join("a")).expect("removable");
-    let error = opener.open(id).expect_err("it is gone");
+    fs::remove_file(tree.join("a")).expect("remove");
+    let error = opener.open(id).expect_err("a removed file");
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_is_opened_without_waiting() {
+fn opening_a_fifo_does_not_block() {
     let tree = TreeBuilder::new().file("a", "one").make_temp();
     let walked = found(&tree);
-    fs::remove_file(tree.join("a")).expect("removable");
+    fs::remove_file(tree.join("a")).expect("remove");
     TreeBuilder::new().fifo("a").make(&tree);
     let id = ids(&walked).next().expect("one file");
-    let file = Opener::new(&walked, 1).open(id).expect("it does not wait for a writer");
+    let file = Opener::new(&walked, 1).open(id).expect("open without a writer");
     assert!(!walked.unchanged(id, &file.stat().expect("metadata")));
 }
 
 #[test]
-fn links_are_followed_neither_as_file_nor_as_directory() {
+fn links_to_files_and_directories_are_not_followed() {
     let tree = TreeBuilder::new().file("d/a", "one").file("e/a", "two").make_temp();
     let walked = found(&tree);
-    fs::rename(tree.join("d"), tree.join("was d")).expect("same directory");
-    std::os::unix::fs::symlink("was d", tree.join("d")).expect("a free name");
-    fs::rename(tree.join("e/a"), tree.join("e/was a")).expect("same directory");
-    std::os::unix::fs::symlink("was a", tree.join("e/a")).expect("a free name");
+    fs::rename(tree.join("d"), tree.join("was d")).expect("rename");
+    std::os::unix::fs::symlink("was d", tree.join("d")).expect("create link");
+    fs::rename(tree.join("e/a"), tree.join("e/was a")).expect("rename");
+    std::os::unix::fs::symlink("was a", tree.join("e/a")).expect("create link");
     let mut opener = Opener::new(&walked, 1);
     for id in ids(&walked) {
-        let error = opener.open(id).expect_err("a link is in the way");
+        let error = opener.open(id).expect_err("a link in the path");
         assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
     }
-    // Nor does a walk follow a link that replaced a directory a moment ago.
+    // The walk opens directories with these functions, which do not follow links either.
     let root = Dir::open(tree.path()).expect("a directory");
     assert!(root.open_child(c"d").is_err() && root.open_below(b"d").is_err());
     assert!(root.open_child(c"was d").is_ok() && root.open_below(b"was d").is_ok());

@@ -1,4 +1,4 @@
-//! The meaning of patterns in a directory: relative to it, and as paths that lead there.
+//! Readings of patterns, relative to the top directory and as paths into it.
 
 use testkit::{TempTree, TreeBuilder};
 use walk::{Globs, PatternUse, TopDir};
@@ -14,7 +14,7 @@ fn matches(globs: &Globs, path: &str, is_dir: bool) -> bool {
 }
 
 #[test]
-fn a_path_that_leads_into_the_directory_is_one_in_it() {
+fn paths_into_the_top_directory_match_entries_in_it() {
     let tree = TempTree::new();
     TreeBuilder::new()
         .dir("real/top/keep")
@@ -45,11 +45,11 @@ fn a_path_that_leads_into_the_directory_is_one_in_it() {
 }
 
 #[test]
-fn every_possible_reading_is_excluded_and_only_the_clear_one_included() {
+fn exclude_uses_all_readings_and_include_only_the_path() {
     let tree = TempTree::new();
     let inside = format!("top{}/top/keep", tree.path().display());
     TreeBuilder::new().file(&inside, "").dir("top/keep").make(tree.path());
-    let inside = inside.strip_prefix("top/").expect("it begins so");
+    let inside = inside.strip_prefix("top/").expect("the prefix");
     let pattern = format!("{}/top/keep", tree.path().display());
     let exclude = below(&tree, "top", &pattern, PatternUse::Exclude);
     assert!(matches(&exclude, "keep", true) && matches(&exclude, inside, false));
@@ -58,7 +58,7 @@ fn every_possible_reading_is_excluded_and_only_the_clear_one_included() {
 }
 
 #[test]
-fn a_name_with_pattern_characters_is_matched_literally() {
+fn names_with_special_characters_match_literally() {
     let tree = TempTree::new();
     TreeBuilder::new()
         .file("top/[draft]", "")
@@ -71,7 +71,7 @@ fn a_name_with_pattern_characters_is_matched_literally() {
         (format!("{at}/top/[draft]"), "[draft]"),
         (format!("{at}/top/a/{{x}}"), "a/{x}"),
         ("/a/{x}".into(), "a/{x}"),
-        // A shell completes the name of a directory with a slash at the end.
+        // Shells append a slash when they complete a link to a directory.
         (format!("{at}/top/to-dir/"), "to-dir"),
         ("/to-dir/".into(), "to-dir"),
     ] {
@@ -83,7 +83,7 @@ fn a_name_with_pattern_characters_is_matched_literally() {
 }
 
 #[test]
-fn the_directory_itself_is_no_pattern_for_what_is_in_it() {
+fn the_path_of_the_top_directory_matches_no_entry_in_it() {
     let tree = TempTree::new();
     TreeBuilder::new().dir("top/keep").make(tree.path());
     let pattern = format!("{}/top/", tree.path().display());
@@ -94,7 +94,7 @@ fn the_directory_itself_is_no_pattern_for_what_is_in_it() {
 }
 
 #[test]
-fn directories_of_other_hosts_go_by_what_is_written() {
+fn remote_paths_are_compared_as_text() {
     let far = |path: &str| TopDir::far("nas", std::path::Path::new(path));
     for (path, pattern, meant) in [
         ("/volume/photos", "/volume/photos/keep", "keep"),
@@ -112,14 +112,14 @@ fn directories_of_other_hosts_go_by_what_is_written() {
 }
 
 #[test]
-fn patterns_that_matched_nothing_are_known() {
+fn unmatched_patterns_are_listed() {
     let patterns = ["*.o", "*.tmp", "a/b", "a/", "top.o"].map(String::from);
     let globs = Globs::new(&patterns).expect("patterns");
     assert_eq!(globs.unmatched(), patterns.each_ref());
-    assert!(matches(&globs, "top.o", false), "two of them match");
+    assert!(matches(&globs, "top.o", false), "two patterns match");
     assert!(!matches(&globs, "x/b", false));
     assert_eq!(globs.unmatched(), ["*.tmp", "a/b", "a/"]);
-    assert!(matches(&globs.clone(), "a", true), "and clones note the same");
+    assert!(matches(&globs.clone(), "a", true), "clones share the record");
     assert_eq!(globs.unmatched(), ["*.tmp", "a/b"]);
     let here = Globs::new(&patterns).expect("patterns");
     here.note_matched(globs.matched());
@@ -127,7 +127,7 @@ fn patterns_that_matched_nothing_are_known() {
 }
 
 #[test]
-fn a_pattern_of_an_existing_name_is_not_reported_as_unmatched() {
+fn patterns_that_name_an_existing_path_count_as_matched() {
     let tree = TempTree::new();
     TreeBuilder::new().file("top/a/b", "").make(tree.path());
     assert!(below(&tree, "top", "a/b", PatternUse::Exclude).unmatched().is_empty());
@@ -135,7 +135,7 @@ fn a_pattern_of_an_existing_name_is_not_reported_as_unmatched() {
 }
 
 #[test]
-fn a_path_in_other_capitals_leads_there_too_if_these_are_ignored() {
+fn paths_match_in_any_case_if_case_is_ignored() {
     let tree = TempTree::new();
     TreeBuilder::new().dir("top/keep").make(tree.path());
     let pattern = tree.path().join("TOP/Keep").display().to_string();

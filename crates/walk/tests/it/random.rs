@@ -1,4 +1,4 @@
-//! Random trees are found completely with any number of threads.
+//! Walks of random trees.
 
 use std::ffi::CStr;
 use std::sync::Mutex;
@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn a_visitor_sees_every_file_and_its_notes_are_kept(
+    fn a_visitor_sees_every_file_and_its_notes_are_stored(
         tree in random_tree(60),
         threads in select(vec![1, 8]),
     ) {
@@ -47,7 +47,7 @@ proptest! {
         tree.make(&temp);
         let (visitor, progress) = (Sizes::default(), Progress::default());
         let options = walk::Options { threads: workers(threads), ..options() };
-        // A root that is a file is not visited, but it must not shift the notes of the other files.
+        // A root that is a file has no note, and must not shift the notes of other files.
         let outside = testkit::TreeBuilder::new().file("lone", "lone").make_temp();
         let roots = [outside.join("lone"), temp.path().to_path_buf()];
         let tree = walk(&roots, &options, Some(&visitor), &progress).expect("not stopped");
@@ -65,13 +65,13 @@ proptest! {
     }
 }
 
-/// Notes the size of each file plus one, because 0 means that there is no note.
+/// Visitor whose note is the file size plus one, because 0 means no note.
 #[derive(Default)]
 struct Sizes(Mutex<Vec<u64>>);
 
 impl Visitor for Sizes {
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
-        let again = dir.stat_child(name).expect("the directory at hand");
+        let again = dir.stat_child(name).expect("metadata");
         assert!(again.same_version(stat));
         self.0.lock().expect("no panic").push(stat.size);
         stat.size + 1

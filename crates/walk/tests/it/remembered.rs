@@ -1,4 +1,4 @@
-//! Adds files that a catalog remembers to a walk.
+//! Files from a catalog that are added to a tree.
 
 use fsops::{FileKey, Volume};
 use testkit::{PathBytes, TreeBuilder};
@@ -9,7 +9,7 @@ use crate::found::{found, ids};
 const FILE: Remembered = Remembered { size: 1, inode: 2, mtime_ns: 3, ctime_ns: 4 };
 
 #[test]
-fn remembered_files_have_paths_and_identities_and_disturb_no_other() {
+fn remembered_files_are_added_after_the_others() {
     let tree = TreeBuilder::new().file("a", "1").file("d/b", "22").make_temp();
     let mut walked = found(&tree);
     let before: Vec<_> = ids(&walked).map(|id| walked.path(id)).collect();
@@ -36,7 +36,7 @@ fn remembered_files_have_paths_and_identities_and_disturb_no_other() {
 }
 
 #[test]
-fn a_remembered_directory_of_a_walked_device_has_that_device() {
+fn remembered_directories_share_the_devices_of_the_walk() {
     let tree = TreeBuilder::new().file("a", "1").make_temp();
     let mut walked = found(&tree);
     let device = walked.devices()[0];

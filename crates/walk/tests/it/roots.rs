@@ -1,4 +1,4 @@
-//! Roots of every kind and every spelling.
+//! Kinds and spellings of roots.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn joined(tree: &TempTree, names: &[&str]) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_root_given_twice_is_walked_once_however_it_is_spelt() {
+fn a_root_with_several_spellings_is_walked_once() {
     let tree = tree();
     let dotted = tree.join("d/e/../..");
     let roots = [tree.path().to_path_buf(), relative(tree.path()), dotted, tree.join("./")];
@@ -36,14 +36,13 @@ fn a_root_given_twice_is_walked_once_however_it_is_spelt() {
         assert_eq!(walked.files().len(), 4);
         assert_eq!((walked.skipped.seen_before, walked.roots().len()), (3, 4));
         assert!(walked.roots().iter().all(|root| root.dir == walked.roots()[0].dir));
-        // All roots are the same directory, so the first one given determines the paths of the
-        // files.
+        // All roots are the same directory, so paths start with the first one.
         assert!(paths(&walked).iter().all(|p| p.starts_with(roots[0].path_bytes())));
     }
 }
 
 #[test]
-fn a_root_inside_another_is_part_of_it_in_any_order() {
+fn nested_roots_are_walked_once_in_any_order() {
     let tree = tree();
     for names in [["", "d", "d/e"], ["d/e", "d", ""], ["d", "", "d/e"]] {
         let walked = found_with(&joined(&tree, &names), &options());
@@ -57,7 +56,7 @@ fn a_root_inside_another_is_part_of_it_in_any_order() {
 }
 
 #[test]
-fn a_name_that_begins_like_another_is_no_part_of_it() {
+fn roots_with_a_common_name_prefix_are_separate() {
     let tree = tree();
     let walked = found_with(&joined(&tree, &["d", "d e"]), &options());
     assert_eq!(names(&tree, &walked).len(), 3);
@@ -65,13 +64,13 @@ fn a_name_that_begins_like_another_is_no_part_of_it() {
 }
 
 #[test]
-fn a_link_to_a_directory_is_followed_as_a_root_and_nowhere_else() {
+fn links_to_directories_are_followed_only_as_roots() {
     let tree = tree();
     let walked = found(tree.join("link"));
     assert_eq!(names(tree.join("link"), &walked).len(), 2);
     let absolute: Vec<_> = crate::found::ids(&walked).map(|id| walked.absolute_path(id)).collect();
     assert!(absolute.contains(&tree.join("d/b").path_bytes().to_vec()));
-    // A link that is named together with its target is the same root.
+    // A link and its target are the same root.
     for names in [["link", "d"], ["d", "link"]] {
         let walked = found_with(&joined(&tree, &names), &options());
         assert_eq!((walked.files().len(), walked.skipped.seen_before), (2, 1));
@@ -79,7 +78,7 @@ fn a_link_to_a_directory_is_followed_as_a_root_and_nowhere_else() {
 }
 
 #[test]
-fn a_file_may_be_a_root_with_the_path_it_was_given_by() {
+fn a_root_may_be_a_file() {
     let tree = tree();
     let given = [relative(&tree.join("a")), tree.join("d/./b"), tree.join("link/e/c")];
     let walked = found_with(&given, &options());
@@ -89,7 +88,7 @@ fn a_file_may_be_a_root_with_the_path_it_was_given_by() {
         tree.join("link/e/c").path_bytes().to_vec(),
     ];
     let printed = paths(&walked);
-    // A dot in the middle of a path may be dropped or kept.
+    // The `.` component may be dropped or kept.
     let dotted = tree.join("d/./b").path_bytes().to_vec();
     assert_eq!(printed.len(), 3);
     for path in expected {
@@ -100,12 +99,12 @@ fn a_file_may_be_a_root_with_the_path_it_was_given_by() {
         let resolved = PathBuf::from(std::ffi::OsString::from(
             String::from_utf8(walked.absolute_path(id)).expect("UTF-8"),
         ));
-        assert_eq!(resolved.canonicalize().expect("it is there"), resolved);
+        assert_eq!(resolved.canonicalize().expect("the file exists"), resolved);
     }
 }
 
 #[test]
-fn a_file_that_a_directory_root_holds_too_is_found_once() {
+fn a_file_in_two_roots_is_found_once() {
     let tree = tree();
     for names in [vec!["", "a", "d/b"], vec!["d/b", "a", ""], vec!["a", "link/b", "", "a", "d/e/c"]]
     {
@@ -113,8 +112,7 @@ fn a_file_that_a_directory_root_holds_too_is_found_once() {
         assert_eq!(paths(&walked), paths(&found(&tree)), "{names:?}");
         assert_eq!(walked.skipped.seen_before, names.len() as u64 - 1);
     }
-    // The filter leaves the file out below the directory, but the user named the file, so it is
-    // found.
+    // A file named as a root is found even if the filter excludes its directory.
     let mut options = options();
     options.filter = options.filter.with_patterns(&[], &["d/".into()]).expect("a pattern");
     let walked = found_with(&joined(&tree, &["", "d/b"]), &options);
@@ -122,7 +120,7 @@ fn a_file_that_a_directory_root_holds_too_is_found_once() {
 }
 
 #[test]
-fn what_cannot_be_a_root_is_reported_and_the_others_are_walked() {
+fn invalid_roots_are_reported_and_the_others_walked() {
     let tree = tree();
     let gone = ["gone", "gone/below", "a/below", "a/", "nowhere/below"];
     let mut roots = joined(&tree, &gone);
@@ -145,7 +143,7 @@ fn a_link_to_a_file_is_followed_as_a_root() {
     let walked = found(tree.join("link to file"));
     assert_eq!((walked.files().len(), walked.problems.len()), (1, 0));
     assert!(names(&tree, &walked).iter().eq(["a"]));
-    // If the file itself or a directory around it is also a root, the link adds no second file.
+    // A link to a file that is also found by another root is counted once.
     for others in [vec!["a"], vec![""], vec!["a", "", "link to file"]] {
         let roots = [joined(&tree, &others), joined(&tree, &["link to file"])].concat();
         let walked = found_with(&roots, &options());
@@ -155,7 +153,7 @@ fn a_link_to_a_file_is_followed_as_a_root() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_reported_as_a_root_and_a_pipe_passed_over() {
+fn dangling_links_are_reported_and_fifos_skipped() {
     let tree = tree();
     let walked = found_with(&joined(&tree, &["nowhere", "fifo"]), &options());
     assert!(problems(&walked).keys().eq([tree.join("nowhere").path_bytes()]));
@@ -165,7 +163,7 @@ fn a_link_that_leads_nowhere_is_reported_as_a_root_and_a_pipe_passed_over() {
 #[test]
 fn a_root_that_loops_is_reported() {
     let tree = TempTree::new();
-    symlink("loop", tree.join("loop")).expect("a new name");
+    symlink("loop", tree.join("loop")).expect("create link");
     let walked = found(tree.join("loop/x"));
     assert_eq!(problems(&walked).len(), 1);
 }
@@ -181,7 +179,7 @@ fn paths_start_with_the_root_as_given() {
     ] {
         assert!(paths(&found(&root)).contains(&expected), "{}", root.display());
     }
-    assert!(Path::new("Cargo.toml").exists(), "tests run in the directory of their crate");
+    assert!(Path::new("Cargo.toml").exists(), "tests run in their crate directory");
     let here = found(".");
     assert!(paths(&here).contains(&b"./Cargo.toml"[..]));
     let bare = found("Cargo.toml");
@@ -201,14 +199,14 @@ fn a_root_may_have_any_name() {
 }
 
 #[test]
-fn no_roots_are_an_empty_tree() {
+fn no_roots_give_an_empty_tree() {
     let none: [&Path; 0] = [];
     let walked = found_with(&none, &options());
     assert!(walked.files().is_empty() && walked.roots().is_empty() && walked.dirs().is_empty());
 }
 
 #[test]
-fn the_programs_own_files_are_passed_over_where_they_are_and_nowhere_else() {
+fn own_files_are_skipped_only_in_their_directory() {
     let tree = TreeBuilder::new()
         .file("state/catalog.db", "own")
         .file("state/catalog.db-wal", "own")

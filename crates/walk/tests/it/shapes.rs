@@ -1,4 +1,4 @@
-//! Trees that are deep, wide, bushy or full of odd entries.
+//! Deep, wide and bushy trees, and trees of odd entries.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::found::{
 const LEVELS: usize = 3000;
 
 #[test]
-fn chains_of_three_thousand_directories_are_walked_to_their_ends() {
+fn deep_chains_are_walked_to_the_end() {
     let tree = in_memory();
     TreeBuilder::new()
         .deep_chain(LEVELS, "one", "1")
@@ -37,7 +37,7 @@ fn chains_of_three_thousand_directories_are_walked_to_their_ends() {
 }
 
 #[test]
-fn a_deep_tree_with_branches_at_every_level_is_walked_with_one_open_directory() {
+fn deep_trees_need_only_one_open_directory() {
     let mut builder = TreeBuilder::new();
     for level in 0..120 {
         let dir = "d/".repeat(level);
@@ -54,10 +54,10 @@ fn a_deep_tree_with_branches_at_every_level_is_walked_with_one_open_directory() 
 }
 
 #[test]
-fn a_directory_of_a_hundred_thousand_entries_is_listed_whole() {
+fn a_directory_with_many_entries_is_listed_completely() {
     let tree = in_memory();
     for i in 0..100_000 {
-        drop(fs::File::create(tree.join(i.to_string())).expect("room"));
+        drop(fs::File::create(tree.join(i.to_string())).expect("write"));
     }
     let walked = found(&tree);
     assert_eq!((walked.files().len(), walked.problems.len()), (100_000, 0));
@@ -81,7 +81,7 @@ fn a_thousand_directories_are_shared_among_the_workers() {
 }
 
 #[test]
-fn odd_names_survive_and_odd_kinds_are_counted() {
+fn odd_names_are_kept_and_special_files_counted() {
     let tree = TempTree::new();
     hostile_tree(&tree);
     let walked = found(&tree);
@@ -98,7 +98,7 @@ fn odd_names_survive_and_odd_kinds_are_counted() {
 }
 
 #[test]
-fn a_tree_that_shrinks_while_it_is_walked_is_reported_but_never_hangs() {
+fn entries_that_vanish_during_the_walk_are_reported() {
     let mut attempts = 0;
     for _ in 0..20 {
         let mut builder = TreeBuilder::new();
@@ -110,7 +110,7 @@ fn a_tree_that_shrinks_while_it_is_walked_is_reported_but_never_hangs() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for i in 0..20 {
-                    fs::remove_dir_all(tree.join(i.to_string())).expect("removable");
+                    fs::remove_dir_all(tree.join(i.to_string())).expect("remove");
                 }
             });
             let walked = found_once(&[&tree], &walk::Options { threads: workers(4), ..options() });

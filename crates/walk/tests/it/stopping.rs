@@ -1,4 +1,4 @@
-//! A stopped walk ends soon and never panics.
+//! A stopped walk ends soon and does not panic.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use walk::{Visitor, walk};
 
 use crate::found::{options, workers};
 
-/// Stops the walk when it visits the file with a given number.
+/// Requests a stop after the given number of files.
 struct StopAt<'a> {
     left: AtomicU64,
     progress: &'a Progress,
@@ -26,7 +26,7 @@ impl Visitor for StopAt<'_> {
 }
 
 #[test]
-fn a_walk_stopped_at_any_file_is_interrupted() {
+fn a_walk_can_be_stopped_at_any_file() {
     let mut builder = TreeBuilder::new();
     for i in 0..150 {
         builder = builder.file(format!("{}/{}/{i}", i % 5, i % 30), "x");
@@ -46,7 +46,7 @@ fn a_walk_stopped_at_any_file_is_interrupted() {
 }
 
 #[test]
-fn a_walk_stopped_before_it_begins_examines_nothing() {
+fn a_walk_stopped_before_it_starts_examines_nothing() {
     let progress = Progress::default();
     progress.stop();
     let answer = walk(&[".".into()], &options(), None, &progress);
@@ -64,7 +64,7 @@ impl Visitor for Panic {
 }
 
 #[test]
-fn a_panic_in_one_worker_ends_the_walk_instead_of_leaving_the_others_waiting() {
+fn a_panic_in_a_worker_ends_the_walk() {
     let tree = TreeBuilder::new().file("a/b/c", "x").make_temp();
     let roots = [tree.path().to_path_buf()];
     let options = walk::Options { threads: workers(4), ..options() };
