@@ -35,4 +35,4 @@ pub use disk::{Disk, DiskProfile, Disks, Io};
 pub use disk_info::DiskInfo;
 pub use pool::{Threads, WaitMeter, WorkerPool};
 pub use probe::{Probe, spread};
-pub use queue::{CloseOnPanic, Queue};
+pub use queue::Queue;

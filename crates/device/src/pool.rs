@@ -6,12 +6,11 @@
 //! Each thread measures its own waits. It times its work items and periodically asks the kernel for
 //! its processor time. On a cold disk, a thread that waited for most of its time doubles the pool.
 
-use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-use runtime::{ThreadUsage, own_descriptor_table};
+use runtime::{Mutex, ThreadUsage, own_descriptor_table};
 
 use crate::disk::Disk;
 

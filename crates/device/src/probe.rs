@@ -3,11 +3,10 @@
 //! Parallel reads are much faster on an SSD, but hardly faster on a hard disk
 //! ([`crate::Disk::classify`]).
 
-use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use runtime::own_descriptor_table;
+use runtime::{Mutex, own_descriptor_table};
 
 /// Number of reads in flight in the parallel part.
 const PARALLEL: u32 = 8;

@@ -14,7 +14,7 @@
 //! had been written in random order, the disk head moved 247 times in this order. It moved 377
 //! times when each level of the tree was sorted separately, and 14,357 times in tree order.
 
-use runtime::{Condvar, Mutex};
+use runtime::{Condvar, Mutex, OnPanic, on_panic};
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::MutexGuard;
@@ -279,8 +279,8 @@ impl<T: Clone + Ord> Queue<T> {
 
     /// Returns a guard that closes the queue if the calling thread panics. The other workers then
     /// do not wait for it.
-    pub fn close_on_panic(&self) -> CloseOnPanic<'_, T> {
-        CloseOnPanic(self)
+    pub fn close_on_panic(&self) -> OnPanic<impl FnMut() + '_> {
+        on_panic(|| self.close())
     }
 
     /// Closes the queue. [`Queue::next`] then returns `None` to every worker without items of its
@@ -292,19 +292,6 @@ impl<T: Clone + Ord> Queue<T> {
 
     fn lock(&self) -> MutexGuard<'_, Shared<T>> {
         self.shared.lock()
-    }
-}
-
-/// A guard that closes a queue when it is dropped during a panic.
-#[derive(Debug)]
-#[must_use = "the guard is active only until it is dropped"]
-pub struct CloseOnPanic<'a, T: Clone + Ord>(&'a Queue<T>);
-
-impl<T: Clone + Ord> Drop for CloseOnPanic<'_, T> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.close();
-        }
     }
 }
 

@@ -14,11 +14,11 @@ mod stalls;
 
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use runtime::{Interrupted, Progress, SignalsBlocked};
+use runtime::{Condvar, Interrupted, Mutex, Progress, SignalsBlocked};
 
 use crate::error::CommandError;
 use crate::monitor::progress_line::ProgressLine;
@@ -151,7 +151,7 @@ impl Drop for Monitor {
 
 impl Shared {
     fn line(&self) -> MutexGuard<'_, Display> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        self.line.lock()
     }
 
     fn watch(&self) {
@@ -180,8 +180,7 @@ impl Shared {
             if start.elapsed() >= FIRST_LINE_AFTER {
                 line.show(&self.progress, Instant::now());
             }
-            let waited = self.wake.wait_timeout(line, CHECK_INTERVAL);
-            line = waited.unwrap_or_else(PoisonError::into_inner).0;
+            line = self.wake.wait_timeout(line, CHECK_INTERVAL).0;
         }
         line.clear();
     }

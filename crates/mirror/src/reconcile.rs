@@ -11,6 +11,6 @@ pub(crate) mod decide;
 pub(crate) mod delete;
 pub(crate) mod directory;
 pub(crate) mod finish_dir;
+pub(crate) mod local_source;
 pub(crate) mod metadata_probe;
 pub(crate) mod put_in_place;
-pub(crate) mod source_metadata;

@@ -5,11 +5,11 @@
 //! the source was read.
 
 use std::fs::File;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use device::{Threads, WorkerPool};
 use fsops::Stat;
-use runtime::{Interrupted, Progress, Stage};
+use runtime::{Interrupted, Mutex, Progress, Stage};
 use wire::{
     ConnectionError, Counts, FromReceiver, FromSender, Incoming, Outgoing, Removal, decode,
 };
@@ -20,6 +20,7 @@ use crate::engine::worker::Worker;
 use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
 use crate::model::metadata_support::ClampedTimes;
 use crate::outcome::Outcome;
+use crate::reconcile::local_source::LocalSource;
 use crate::remote::receiver::session::Session;
 use crate::roots::Roots;
 use crate::{Consent, Options, User};
@@ -39,11 +40,11 @@ pub fn mirror(
     let Some(source) = &roots.source else { return (Outcome::default(), Ok(())) };
     let Stat { inode, device, .. } = source.top.stat;
     let start = Task::MirrorDir { inode, node: roots.top() };
-    let job = Job::new(roots, options, progress, user.on_change, start, device, None);
+    let job = Job::new(roots, options, progress, user.on_change, start, device, true);
     job.limit_pool();
     let mut outcome = Outcome::default();
     let pool = WorkerPool { disk: &job.disk, threads: options.threads, pieces: None };
-    for other in pool.run(|meter| Worker::new(&job).run(meter)) {
+    for other in pool.run(|meter| Worker::new(&job, &LocalSource).run(meter)) {
         outcome.add(other);
     }
     finish_run(&job, &mut outcome, user.consent);
@@ -94,9 +95,7 @@ pub(crate) fn receive_for(
     let _waits_to_be_entered = session.dir_listed(0, Arc::clone(&top));
     let start =
         Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(Arrival::Dir(0, top)) };
-    let session = Some(session);
-    let mut job =
-        Job::new(roots, options, progress, user.on_change, start, device, session.clone());
+    let mut job = Job::new(roots, options, progress, user.on_change, start, device, false);
     job.running_totals = running_totals;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
@@ -108,12 +107,12 @@ pub(crate) fn receive_for(
     // This thread joins the queue before the workers start. They would end at once if nobody else could produce tasks.
     job.queue.join();
     let results = pool.run(|meter| {
-        let worker = Worker::new(&job);
-        let reader = || reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let worker = Worker::new(&job, &*session);
+        let reader = || reader.lock().take();
         if std::thread::current().id() == this
-            && let (Some(session), Some(incoming)) = (&session, reader())
+            && let Some(incoming) = reader()
         {
-            worker.receive_loop(session, incoming, meter)
+            worker.receive_loop(&session, incoming, meter)
         } else {
             (worker.run(meter), Ok(()))
         }
@@ -126,7 +125,7 @@ pub(crate) fn receive_for(
     if ended.is_ok() && asks_sender {
         let incoming = Mutex::new((incoming, &mut ended));
         let ask = |removal: &Removal| {
-            let (incoming, ended) = &mut *incoming.lock().unwrap_or_else(PoisonError::into_inner);
+            let (incoming, ended) = &mut *incoming.lock();
             let answer = ask_sender(removal, progress, incoming, out);
             answer.unwrap_or_else(|broken| {
                 **ended = Err(broken);

@@ -11,7 +11,7 @@
 //! | `stalls` | files on which threads are blocked |
 //! | `signals` | signal masks and dispositions |
 //! | `process` | descriptor limits, descriptor tables, I/O priority |
-//! | `sync` | locks without poisoning |
+//! | `sync` | locks without poisoning, and cleanup after a panic |
 //! | `usage` | processor time and waits of a thread |
 
 pub mod memory;
@@ -30,6 +30,6 @@ pub use process::{
 pub use progress::{Interrupted, Progress, Stage};
 pub use signals::{SignalsBlocked, is_ignored};
 pub use stalls::{BlockedThread, blocked_threads};
-pub use sync::{Condvar, Mutex};
+pub use sync::{Condvar, Mutex, OnPanic, on_panic};
 pub use throttle::Throttle;
 pub use usage::{ThreadUsage, process_cpu};

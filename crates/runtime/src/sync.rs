@@ -1,4 +1,4 @@
-//! Locks without poisoning.
+//! Locks without poisoning, and cleanup after a panic.
 //!
 //! A panic in a worker is a bug, and it ends the operation: the other workers stop, the panic is raised again once all
 //! of them have ended, and nothing uses the results. Code that takes a lock therefore does not ask whether another
@@ -14,6 +14,24 @@ pub struct Mutex<T>(std::sync::Mutex<T>);
 /// A condition variable like [`std::sync::Condvar`].
 #[derive(Debug, Default)]
 pub struct Condvar(std::sync::Condvar);
+
+/// Runs a function when a panic drops it. See [`on_panic`].
+#[must_use = "the guard lasts until it is dropped"]
+pub struct OnPanic<F: FnMut()>(F);
+
+/// Returns a guard that runs `wake` if the thread panics while it holds the guard. `wake` ends the waits of other threads
+/// for this one.
+pub fn on_panic<F: FnMut()>(wake: F) -> OnPanic<F> {
+    OnPanic(wake)
+}
+
+impl<F: FnMut()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
 
 impl<T> Mutex<T> {
     /// Returns an unlocked mutex.
@@ -43,13 +61,15 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits like [`Condvar::wait`], but at most for `timeout`.
+    /// Waits like [`Condvar::wait`], but for at most `timeout`. The second value is true if the time ran out.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         timeout: Duration,
-    ) -> MutexGuard<'a, T> {
-        self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
+    ) -> (MutexGuard<'a, T>, bool) {
+        let waited = self.0.wait_timeout(guard, timeout);
+        let (guard, result) = waited.unwrap_or_else(PoisonError::into_inner);
+        (guard, result.timed_out())
     }
 
     /// Wakes one waiting thread.
@@ -60,5 +80,29 @@ impl Condvar {
     /// Wakes all waiting threads.
     pub fn notify_all(&self) {
         self.0.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::{Mutex, on_panic};
+
+    #[test]
+    fn a_panic_runs_the_guard_and_leaves_the_lock_usable() {
+        let (value, mut runs) = (Mutex::new(1), 0);
+        let panic = AssertUnwindSafe(|| {
+            let _guard = on_panic(|| runs += 1);
+            let _locked = value.lock();
+            panic!("expected");
+        });
+        catch_unwind(panic).expect_err("panics");
+        assert_eq!((runs, *value.lock()), (1, 1));
+    }
+
+    #[test]
+    fn without_a_panic_the_guard_does_nothing() {
+        drop(on_panic(|| unreachable!("nothing panicked")));
     }
 }

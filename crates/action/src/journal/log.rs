@@ -1,11 +1,11 @@
 //! Appends to a journal, and syncs it.
 
+use runtime::Mutex;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 use fsops::{Context, Dir, Log, Op};
 use serde::Serialize;
@@ -59,7 +59,7 @@ impl Journal {
     pub(crate) fn append(&self, lines: &Lines, urgent: bool) -> Result<(), Error> {
         if !lines.bytes().is_empty() {
             // One thread at a time, as a write may be partial.
-            let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut cut = self.cut.lock();
             if *cut {
                 self.log.append(APPEND_MARK).context(Op::Write, || &self.path)?;
             }

@@ -5,10 +5,10 @@
 //! removed when no file is left beside it. It does not record what became of a file; the directory itself shows
 //! that.
 
+use runtime::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
 use fsops::Log;
 
@@ -48,7 +48,7 @@ impl Manifests {
         intents: &Lines,
     ) -> io::Result<()> {
         // One worker at a time, as a write may be partial.
-        let mut all = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.cut.lock();
         let Entry::Occupied(mut cut) = all.entry(staging.number) else {
             let log = self.begin(staging, intents)?;
             all.insert(staging.number, false);

@@ -227,7 +227,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let stat = one.opened.dir.stat().map_err(Reason::failed(Op::Stat))?;
-        let mut times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut times = self.shared.times.lock();
         times.entry(stat.key()).or_insert((stat.atime, stat.mtime));
         self.touched.insert(stat.key(), one.opened.dir.clone());
         Ok(())
@@ -236,7 +236,7 @@ impl Worker<'_> {
     /// Restores the times of directories whose names were changed.
     pub(crate) fn restore_times(&mut self) {
         for (key, dir) in self.touched.drain() {
-            let times = self.shared.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let times = self.shared.times.lock();
             if let Some(&(atime, mtime)) = times.get(&key) {
                 // The names matter; a time that cannot be set is no failure.
                 let _refused = dir.set_times(atime, mtime);

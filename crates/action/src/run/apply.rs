@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use content::Scratch;
 use device::{Disk, Threads, WaitMeter, WorkerPool};
 use fsops::{Dir, File, FileKey, Volume};
-use runtime::{Progress, Stage, own_descriptor_table};
+use runtime::{Mutex, Progress, Stage, own_descriptor_table};
 use walk::{OwnFiles, PathOpener};
 
 use crate::error::{Error, Reason, Refusal};
@@ -176,7 +176,7 @@ fn on_disk(
 
 /// Takes as many groups as have files that may be open at once, and at least one group.
 fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize) -> Vec<Group> {
-    let mut groups = groups.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut groups = groups.lock();
     let (mut batch, mut files) = (Vec::new(), 0);
     while files < most {
         let Some(group) = groups.next() else { break };

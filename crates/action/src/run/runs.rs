@@ -4,10 +4,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use fsops::{Lock, create_dir_private, remove_file};
-use runtime::Progress;
+use runtime::{Mutex, Progress};
 
 use crate::error::Error;
 use crate::journal::ids::{

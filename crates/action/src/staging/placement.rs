@@ -3,11 +3,12 @@
 //! A rename works only within one mount, and on btrfs within one subvolume, so each of these has its own directory.
 //! Files in quarantine stay in a directory above their own, so that removing another tree does not remove them.
 
+use runtime::Mutex;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use fsops::{Context, Dir, Op, Stat};
 use walk::PathOpener;
@@ -98,7 +99,7 @@ impl StagingDirs {
     }
 
     fn placements(&self) -> MutexGuard<'_, Placements> {
-        self.placements.lock().unwrap_or_else(PoisonError::into_inner)
+        self.placements.lock()
     }
 
     /// Writes the pending changes of a file's file system to its disk, once per run.

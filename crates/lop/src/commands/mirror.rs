@@ -18,8 +18,7 @@ use std::thread;
 use std::time::Instant;
 
 use mirror::{Options, Outcome, Refusal, Removal, Roots, Source};
-use runtime::Progress;
-use runtime::Throttle;
+use runtime::{Progress, Throttle};
 
 use self::listing::{Consents, Work, listed, listed_as_json};
 use self::remote::{Host, TreeArg};

@@ -1,9 +1,9 @@
 //! Writes to standard output, and decides what a failed write means.
 
+use runtime::Mutex;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
-use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ impl<'o> Lines<'o> {
         &self,
         act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), io::ErrorKind> {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = self.out.lock();
         if out.1.is_ok() {
             out.1 = act(out.0);
         }
@@ -89,7 +89,7 @@ impl<'o> Lines<'o> {
     ///
     /// Returns the first failed write or flush.
     pub(crate) fn end(self) -> io::Result<()> {
-        self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
+        self.out.into_inner().1
     }
 }
 

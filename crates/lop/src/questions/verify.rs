@@ -3,8 +3,8 @@
 //! The caller names the contents to check, and tells which files are inside and which are outside. Damaged and
 //! unreadable files are marked in the catalog as soon as they are found, and reported on standard error.
 
+use runtime::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
 use catalog::{Catalog, Mark, Rows};
 use content::ContentId;
@@ -72,7 +72,7 @@ impl Verified {
         let (confirmed, marked) = work_on(tree, fingerprints, settings, |work| {
             with_marker(settings, |marks| {
                 dupes::confirm(work, &claims, &|file, finding| {
-                    bad.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
+                    bad.lock().insert(file);
                     let mark = state_after(live.loaded.state(file), finding);
                     // Sending fails only if the other thread has panicked.
                     let _taken = mark.map(|state| marks.send(Mark::of(tree, file, state)));
@@ -80,7 +80,7 @@ impl Verified {
             })
         })?;
         problems::print(&confirmed.problems, settings);
-        let bad = bad.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let bad = bad.into_inner();
         let is_bad = |(_, verdict): &&(FileId, Verdict)| {
             matches!(verdict, Verdict::Damaged | Verdict::Unreadable)
         };

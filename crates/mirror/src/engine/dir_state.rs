@@ -3,10 +3,11 @@
 //! Every unit of work on the directory is counted with [`DirState::hold`] and [`DirState::release`]. The last release
 //! completes the directory: it gets its final name, and its subdirectories are started.
 
+use runtime::Mutex;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use fsops::{Kind, Stat};
 
@@ -177,7 +178,7 @@ impl DirState {
     /// Processes `first`, and then all work that arrives meanwhile. If another worker is already doing so, leaves
     /// `first` to that worker.
     pub(crate) fn run_serially(&self, first: &NameWork, mut work: impl FnMut(&NameWork)) {
-        let in_turn = || self.serial.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_turn = || self.serial.lock();
         let mut turn = in_turn();
         if turn.is_busy {
             return turn.rest.push_back(first.clone());
@@ -208,11 +209,11 @@ impl DirState {
 
     pub(crate) fn add_child(&self, name: &CStr, inode: u64, dest: Option<DestEntry>) {
         let child = Child { inode, name: name.to_owned(), dest };
-        self.children.lock().unwrap_or_else(PoisonError::into_inner).push(child);
+        self.children.lock().push(child);
     }
 
     pub(crate) fn take_children(&self) -> Vec<Child> {
-        std::mem::take(&mut self.children.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.children.lock())
     }
 
     /// Notes the owner that a new file got.

@@ -40,7 +40,7 @@ impl Worker<'_> {
         }
         let numbers: Vec<usize> = spread(files.len()).collect();
         let fetch = |worker: &mut Worker<'_>, n: usize| fetch(worker, &files[n]);
-        if let Some(probe) = Probe::run(&numbers, || Worker::new(job), fetch) {
+        if let Some(probe) = Probe::run(&numbers, || Worker::new(job, self.source), fetch) {
             job.disk.classify(probe);
         }
         job.limit_pool();

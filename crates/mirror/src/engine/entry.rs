@@ -30,12 +30,6 @@ impl<'s> Entry<'s> {
         Entry { shared, index, dir, name, dest: dir.dest_listing.claim(name), remote }
     }
 
-    /// Returns whether the source is on another host. Its metadata are known then, and its content can only be
-    /// requested.
-    pub(crate) fn is_remote(self) -> bool {
-        self.remote.is_some()
-    }
-
     /// Returns what represents the name while it waits. Its directory is not complete before the waiter was processed.
     pub(crate) fn waiter(self) -> Waiter {
         self.dir.hold();

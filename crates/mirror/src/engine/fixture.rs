@@ -17,6 +17,7 @@ use crate::engine::task::Task;
 use crate::engine::worker::Worker;
 use crate::model::dir_node::DirNode;
 use crate::outcome::Outcome;
+use crate::reconcile::local_source::LocalSource;
 use crate::roots::Roots;
 
 /// The trees `from` and `to`, opened.
@@ -59,7 +60,7 @@ impl Fixture {
     /// Returns a job without tasks.
     pub(crate) fn job<'a>(&'a self, options: &'a Options) -> Job<'a> {
         let start = Task::MirrorDir { inode: 0, node: DirNode::top() };
-        Job::new(&self.roots, options, &self.progress, None, start, 0, None)
+        Job::new(&self.roots, options, &self.progress, None, start, 0, true)
     }
 
     /// Runs `test` with a worker that has started the top directory and listed its names.
@@ -69,7 +70,7 @@ impl Fixture {
         test: impl FnOnce(&mut Worker<'_>, &Arc<SharedBatch>) -> T,
     ) -> T {
         let job = self.job(options);
-        let mut worker = Worker::new(&job);
+        let mut worker = Worker::new(&job, &LocalSource);
         let top = DirNode::top();
         let dir_state: Arc<DirState> =
             worker.start_dir(&top).expect("can be opened").expect("is a directory");

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use device::{Disk, Queue};
 use fsops::{Dir, Volume};
-use runtime::Progress;
+use runtime::{Mutex, Progress};
 use wire::{Change, Counts};
 
 use crate::engine::extraneous::Extraneous;
@@ -17,7 +17,6 @@ use crate::hardlinks::inode_set::InodeSet;
 use crate::model::metadata_support::SupportByDevice;
 use crate::model::ownership::Privileges;
 use crate::model::temp_name::TempNames;
-use crate::remote::receiver::session::Session;
 use crate::reuse::contents::ContentIndex;
 use crate::roots::Roots;
 use crate::{OnChange, Options};
@@ -46,8 +45,8 @@ pub(crate) struct Job<'a> {
     pub(crate) published_dirs: AtomicU64,
     /// Where to add up what the workers have done so far, if a report needs them.
     pub(crate) running_totals: Option<&'a Mutex<Counts>>,
-    /// The session with the sender, if the source is on another host.
-    pub(crate) remote: Option<Arc<Session>>,
+    /// True if `disk` holds the source. It holds the destination if the source is on another host.
+    has_source_disk: bool,
     /// What the file systems of the destination keep of metadata.
     pub(crate) support: SupportByDevice,
     /// The number of files that were deferred and are not copied yet.
@@ -67,7 +66,7 @@ impl<'a> Job<'a> {
         on_change: Option<OnChange<'a>>,
         start: Task,
         device: u64,
-        remote: Option<Arc<Session>>,
+        has_source_disk: bool,
     ) -> Job<'a> {
         Job {
             roots,
@@ -85,7 +84,7 @@ impl<'a> Job<'a> {
             dest_clones: OnceLock::new(),
             published_dirs: AtomicU64::new(0),
             running_totals: None,
-            remote,
+            has_source_disk,
             support: SupportByDevice::default(),
             deferred_files: AtomicUsize::new(0),
             is_disk_probed: AtomicBool::new(false),
@@ -103,12 +102,7 @@ impl Job<'_> {
         let disk = &self.disk;
         let is_open =
             || disk.is_auto() && !disk.is_classified() && !self.is_disk_probed.load(Relaxed);
-        self.is_local() && disk.is_cold() && (disk.is_seek_bound() || is_open())
-    }
-
-    /// Returns whether the source is on this host.
-    pub(crate) fn is_local(&self) -> bool {
-        self.remote.is_none()
+        self.has_source_disk && disk.is_cold() && (disk.is_seek_bound() || is_open())
     }
 
     /// Leaves a hard disk to one worker, which follows the order on the disk. Two workers take a third longer, and
@@ -120,19 +114,12 @@ impl Job<'_> {
     }
 
     pub(crate) fn extraneous(&self) -> MutexGuard<'_, Extraneous> {
-        self.extraneous.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells the sender that the top directory is finished, and so everything is.
-    pub(crate) fn finish(&self) {
-        if let Some(remote) = &self.remote {
-            remote.connection.finish();
-        }
+        self.extraneous.lock()
     }
 
     /// Returns the file system of a directory on a device. Asks the kernel once per device.
     pub(crate) fn volume(&self, dir: &Dir, device: u64) -> std::io::Result<Volume> {
-        let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut volumes = self.volumes.lock();
         if let Some(&known) = volumes.get(&device) {
             return Ok(known);
         }

@@ -5,13 +5,12 @@
 
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use device::WaitMeter;
 use fsops::{Dir, DirBuffer, Op};
-use runtime::Progress;
 use wire::Counts;
 
 use crate::engine::batch::Batch;
@@ -27,12 +26,17 @@ use crate::model::settled::Failure;
 use crate::outcome::Outcome;
 use crate::reconcile::buffer::Buffer;
 
+pub(crate) mod source;
+
+use source::Source;
+
 /// How long a directory may have no known name after another worker renamed it. Setting a flag takes far less.
 const RENAME_WAIT: Duration = Duration::from_millis(500);
 
 /// A worker thread. See the module documentation.
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job<'a>,
+    pub(crate) source: &'a dyn Source,
     pub(crate) outcome: Outcome,
     pub(crate) dir_cache: DirCache,
     pub(crate) buffer: Buffer,
@@ -62,9 +66,10 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(job: &'a Job<'a>) -> Worker<'a> {
+    pub(crate) fn new(job: &'a Job<'a>, source: &'a dyn Source) -> Worker<'a> {
         Worker {
             job,
+            source,
             outcome: Outcome::default(),
             dir_cache: DirCache::new(job.options.open_dirs),
             buffer: Buffer::default(),
@@ -111,29 +116,17 @@ impl<'a> Worker<'a> {
             Task::MirrorDir { node, .. } => self.mirror_dir(&node, meter),
             Task::Help(shared) => self.help(&shared, meter),
             Task::Copy(deferred) => self.copy_deferred(&deferred, meter),
-            Task::Dispatch { arrival, .. } => {
-                if let Some(session) = self.job.remote.clone() {
-                    self.dispatch(&session, &arrival, meter);
-                }
-            }
+            Task::Dispatch { arrival, .. } => self.source.dispatch(self, &arrival, meter),
         }
     }
 
     /// Waits for the next task; returns `None` when no worker has any left.
     pub(crate) fn next_task(&mut self) -> Option<Task> {
-        if self.stack.is_empty() && self.job.is_local() && !self.job.uses_disk_order() {
+        if self.stack.is_empty() && self.source.is_local() && !self.job.uses_disk_order() {
             self.dir_cache.clear();
         }
-        self.flush();
+        self.source.flush(self);
         self.job.queue.next(&mut self.stack)
-    }
-
-    /// Sends pending messages to the sender, if there is one, and publishes the tasks in the outbox.
-    fn flush(&mut self) {
-        if let Some(session) = &self.job.remote {
-            session.connection.flush();
-            self.publish();
-        }
     }
 
     /// Adds the names processed since the last call to the progress, and everything else to the running totals.
@@ -145,18 +138,14 @@ impl<'a> Worker<'a> {
         self.counted_names = self.outcome.counts.names;
         if let Some(running_totals) = self.job.running_totals {
             let now = self.outcome.counts;
-            running_totals
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .add(&now.since(&self.reported));
+            running_totals.lock().add(&now.since(&self.reported));
             self.reported = now;
         }
     }
 
     /// Returns whether to stop: the user asked for it, or the connection is lost.
     pub(crate) fn stopped(&self) -> bool {
-        Progress::poll_stop(self.job.progress)
-            || self.job.remote.as_ref().is_some_and(|session| session.connection.is_broken())
+        self.job.progress.poll_stop() || self.source.is_lost()
     }
 
     /// Adds a directory to this worker's tasks.
@@ -316,7 +305,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn join_batch(&mut self, shared: &Arc<SharedBatch>, meter: &mut WaitMeter<'_>) {
         self.verified = None;
         // Names from another host are processed by one worker after the other.
-        self.shared_batch = self.job.is_local().then(|| Arc::clone(shared));
+        self.shared_batch = self.source.is_local().then(|| Arc::clone(shared));
         self.process_batch(shared, meter);
         self.shared_batch = None;
     }
@@ -332,7 +321,7 @@ impl<'a> Worker<'a> {
                 self.process_waiters();
             }
             self.report_progress();
-            self.flush();
+            self.source.flush(self);
             meter.tick();
         }
     }

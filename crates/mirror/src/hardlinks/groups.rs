@@ -10,9 +10,10 @@
 //! Each open group takes 20 bytes, or up to a quarter more, in memory, and 13 bytes plus the name in [`walk::Names`],
 //! which the memory bound can put into files.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use fsops::{FileKey, Stat};
 use walk::Names;
@@ -216,7 +217,7 @@ impl LinkGroups {
     }
 
     fn lock(&self) -> MutexGuard<'_, Groups> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -4,8 +4,8 @@
 //! inode; the other one gets a new file. The set has one bit per inode, in pages, because inode numbers are close to
 //! each other.
 
+use runtime::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use fsops::FileKey;
 
@@ -21,7 +21,7 @@ pub(crate) struct InodeSet(Mutex<HashMap<FileKey, Page>>);
 impl InodeSet {
     /// Adds an inode; returns whether it was not in the set before.
     pub(crate) fn claim(&self, key: FileKey) -> bool {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.0.lock();
         let page = FileKey { device: key.device, inode: key.inode / PAGE_BITS };
         let page = pages.entry(page).or_insert_with(|| Box::new([0; (PAGE_BITS / 64) as usize]));
         let bit = key.inode % PAGE_BITS;

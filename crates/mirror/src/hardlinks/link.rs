@@ -1,7 +1,6 @@
 //! Links a name to the leader of its file, and makes another copy of a file that reached the link limit.
 
 use std::io;
-use std::sync::PoisonError;
 
 use fsops::{FileKey, Kind, Op, Stat};
 
@@ -11,7 +10,7 @@ use crate::engine::worker::Worker;
 use crate::hardlinks::groups::{GroupState, Leader};
 use crate::hardlinks::table::SourceInode;
 use crate::model::change::CreatedEntry;
-use crate::model::settled::{Failure, Settled, destination};
+use crate::model::settled::{Failure, destination};
 use crate::outcome::Outcome;
 use crate::reconcile::put_in_place::name_exists;
 use wire::{Action, Differences};
@@ -72,7 +71,7 @@ impl Worker<'_> {
 
     /// Returns whether the destination's entry of this name is the leader's file already, or another copy of a file
     /// that exceeds the link limit.
-    fn is_linked(
+    pub(crate) fn is_linked(
         &mut self,
         entry: Entry<'_>,
         leader: &Leader,
@@ -94,7 +93,7 @@ impl Worker<'_> {
         if !links.has_copies(key) {
             return Ok(false);
         }
-        let stat = self.source_stat(entry)?;
+        let stat = self.source.stat(self, entry)?;
         let Ok(now) = dir.stat_child(entry.name) else { return Ok(false) };
         let is_equal = !self.compare(entry, &stat, &now)?.any()
             && self.reads_like_leader(entry, leader, &stat)?;
@@ -119,7 +118,7 @@ impl Worker<'_> {
         leader: &Leader,
         stat: &Stat,
     ) -> Result<bool, Failure> {
-        let counts = self.job.options.checksum && entry.is_remote() && stat.size > 0;
+        let counts = self.job.options.checksum && !self.source.is_local() && stat.size > 0;
         if !counts || stat.kind != Kind::File {
             return Ok(true);
         }
@@ -149,7 +148,7 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         // One worker at a time, or each would make a copy of its own.
         let job = self.job;
-        let _turn = job.second_copy_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = job.second_copy_lock.lock();
         if let GroupState::Placed(now) = job.link_groups.state(key)
             && !now.is(before)
             && self.try_to_link(entry, &now).is_ok()
@@ -159,30 +158,14 @@ impl Worker<'_> {
         }
         let stat = match stat {
             Some(stat) => *stat,
-            None => self.source_stat(entry)?,
+            None => self.source.stat(self, entry)?,
         };
         let copies = |outcome: &Outcome| {
             outcome.counts.files + outcome.counts.symlinks + outcome.counts.specials
         };
         let before_this = copies(&self.outcome);
-        if entry.is_remote() {
-            // The entry that is there may be such a copy already.
-            job.link_groups.expect_copies(key);
-            if self.is_linked(entry, before, key)? {
-                return Ok(());
-            }
-        }
-        let inode = if entry.is_remote() {
-            self.copy_leader(entry, &stat, before)?
-        } else {
-            self.copies_at_once = true;
-            let settled = self.create_or_update(entry, &stat);
-            self.copies_at_once = false;
-            self.counted_bytes = 0;
-            match settled? {
-                Settled::Done(inode) => inode,
-                Settled::Pending => return Err(Failure::Stopped),
-            }
+        let Some(inode) = self.source.copy_again(self, entry, &stat, before, key)? else {
+            return Ok(());
         };
         let next =
             Leader::new(&entry.dir.node, &entry.provisional_name(&job.temp_names), inode, &stat);

@@ -4,9 +4,10 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use fsops::Stat;
+use fsops::{Dir, File, Stat};
 use wire::ContentHint;
 
 use crate::model::dir_node::DirNode;
@@ -32,6 +33,15 @@ pub(crate) enum ContentHolder {
     AtPath(Vec<u8>),
     /// In a file that this run already mirrored.
     Mirrored(Arc<DirNode>, CString),
+}
+
+/// An open file of the destination that may have a content.
+pub(crate) struct FoundFile {
+    pub(crate) holder: ContentHolder,
+    pub(crate) dir: Rc<Dir>,
+    pub(crate) name: CString,
+    pub(crate) file: File,
+    pub(crate) stat: Stat,
 }
 
 /// A file of the destination whose digest was sent to the sender.

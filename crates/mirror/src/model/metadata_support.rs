@@ -6,8 +6,9 @@
 //! [`crate::reconcile::metadata_probe`] finds out what a file system keeps; this module holds the results and answers
 //! what becomes of a time.
 
+use runtime::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use fsops::{Time, Volume};
 
@@ -98,16 +99,16 @@ pub(crate) struct SupportByDevice {
 
 impl SupportByDevice {
     pub(crate) fn found(&self) -> MutexGuard<'_, HashMap<u64, MetadataSupport>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        self.found.lock()
     }
 
     /// Returns the limits beyond which times of the source were changed.
     pub(crate) fn clamped(&self) -> ClampedTimes {
-        *self.clamped.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.clamped.lock()
     }
 
     pub(crate) fn note_clamped(&self, of: Time, nearest: Time) {
-        let mut clamped = self.clamped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clamped = self.clamped.lock();
         if of < nearest {
             clamped.first = clamped.first.max(Some(nearest.s));
         } else {

@@ -31,11 +31,11 @@ impl Worker<'_> {
         let to = to.map_err(destination(Op::Open))?;
         differences.content |= match stat.kind {
             Kind::Symlink => {
-                self.source_target(entry)?
+                self.source.symlink_target(self, entry)?
                     != to.read_symlink(entry.name).map_err(destination(Op::Read))?
             }
             Kind::File
-                if self.job.options.checksum && !differences.content && !entry.is_remote() =>
+                if self.job.options.checksum && !differences.content && self.source.is_local() =>
             {
                 self.source_content_differs(entry, &to, stat.size)?
             }

@@ -10,6 +10,7 @@ use fsops::{Dir, Kind, Op, Stat, xattrs_differ};
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
+use crate::engine::worker::source::{ComparedFile, ContentComparison};
 use crate::model::attributes::Attributes;
 use crate::model::change::CreatedEntry;
 use crate::model::dir_node::CHANGED;
@@ -49,16 +50,11 @@ impl Worker<'_> {
         }
         let inode = if self.is_dry_run(entry.dir) {
             DestInode::NotNeeded
-        } else if stat.kind == Kind::File && !entry.is_remote() {
-            let source = self.open_source_file(entry)?;
-            if self.defer_copy(entry, &source, stat, replaces) {
-                return Ok(Settled::Pending);
-            }
-            self.copy(entry, &source, stat, replaces.is_some())?
-        } else if stat.kind == Kind::File && stat.size > 0 {
-            return self.request_rest(entry, stat, replaces);
         } else if stat.kind == Kind::File {
-            self.create_empty(entry, stat, replaces.is_some())?
+            match self.source.create_file(self, entry, stat, replaces)? {
+                Settled::Done(inode) => inode,
+                Settled::Pending => return Ok(Settled::Pending),
+            }
         } else {
             self.create_special(entry, stat, replaces.is_some())?
         };
@@ -92,7 +88,7 @@ impl Worker<'_> {
         let temp = self.job.temp_names.of(entry.name);
         let made = if replaces { temp.as_c_str() } else { entry.name };
         let created = if stat.kind == Kind::Symlink {
-            to.make_symlink(&self.source_target(entry)?, made)
+            to.make_symlink(&self.source.symlink_target(self, entry)?, made)
         } else {
             to.make_node(made, stat)
         };
@@ -214,13 +210,15 @@ impl Worker<'_> {
         if differences.any() && !self.copy_would_be_equal(entry, stat, &dest, has)? {
             return Ok(None);
         }
-        let compares = self.job.options.checksum && stat.size > 0;
-        if compares && entry.is_remote() {
-            let pending = self.request_if_different(entry, &base, stat.size, replaces, Basis::Base);
-            return pending.map(Some);
-        }
-        if compares && !entry.is_remote() && !self.reads_like_base(entry, &base, stat)? {
-            return Ok(None);
+        if self.job.options.checksum && stat.size > 0 {
+            let Ok(file) = base.open_regular(entry.name) else { return Ok(None) };
+            let (size, basis) = (stat.size, Basis::Base);
+            let with = ComparedFile { file: &file, size, replaces, basis };
+            match self.source.compare_file(self, entry, with)? {
+                ContentComparison::Requested => return Ok(Some(Settled::Pending)),
+                ContentComparison::Different => return Ok(None),
+                ContentComparison::Same => {}
+            }
         }
         Ok(self.link_to_base_file(entry, stat, replaces)?.map(Settled::Done))
     }
@@ -297,17 +295,5 @@ impl Worker<'_> {
             let _left = to.remove_name(&temp);
         }
         placed
-    }
-
-    /// Returns whether a file of the base tree has the content of the source's file.
-    fn reads_like_base(
-        &mut self,
-        entry: Entry<'_>,
-        base: &Dir,
-        stat: &Stat,
-    ) -> Result<bool, Failure> {
-        let one = self.open_source_file(entry)?;
-        let Ok(other) = base.open_regular(entry.name) else { return Ok(false) };
-        Ok(!self.contents_differ(&one, &other, stat.size)?)
     }
 }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{Dir, Kind, Op, Stat};
-use wire::{ConnectionError, Differences, LeftOut};
+use wire::{Differences, LeftOut};
 
 use crate::engine::batch::BatchItem;
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
+use crate::engine::worker::source::{ComparedFile, ContentComparison};
 use crate::hardlinks::groups::{GroupState, Leader, birth_tag};
 use crate::hardlinks::table::SourceInode;
 use crate::model::change::CreatedEntry;
@@ -25,19 +26,14 @@ use crate::model::reason::Reason;
 use crate::model::selection::{is_quarantine, selects};
 use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::remote::receiver::pending::Basis;
-use crate::remote::receiver::session::DirLoss;
 
 impl Worker<'_> {
     /// Processes a name that was listed.
     pub(crate) fn process(&mut self, shared: &Arc<SharedBatch>, index: usize) {
         let BatchItem { inode, is_dir, .. } = shared.batch.get(index);
         let entry = Entry::of(shared, index);
-        if let Some(session) = &self.job.remote
-            && !self.is_selected(entry, is_dir)
-        {
-            return session.connection.break_off(ConnectionError::ProtocolViolation(
-                "a name that the patterns leave out",
-            ));
+        if !self.source.admits(self, entry, is_dir) {
+            return;
         }
         if self.is_own_file(&entry.dir.node, entry.name) {
             return self.skip_own_file(entry, inode, is_dir);
@@ -58,8 +54,8 @@ impl Worker<'_> {
 
     /// Skips the name of one of lop's own files.
     fn skip_own_file(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
-        if let Some(session) = self.job.remote.clone().filter(|_| is_dir) {
-            self.give_up_dir(&session, inode, &DirLoss::LeftOut);
+        if is_dir {
+            self.source.skip_dir(self, inode);
         }
         self.outcome.counts.names += 1;
         let path = || entry.dir.node.child_path(entry.name.to_bytes());
@@ -67,32 +63,22 @@ impl Worker<'_> {
     }
 
     /// Returns whether the options select a name for mirroring and deletion.
-    fn is_selected(&self, entry: Entry<'_>, is_dir: bool) -> bool {
+    pub(crate) fn is_selected(&self, entry: Entry<'_>, is_dir: bool) -> bool {
         let bytes = entry.name.to_bytes();
         selects(self.job.options, bytes, || entry.dir.node.child_path(bytes), is_dir)
     }
 
     /// Adds a subdirectory.
     fn add_dir(&mut self, entry: Entry<'_>, inode: u64) {
-        let session = self.job.remote.clone();
         let replaces = entry.dest.is_some() && !entry.is_obstructed();
         let is_free =
             if replaces { self.check_replaceable(entry) } else { self.check_name_free(entry) };
         if let Err(failure) = is_free {
-            match &session {
-                Some(session) => {
-                    self.give_up_dir(session, inode, &DirLoss::Failed(Arc::clone(&entry.dir.node)));
-                }
-                None => self.count_missing(&entry.dir.node.child_path(entry.name.to_bytes())),
-            }
+            self.source.count_missing_dir(self, entry, inode);
             return self.record_done(entry, Some(failure));
         }
         self.adopt_unfinished_dir(entry);
-        if let Some(session) = &session {
-            self.expect_dir(session, entry, inode);
-        } else {
-            entry.dir.add_child(entry.name, inode, entry.dest);
-        }
+        self.source.add_dir(self, entry, inode);
         self.outcome.counts.names += 1;
     }
 
@@ -121,7 +107,7 @@ impl Worker<'_> {
                 GroupState::Placed(_) | GroupState::Unknown => {}
             }
         }
-        let stat = match self.source_stat(entry) {
+        let stat = match self.source.stat(self, entry) {
             Ok(stat) => stat,
             Err(failure) => return self.record_done(entry, Some(failure)),
         };
@@ -276,14 +262,16 @@ impl Worker<'_> {
         if recreate || differences.time && stat.kind == Kind::File {
             return self.create_entry(entry, stat, Some(differences));
         }
-        if self.job.options.checksum
-            && entry.is_remote()
-            && stat.kind == Kind::File
-            && stat.size > 0
-        {
+        // The content of a local source was compared above.
+        let compares = self.job.options.checksum && !self.source.is_local();
+        if compares && stat.kind == Kind::File && stat.size > 0 {
+            let file = dir.open_regular(entry.name).map_err(destination(Op::Open))?;
             let basis = Basis::Existing(Box::new((now, differences)));
             let replaces = Some(Differences { content: true, ..differences });
-            return self.request_if_different(entry, &dir, stat.size, replaces, basis);
+            let with = ComparedFile { file: &file, size: stat.size, replaces, basis };
+            if let ContentComparison::Requested = self.source.compare_file(self, entry, with)? {
+                return Ok(Settled::Pending);
+            }
         }
         if differences.any() {
             self.adjust(entry, stat, &now, differences)?;
@@ -300,15 +288,18 @@ impl Worker<'_> {
         now: Stat,
         differences: Differences,
     ) -> Result<Settled, Failure> {
-        if entry.is_remote() {
-            let basis = Basis::Existing(Box::new((now, differences)));
-            return self.request_if_different(entry, dir, stat.size, Some(differences), basis);
+        let file = dir.open_regular(entry.name).map_err(destination(Op::Open))?;
+        let (size, replaces) = (stat.size, Some(differences));
+        let basis = Basis::Existing(Box::new((now, differences)));
+        let with = ComparedFile { file: &file, size, replaces, basis };
+        match self.source.compare_file(self, entry, with)? {
+            ContentComparison::Requested => Ok(Settled::Pending),
+            ContentComparison::Different => self.create_entry(entry, stat, replaces),
+            ContentComparison::Same => {
+                self.adjust(entry, stat, &now, differences)?;
+                Ok(Settled::Done(DestInode::Known(now.inode)))
+            }
         }
-        if self.source_content_differs(entry, dir, stat.size)? {
-            return self.create_entry(entry, stat, Some(differences));
-        }
-        self.adjust(entry, stat, &now, differences)?;
-        Ok(Settled::Done(DestInode::Known(now.inode)))
     }
 
     /// Counts and reports an entry that was created. If a directory is in its way, that happens after the directory was

@@ -211,7 +211,7 @@ impl Worker<'_> {
                 self.fail(&node, b"", reason);
             }
             self.dir_cache.close(&node);
-            let Some(parent) = node.parent() else { return self.job.finish() };
+            let Some(parent) = node.parent() else { return self.source.finish() };
             node = Arc::clone(parent);
         }
     }

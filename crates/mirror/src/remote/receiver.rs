@@ -7,3 +7,4 @@ pub(crate) mod listing;
 pub(crate) mod pending;
 pub(crate) mod receive_loop;
 pub(crate) mod session;
+pub(crate) mod source;

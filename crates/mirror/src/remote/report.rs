@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fsops::FileKey;
-use runtime::{Progress, Stage};
+use runtime::{Mutex, Progress, Stage, on_panic};
 use wire::{Change, ConnectionError, FromReceiver, Incoming, Outgoing};
 
 use crate::model::reason::{Problem, Reason};
@@ -125,12 +125,13 @@ pub fn receive_and_report(
                 let names = progress.files_done.load(Relaxed);
                 let bytes = progress.bytes_done.load(Relaxed);
                 let removed = progress.removed_done.load(Relaxed);
-                let so_far = *running_totals.lock().unwrap_or_else(PoisonError::into_inner);
+                let so_far = *running_totals.lock();
                 let progress = FromReceiver::Progress { names, bytes, removed, so_far };
                 let _unheard = out.send(&progress, &[]);
                 let _unheard = out.flush();
             }
         });
+        let _guard = on_panic(|| is_done.store(true, Relaxed));
         let user = if lists { User::reporting_to(&on_change) } else { User::default() };
         let audience = Audience { user, asks_sender: asks, running_totals: Some(&running_totals) };
         let received = receive_for(roots, options, progress, audience, incoming, out);

@@ -11,11 +11,11 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use fsops::{FileKey, Stat, Time};
-use runtime::{Progress, Stage};
+use runtime::{Condvar, Mutex, Progress, Stage, on_panic};
 use wire::{
     ConnectionError, FromReceiver, FromSender, Incoming, KnownPrefix, Loss, Meta, Outgoing, decode,
 };
@@ -145,7 +145,7 @@ pub(crate) fn send_to(
         sending.end();
         received
     });
-    let why = sending.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let why = sending.broken.into_inner();
     received.map_err(|received| match received {
         ConnectionError::Stopped if !progress.poll_stop() => why.unwrap_or(ConnectionError::Lost),
         received => received,
@@ -176,8 +176,9 @@ impl SendJob<'_> {
     /// Runs the work of a thread. If it fails, the other threads end too.
     fn run(&self, work: impl FnOnce() -> Result<(), ConnectionError>) {
         runtime::own_descriptor_table();
+        let _guard = on_panic(|| self.end());
         if let Err(why) = work() {
-            let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut broken = self.broken.lock();
             if !matches!(why, ConnectionError::Stopped) {
                 broken.get_or_insert(why);
             }
@@ -277,8 +278,7 @@ impl SendJob<'_> {
             listings = self.listings();
         }
         while listings.taken >= wire::LISTING_CREDIT_BYTES && !self.is_over() {
-            let waited = self.credit_freed.wait_timeout(listings, STOP_POLL);
-            listings = waited.unwrap_or_else(PoisonError::into_inner).0;
+            listings = self.credit_freed.wait_timeout(listings, STOP_POLL).0;
         }
         if self.is_over() {
             return Err(ConnectionError::Stopped);
@@ -308,11 +308,11 @@ impl SendJob<'_> {
     }
 
     fn listings(&self) -> MutexGuard<'_, SentListings> {
-        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listings.lock()
     }
 
     fn requests(&self) -> MutexGuard<'_, VecDeque<ContentRequest>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! An index of the contents that this run knows by digest: where they are, or that they are on their way.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use crate::engine::dir_state::Waiter;
 use crate::engine::entry;
@@ -75,6 +76,6 @@ impl ContentIndex {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<[u8; 32], ContentState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -10,35 +10,27 @@ use std::ffi::CString;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fsops::{Dir, File, Kind, Op, Stat};
-use wire::KnownPrefix;
+use fsops::{File, Kind, Op, Stat};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::task::SameContent;
 use crate::engine::worker::Worker;
+use crate::engine::worker::source::Reuse;
 use crate::model::change::CreatedEntry;
-use crate::model::content::{ContentCandidate, ContentHolder, MIN_REUSED_BYTES};
+use crate::model::content::{ContentCandidate, ContentHolder, FoundFile, MIN_REUSED_BYTES};
 use crate::model::selection::{is_selected_path, split_path};
 use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::reconcile::copy::{CopiedContent, NewCopy};
 use crate::reconcile::copy_bytes::Proof;
-use crate::reconcile::source_metadata::source_hint;
 use crate::remote::receiver::dispatch::ReceivedContent;
 use crate::remote::receiver::pending::Basis;
+use crate::remote::receiver::session::Session;
 use crate::reuse::contents::Lookup;
 use wire::{Action, Differences};
 
 /// The most files that are looked at for one content.
 const MAX_CANDIDATES: usize = 4;
-
-/// A file found where a content may be.
-struct FoundFile {
-    dir: Rc<Dir>,
-    name: CString,
-    file: File,
-    stat: Stat,
-}
 
 impl Worker<'_> {
     /// Returns whether it is worth searching the destination for the content of a file.
@@ -55,16 +47,15 @@ impl Worker<'_> {
         replaces: Option<Differences>,
     ) -> Result<Option<Settled>, Failure> {
         // A clone of the source itself takes no disk space either.
-        if !self.may_reuse(entry, stat) || !entry.is_remote() && entry.dir.traits.can_clone {
+        if !self.may_reuse(entry, stat) || entry.dir.traits.can_clone {
             return Ok(None);
         }
         let Some(content_hints) = self.job.options.content_hints.clone() else { return Ok(None) };
-        let hint = source_hint(&*content_hints, entry, stat);
+        let hint = self.source.content_hint(&*content_hints, entry, stat);
         let digest = hint.as_ref().map(|hint| hint.digest);
         let mut holders = Vec::new();
-        if let Some(digest) = digest.filter(|_| entry.is_remote()) {
-            // Names of one file already wait for each other.
-            match self.job.contents.look_up(digest, entry, stat.links < 2) {
+        if let Some(digest) = digest {
+            match self.source.look_up_content(self, entry, stat, digest) {
                 Lookup::Found(holder) => holders.push(holder),
                 Lookup::Pending => return Ok(Some(Settled::Pending)),
                 Lookup::Unknown => {}
@@ -78,12 +69,9 @@ impl Worker<'_> {
         paths.sort_by_cached_key(|other| std::cmp::Reverse(common_suffix_len(&path, other)));
         holders.extend(paths.into_iter().map(ContentHolder::AtPath));
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
-            let Some(found) = self.open_holder(&holder, stat.size) else { continue };
-            let settled = if entry.is_remote() {
-                self.request_unless_same(entry, replaces, holder, &found, digest)?
-            } else {
-                self.reuse_local(entry, stat, replaces, &holder, &found)?
-            };
+            let Some(found) = self.open_holder(holder, stat.size) else { continue };
+            let reuse = Reuse { found: &found, digest, replaces };
+            let settled = self.source.reuse_file(self, entry, stat, reuse)?;
             if settled.is_some() {
                 return Ok(settled);
             }
@@ -106,8 +94,8 @@ impl Worker<'_> {
     }
 
     /// Opens the file where a content may be, if it has the right size.
-    fn open_holder(&mut self, holder: &ContentHolder, size: u64) -> Option<FoundFile> {
-        let (dir, name) = match holder {
+    fn open_holder(&mut self, holder: ContentHolder, size: u64) -> Option<FoundFile> {
+        let (dir, name) = match &holder {
             ContentHolder::Mirrored(node, name) => {
                 (self.open(Side::Destination, node).ok()?, name.clone())
             }
@@ -121,7 +109,7 @@ impl Worker<'_> {
         let file = dir.open_regular(&name).ok()?;
         let stat = file.stat().ok()?;
         let fits = stat.kind == Kind::File && stat.size == size;
-        fits.then_some(FoundFile { dir, name, file, stat })
+        fits.then_some(FoundFile { holder, dir, name, file, stat })
     }
 
     /// Opens a file whose digest was sent again, if it has not changed.
@@ -130,40 +118,19 @@ impl Worker<'_> {
     }
 
     fn find_unchanged(&mut self, candidate: &ContentCandidate) -> Option<FoundFile> {
-        let found = self.open_holder(&candidate.holder, candidate.stat.size)?;
+        let found = self.open_holder(candidate.holder.clone(), candidate.stat.size)?;
         found.stat.same_content(&candidate.stat).then_some(found)
     }
 
-    /// Asks the sender whether its file equals one that was found.
-    fn request_unless_same(
-        &mut self,
-        entry: Entry<'_>,
-        replaces: Option<Differences>,
-        holder: ContentHolder,
-        found: &FoundFile,
-        wanted: Option<[u8; 32]>,
-    ) -> Result<Option<Settled>, Failure> {
-        let length = found.stat.size;
-        let Ok(digest) = self.digest(&found.file, length) else { return Ok(None) };
-        if wanted.is_some_and(|wanted| wanted != digest) {
-            return Ok(None);
-        }
-        let basis = Basis::Candidate(Box::new(ContentCandidate { holder, stat: found.stat }));
-        let have = KnownPrefix { length, digest, only: false };
-        self.request_content(entry, replaces, Some(have), basis).map(Some)
-    }
-
-    /// Makes a file from one that was found, if that equals the source's file on this host.
-    fn reuse_local(
+    /// Creates a file from one that was found, if a source file on this host has the same content.
+    pub(crate) fn clone_or_adopt(
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
-        replaces: Option<Differences>,
-        holder: &ContentHolder,
-        found: &FoundFile,
+        &Reuse { found, replaces, .. }: &Reuse<'_>,
     ) -> Result<Option<Settled>, Failure> {
         let supports_clones = self.supports_clones(entry, stat, replaces, &found.file)?;
-        if !supports_clones && !self.may_adopt(entry, stat, holder, found)? {
+        if !supports_clones && !self.may_adopt(entry, stat, found)? {
             return Ok(None);
         }
         let source = self.open_source_file(entry)?;
@@ -175,7 +142,7 @@ impl Worker<'_> {
             None
         };
         let Some(inode) = inode else { return Ok(None) };
-        self.record_reused(entry, stat, holder);
+        self.record_reused(entry, stat, &found.holder);
         Ok(Some(Settled::Done(inode)))
     }
 
@@ -255,11 +222,10 @@ impl Worker<'_> {
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
-        holder: &ContentHolder,
         found: &FoundFile,
     ) -> Result<bool, Failure> {
         let options = self.job.options;
-        let ContentHolder::AtPath(path) = holder else { return Ok(false) };
+        let ContentHolder::AtPath(path) = &found.holder else { return Ok(false) };
         let dir = found.dir.stat().map_err(destination(Op::Stat))?.key();
         if options.own.has(dir, found.name.to_bytes()) {
             return Ok(false);
@@ -302,11 +268,11 @@ impl Worker<'_> {
 
     /// Makes a file from one whose digest the sender confirmed. Requests the whole content if that file is no longer
     /// available.
-    pub(crate) fn reuse_requested(&mut self, same: &SameContent) {
+    pub(crate) fn reuse_requested(&mut self, session: &Session, same: &SameContent) {
         let SameContent { pending, .. } = same;
         let entry = pending.entry();
         let settled = match self.reuse_remote(same) {
-            Ok(None) => self.request_whole(pending),
+            Ok(None) => self.request_whole(session, pending),
             Ok(Some(inode)) => Ok(Settled::Done(inode)),
             Err(failure) => Err(failure),
         };
@@ -326,10 +292,7 @@ impl Worker<'_> {
         // A copy is digested again, but a link is not, so the file must be unchanged.
         let is_verified = is_stable && found.stat.same_version(&candidate.stat);
         let mut inode = None;
-        if !supports_clones
-            && is_verified
-            && self.may_adopt(entry, stat, &candidate.holder, &found)?
-        {
+        if !supports_clones && is_verified && self.may_adopt(entry, stat, &found)? {
             inode = self.adopt(entry, &found)?;
         }
         if inode.is_none() {

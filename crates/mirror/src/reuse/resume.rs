@@ -15,41 +15,25 @@ use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::model::reason::Reason;
-use crate::model::settled::{Failure, Settled, destination};
+use crate::model::settled::{Failure, destination};
 use crate::model::temp_name::is_temp_name;
 use crate::reconcile::copy::NewCopy;
 use crate::reconcile::copy_bytes::{CopyMethod, next_data_range};
 use crate::remote::receiver::pending::Basis;
-use wire::Differences;
 
 /// From this size on, reading a prefix on both sides and waiting for the answer pays off.
 pub(crate) const MIN_RESUMED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
-    /// Requests a file, or only what follows the prefix that the destination has.
-    pub(crate) fn request_rest(
-        &mut self,
-        entry: Entry<'_>,
-        stat: &Stat,
-        replaces: Option<Differences>,
-    ) -> Result<Settled, Failure> {
-        let prefix =
-            if stat.size < MIN_RESUMED_BYTES { None } else { self.find_prefix(entry, stat)? };
-        match prefix {
-            Some((basis_name, have)) => {
-                let basis = Basis::Prefix(Box::new(basis_name));
-                self.request_content(entry, replaces, Some(have), basis)
-            }
-            None => self.request_content(entry, replaces, None, Basis::Absent),
-        }
-    }
-
     /// Returns the name of a file that may be a prefix of the requested one, and its digest.
-    fn find_prefix(
+    pub(crate) fn find_prefix(
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
     ) -> Result<Option<(CString, KnownPrefix)>, Failure> {
+        if stat.size < MIN_RESUMED_BYTES {
+            return Ok(None);
+        }
         let is_file = |dest: DestEntry| dest.kind == Kind::File;
         let dir = self.open(Side::Destination, &entry.dir.node).map_err(destination(Op::Open))?;
         let basis_name = match self.largest_temp_file(entry, &dir) {

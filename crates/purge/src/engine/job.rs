@@ -1,6 +1,5 @@
 //! The removal of one tree, and the state that its workers share.
 
-use runtime::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -10,7 +9,7 @@ use std::time::Instant;
 
 use device::{Disk, Queue, Threads, WorkerPool};
 use fsops::{Dir, Stat};
-use runtime::Progress;
+use runtime::{Mutex, Progress};
 
 use crate::Operation;
 use crate::Options;

@@ -9,13 +9,11 @@
 //!   [`Strace::kill`] kills all threads with the first.
 //! - An N that no single thread reaches never fires, even if all threads together made more calls.
 //! - In a set such as `rename,renameat2`, each name has a separate N-th call, which is *not* the
-//!   N-th
-//!   call of the set. To test all moments of a program, take one name at a time, and each N from 1
-//! until it does not fire.
+//!   N-th call of the set. To test all moments of a program, take one name at a time, and each N
+//!   from 1 until it does not fire.
 //! - A child process counts from 1, but `exec` does not reset the count. The count includes what
-//!   the
-//!   dynamic linker opens, maps and reads, and what the shell of
-//! [`descriptor_limit`](Invocation::descriptor_limit) did before.
+//!   the dynamic linker opens, maps and reads, and what the shell of
+//!   [`descriptor_limit`](Invocation::descriptor_limit) did before.
 //!
 //! With [`Calls::at`], only calls that name a path count, which excludes the linker.
 //!

@@ -1,7 +1,6 @@
 //! The walk of one disk. Its roots and mounts are walked one after the other, each with all workers
 //! of the disk.
 
-use runtime::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use device::{Disk, Queue, WorkerPool};
 use fsops::{Dir, FileKey, Op, Stat};
-use runtime::{Interrupted, Progress};
+use runtime::{Interrupted, Mutex, Progress};
 
 use super::deferred;
 use crate::engine::listing::{Automount, Visitor};

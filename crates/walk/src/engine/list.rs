@@ -22,6 +22,10 @@ use crate::tree::table::{Directories, Table};
 ///
 /// Directories and links in the list are skipped and counted. Paths that could not be examined are
 /// in [`Tree::problems`]. A path given twice counts once.
+///
+/// # Errors
+///
+/// Fails only if a stop was requested.
 pub fn from_list(
     paths: impl Iterator<Item = PathBuf>,
     filter: &Filter,

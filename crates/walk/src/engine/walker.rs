@@ -1,7 +1,6 @@
 //! Walks the roots and the mounts below them. Disks are walked in parallel, and the roots and
 //! mounts of one disk one after the other.
 
-use runtime::Mutex;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -11,7 +10,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use fsops::{Mounts, Op};
-use runtime::{Interrupted, Progress, Stage, own_descriptor_table};
+use runtime::{Interrupted, Mutex, Progress, Stage, own_descriptor_table};
 
 use crate::engine::disk_walk::{DiskWalk, ListedDirs, SharedState, WalkTask};
 use crate::engine::list::FileList;

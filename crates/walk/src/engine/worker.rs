@@ -1,13 +1,12 @@
 //! A worker thread of a walk. It takes directories of one mount from the queue and lists them.
 
-use runtime::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use device::{Disk, Queue, WaitMeter};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume};
-use runtime::Progress;
+use runtime::{Mutex, Progress};
 
 use crate::engine::listing::{Automount, Listing, Visitor};
 use crate::engine::options::Options;

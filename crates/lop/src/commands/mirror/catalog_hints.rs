@@ -3,10 +3,11 @@
 //! These are only hints: the mirror compares content before it uses any. A catalog that cannot be read therefore gives
 //! no hints and no error.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use catalog::{Catalog, ContentIndex, DigestedFile};
 use content::Digest;
@@ -83,13 +84,13 @@ impl OfSource {
 /// Errors of the catalog are ignored, because it gives only hints.
 impl ContentHints for Remembered {
     fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint> {
-        let mut source = self.source.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut source = self.source.as_ref()?.lock();
         source.hint(dir, name, stat).ok().flatten()
     }
 
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>> {
         let Some(destination) = &self.destination else { return Vec::new() };
-        let index = destination.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = destination.lock();
         let mut paths = digest
             .and_then(|digest| index.find_by_digest(&Digest(*digest)).ok())
             .unwrap_or_default();

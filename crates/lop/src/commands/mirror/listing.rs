@@ -1,7 +1,7 @@
 //! Lists changes while a tree is mirrored: one line each, or one JSON document.
 
+use runtime::Mutex;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
 
 use mirror::{Change, Consent, OnChange, Outcome, Removal, User};
 
@@ -63,7 +63,7 @@ pub(super) fn listed_as_json(
         let lines = Lines::new(out);
         let list = Mutex::new(JsonList::new(&lines, "changes"));
         let tell = |change: &Change| {
-            let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut list = list.lock();
             let _kept_by_lines = list.item(&Line::of(change));
         };
         let consent = |removal: &Removal| consents.is_none_or(|ask| ask(removal, &lines));
@@ -72,7 +72,7 @@ pub(super) fn listed_as_json(
         let (outcome, end) = work(User { on_change, consent: consents.map(|_| consent) });
         let totals = totals(&outcome, end.is_ok());
         let _kept_by_lines = if lists {
-            list.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&to_json(&totals))
+            list.into_inner().finish(&to_json(&totals))
         } else {
             writeln!(&lines, "{}", summary_document(&totals))
         };

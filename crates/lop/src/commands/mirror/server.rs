@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use device::{Disks, Io};
 use mirror::{Options, Reason, Refusal, Reports, Roots, Source};
-use runtime::Progress;
-use runtime::Throttle;
+use runtime::{Progress, Throttle};
 use walk::Globs;
 use wire::{Answer, ConnectionError, Incoming, Open, Outgoing, Role};
 

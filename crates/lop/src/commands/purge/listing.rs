@@ -1,9 +1,7 @@
 //! Lists what a removal would remove: one path per line, or one JSON document.
 
-use std::sync::{Mutex, PoisonError};
-
 use purge::Tell;
-use runtime::Progress;
+use runtime::{Mutex, Progress};
 use serde::Serialize;
 
 use super::Ended;
@@ -40,7 +38,7 @@ pub(super) fn listed(
         let tell = |path: &[u8], is_dir: bool| {
             let is_read = if settings.json {
                 let kind = if is_dir { "directory" } else { "file" };
-                let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut list = list.lock();
                 list.item(&Entry { path: JsonPath::new(path), kind }).is_ok()
             } else {
                 let slash: &[u8] = if is_dir { b"/\n" } else { b"\n" };
@@ -53,7 +51,7 @@ pub(super) fn listed(
         let ended = work(&tell);
         let totals = totals(&ended);
         if settings.json {
-            let mut list = list.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut list = list.into_inner();
             let _kept_by_lines = list.finish(&to_json(&totals));
         }
         done = Some((ended, totals));

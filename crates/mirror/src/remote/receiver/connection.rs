@@ -4,9 +4,10 @@
 //! dropped; files and metadata take buffer space, which [`BufferSpace`] returns. Every message that is kept MUST hold
 //! one of them, or the sender could fill the memory.
 
+use runtime::{Condvar, Mutex};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 
 use wire::{ConnectionError, FromReceiver, Outgoing};
@@ -116,13 +117,13 @@ impl Connection {
 
     /// Ends the connection for a reason found on this side.
     pub(crate) fn break_off(&self, why: ConnectionError) {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.why.lock().get_or_insert(why);
         self.set_broken();
     }
 
     /// Takes the reason why this side ended the connection.
     pub(crate) fn why(&self) -> Option<ConnectionError> {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.why.lock().take()
     }
 
     pub(crate) fn set_broken(&self) {
@@ -166,9 +167,8 @@ impl Connection {
     ) -> Result<BufferSpace, ConnectionError> {
         let mut buffered = self.buffered();
         while *buffered > MAX_BUFFERED_BYTES && !stopped() && !self.is_broken() {
-            let waited = self.buffer_freed.wait_timeout(buffered, STOP_POLL);
-            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            if timeout.timed_out() && stuck() && *now > MAX_BUFFERED_BYTES {
+            let (now, timed_out) = self.buffer_freed.wait_timeout(buffered, STOP_POLL);
+            if timed_out && stuck() && *now > MAX_BUFFERED_BYTES {
                 return Err(ConnectionError::ProtocolViolation("more than the buffer holds"));
             }
             buffered = now;
@@ -178,6 +178,6 @@ impl Connection {
     }
 
     fn buffered(&self) -> MutexGuard<'_, usize> {
-        self.buffered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffered.lock()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use device::WaitMeter;
 use fsops::{Kind, Op, Stat};
-use wire::{KnownPrefix, Loss};
+use wire::Loss;
 
 use crate::engine::dir_cache::Side;
 use crate::engine::dir_state::{DirState, NameWork, SharedBatch};
@@ -70,7 +70,7 @@ impl Worker<'_> {
             Arrival::SmallFile(file) => {
                 self.write_small_file(file);
             }
-            Arrival::SameContent(same) => self.reuse_requested(same),
+            Arrival::SameContent(same) => self.reuse_requested(session, same),
         }
         self.share_waiters(session);
         self.process_waiters();
@@ -207,35 +207,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Requests the content of a file, except for the bytes that `have` describes if the sender's file starts with
-    /// them.
-    pub(crate) fn request_content(
-        &mut self,
-        entry: Entry<'_>,
-        replaces: Option<Differences>,
-        have: Option<KnownPrefix>,
-        basis: Basis,
-    ) -> Result<Settled, Failure> {
-        let Some(session) = &self.job.remote else { return Err(Failure::Failed(Reason::Changed)) };
-        session.request(PendingRequest { waiter: entry.waiter(), replaces, have, basis });
-        Ok(Settled::Pending)
-    }
-
-    /// Asks whether the sender's file equals a file of the destination, and requests its content if not.
-    pub(crate) fn request_if_different(
-        &mut self,
-        entry: Entry<'_>,
-        dir: &fsops::Dir,
-        length: u64,
-        replaces: Option<Differences>,
-        basis: Basis,
-    ) -> Result<Settled, Failure> {
-        let file = dir.open_regular(entry.name).map_err(destination(Op::Open))?;
-        let digest = self.digest(&file, length)?;
-        let only = self.is_dry_run(entry.dir);
-        self.request_content(entry, replaces, Some(KnownPrefix { length, digest, only }), basis)
-    }
-
     /// Creates an empty file.
     pub(crate) fn create_empty(
         &mut self,
@@ -300,7 +271,7 @@ impl Worker<'_> {
     }
 
     /// Concludes a request for a file that equals the one that is there.
-    pub(crate) fn conclude_unchanged(&mut self, pending: &PendingRequest) {
+    pub(crate) fn conclude_unchanged(&mut self, session: &Session, pending: &PendingRequest) {
         let entry = pending.entry();
         let settled = match (&pending.basis, entry.remote) {
             (Basis::Existing(dest), Some(remote)) => {
@@ -314,7 +285,7 @@ impl Worker<'_> {
             }
             (Basis::Base, Some(remote)) => {
                 match self.link_to_base_file(entry, &remote.stat, pending.replaces) {
-                    Ok(None) => self.request_whole(pending),
+                    Ok(None) => self.request_whole(session, pending),
                     linked => {
                         linked.map(|inode| Settled::Done(inode.unwrap_or(DestInode::NotNeeded)))
                     }
@@ -327,13 +298,17 @@ impl Worker<'_> {
     }
 
     /// Requests the whole content of a file, because the equal file cannot be used.
-    pub(crate) fn request_whole(&mut self, pending: &PendingRequest) -> Result<Settled, Failure> {
+    pub(crate) fn request_whole(
+        &mut self,
+        session: &Session,
+        pending: &PendingRequest,
+    ) -> Result<Settled, Failure> {
         let entry = pending.entry();
         if self.is_dry_run(entry.dir) {
             self.record_created(entry, &pending.listed_stat(), pending.replaces);
             return Ok(Settled::Done(DestInode::NotNeeded));
         }
-        self.request_content(entry, pending.replaces, None, Basis::Absent)
+        Ok(session.request_content(entry, pending.replaces, None, Basis::Absent))
     }
 
     /// Makes another copy of a file that reached the link limit, from the copy that is there.

@@ -285,7 +285,7 @@ impl Worker<'_> {
             return self.enqueue(session, Arrival::SameContent(Box::new(same)));
         }
         if incoming_file.is_unchanged {
-            return self.conclude_unchanged(&incoming_file.pending);
+            return self.conclude_unchanged(session, &incoming_file.pending);
         }
         let stat = incoming_file.stat;
         let settled = match (incoming_file.failure.take(), &mut incoming_file.new_copy) {

@@ -5,10 +5,11 @@
 //! directory was started. The session keeps whichever comes too early. It also holds the bounds on what a sender can
 //! make the receiver remember, and refuses messages that no correct sender sends.
 
+use runtime::Mutex;
 use std::collections::HashMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use fsops::Stat;
 use wire::{ConnectionError, FromReceiver, Loss, Outgoing};
@@ -275,11 +276,11 @@ impl Session {
     }
 
     fn dirs(&self) -> MutexGuard<'_, Dirs> {
-        self.dirs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.dirs.lock()
     }
 
     fn pending(&self) -> MutexGuard<'_, HashMap<u64, PendingRequest>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 }
 

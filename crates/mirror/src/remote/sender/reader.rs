@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::ops::Range;
-use std::sync::PoisonError;
+
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsops::{File, Kind, Stat};
@@ -81,7 +81,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
             }
         }
         let large_file_lock = &self.sending.large_file_lock;
-        let _turn = large_file_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = large_file_lock.lock();
         self.send_large(request, &file, stat)
     }
 
