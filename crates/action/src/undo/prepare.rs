@@ -99,13 +99,12 @@ impl Undo<'_> {
             (_, None) => None,
         };
         let IntentLocation { dir, name, staging } = location;
-        let staging = match staging {
-            Some(staging) => staging,
-            // It was removed because it was empty.
-            None => {
-                let restored = self.finder.locator.restore_staging(intent);
-                restored.map_err(Reason::failed(Op::Create))?.ok_or(Reason::StagingUnknown)?
-            }
+        let staging = if let Some(staging) = staging {
+            staging
+        } else {
+            // The run removed the staging directory when it was empty.
+            let restored = self.finder.locator.restore_staging(intent);
+            restored.map_err(Reason::failed(Op::Create))?.ok_or(Reason::StagingUnknown)?
         };
         let names = NameSwap::for_undo(&dir, &name, &staging, intent.n);
         // An undo that failed may have left one.

@@ -39,14 +39,13 @@ impl Mechanics {
     /// - 160 MB/s is between the rates of the outer and the inner tracks of such disks.
     /// - The time of a seek grows with the square root of its distance, as if the head accelerated
     ///   over the first half and slowed down over the second. Real heads coast on long distances
-    /// (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
-    /// A seek to the next track takes 0.8 ms. With 15 ms for the stroke, a seek between two random
-    /// positions takes on average 0.8 + 15 * 8/15 = 8.8 ms. Data sheets of such disks promise about
-    /// the same.
+    ///   (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
+    ///   1994). A seek to the next track takes 0.8 ms. With 15 ms for the stroke, a seek between
+    ///   two random positions takes on average 0.8 + 15 * 8/15 = 8.8 ms. Data sheets of such disks
+    ///   promise about the same.
     /// - A turn takes 60 s / 7200 = 8.33 ms, half a turn 4.17 ms.
     /// - 256 KiB pass in 1.6 ms, a third of the shortest seek including its half turn. Such a gap
-    ///   ends
-    ///   on the same or the next track.
+    ///   ends on the same or the next track.
     /// - 32 requests is the queue depth of native command queuing on Serial ATA.
     pub const DESKTOP: Self = Self {
         bytes_per_s: 160e6,

@@ -132,8 +132,8 @@ impl Batch {
     }
 
     fn add(&mut self, name: &CStr, inode: u64, is_dir: bool, remote_index: u32) {
-        let name_offset = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        let position = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
+        let name_offset = walk::to_u32(self.names.len());
+        let position = walk::to_u32(self.items.len());
         self.items.push(Row { inode, name_offset, is_dir, remote_index, position });
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
@@ -170,7 +170,7 @@ impl Batch {
         entry: RemoteEntry,
         names: impl Iterator<Item = &'n CStr>,
     ) {
-        let index = u32::try_from(self.remote_entries.len()).unwrap_or(u32::MAX);
+        let index = walk::to_u32(self.remote_entries.len());
         for name in names {
             self.add(name, entry.stat.inode, false, index);
         }

@@ -46,7 +46,7 @@ impl DestListing {
                 Kind::Unknown => dir.stat_child(item.name).map_or(Kind::Unknown, |stat| stat.kind),
                 kind => kind,
             };
-            let name_offset = u32::try_from(dest_listing.names.len()).unwrap_or(u32::MAX);
+            let name_offset = walk::to_u32(dest_listing.names.len());
             let dest = DestEntry { kind, inode: item.inode };
             dest_listing.items.push(Row { name_offset, dest, claimed: AtomicBool::new(false) });
             dest_listing.names.extend_from_slice(item.name.to_bytes_with_nul());
@@ -59,7 +59,7 @@ impl DestListing {
         let DestListing { items, names, by_name, temp_names, hasher } = self;
         let hash = |&index: &u32| hasher.hash_one(name(names, &items[index as usize]).to_bytes());
         by_name.reserve(items.len(), hash);
-        for index in 0..u32::try_from(items.len()).unwrap_or(u32::MAX) {
+        for index in 0..walk::to_u32(items.len()) {
             by_name.insert_unique(hash(&index), index, hash);
             if is_temp_name(name(names, &items[index as usize]).to_bytes()) {
                 temp_names.push(index);

@@ -101,7 +101,7 @@ impl LinkGroups {
             inner.devices.push(device);
             inner.devices.len() - 1
         });
-        u16::try_from(index).unwrap_or(u16::MAX)
+        u16::try_from(index).expect("fewer than 65,536 devices")
     }
 
     /// Returns what is known of a file.
@@ -270,8 +270,7 @@ impl Groups {
         let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + name.len());
         record.extend_from_slice(&holder.to_ne_bytes());
         record.extend_from_slice(&leader.inode.to_ne_bytes());
-        // Names have at most 255 bytes.
-        record.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        record.push(u8::try_from(name.len()).expect("a name has at most 255 bytes"));
         record.extend_from_slice(name);
         let (page, at) = self.names.put(&record);
         self.table.put(LinkGroup { key, page, at, left, birth_tag: leader.birth_tag });
@@ -311,7 +310,7 @@ impl LeaderDirs {
             number
         } else {
             self.slots.push(slot);
-            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+            walk::to_u32(self.slots.len() - 1)
         };
         self.numbers.insert(Arc::as_ptr(node).addr(), number);
         number

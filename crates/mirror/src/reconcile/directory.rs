@@ -102,7 +102,7 @@ impl Worker<'_> {
         node: &Arc<DirNode>,
         entered: SourceDir,
     ) -> Result<Arc<DirState>, Reason> {
-        let device = u16::try_from(entered.stat.device).unwrap_or(u16::MAX);
+        let device = u16::try_from(entered.stat.device).expect("listings have 16 bits for it");
         self.start_at(
             node,
             entered,

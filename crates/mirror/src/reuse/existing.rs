@@ -272,7 +272,7 @@ impl Worker<'_> {
         let SameContent { pending, .. } = same;
         let entry = pending.entry();
         let settled = match self.reuse_remote(same) {
-            Ok(None) => self.request_whole(session, pending),
+            Ok(None) => Ok(self.request_whole(session, pending)),
             Ok(Some(inode)) => Ok(Settled::Done(inode)),
             Err(failure) => Err(failure),
         };

@@ -285,7 +285,7 @@ impl Worker<'_> {
             }
             (Basis::Base, Some(remote)) => {
                 match self.link_to_base_file(entry, &remote.stat, pending.replaces) {
-                    Ok(None) => self.request_whole(session, pending),
+                    Ok(None) => Ok(self.request_whole(session, pending)),
                     linked => {
                         linked.map(|inode| Settled::Done(inode.unwrap_or(DestInode::NotNeeded)))
                     }
@@ -302,13 +302,13 @@ impl Worker<'_> {
         &mut self,
         session: &Session,
         pending: &PendingRequest,
-    ) -> Result<Settled, Failure> {
+    ) -> Settled {
         let entry = pending.entry();
         if self.is_dry_run(entry.dir) {
             self.record_created(entry, &pending.listed_stat(), pending.replaces);
-            return Ok(Settled::Done(DestInode::NotNeeded));
+            return Settled::Done(DestInode::NotNeeded);
         }
-        Ok(session.request_content(entry, pending.replaces, None, Basis::Absent))
+        session.request_content(entry, pending.replaces, None, Basis::Absent)
     }
 
     /// Makes another copy of a file that reached the link limit, from the copy that is there.

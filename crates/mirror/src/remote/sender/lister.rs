@@ -300,7 +300,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
             SentListing { node: Arc::clone(&listed.node), items: Vec::new(), bytes: Vec::new() };
         for group in &groups {
             for &index in &group.names {
-                let at = u32::try_from(listing.bytes.len()).unwrap_or(u32::MAX);
+                let at = walk::to_u32(listing.bytes.len());
                 listing.items.push(at);
                 listing.bytes.extend_from_slice(batch.get(index).name.to_bytes_with_nul());
             }
@@ -320,7 +320,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
             self.devices.push(stat.device);
             self.devices.len() - 1
         });
-        u16::try_from(index).unwrap_or(u16::MAX)
+        u16::try_from(index).expect("fewer than 65,536 devices")
     }
 }
 
