@@ -1,4 +1,4 @@
-//! Writes every format and reads it back, with names that could break it.
+//! Writes every format and reads it back, with file names that could break it.
 
 use base64::Engine;
 use content::Digest;
