@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_names_stay_as_they_are() {
+    fn ordinary_names_are_unchanged() {
         assert_eq!(escaped("Grüße/日本 \\ 'x'".as_bytes()), "Grüße/日本 \\ 'x'");
     }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_names_are_not_touched() {
+    fn raw_names_are_unchanged() {
         assert_eq!(&*Names::Raw.show(b"\x1b\xff\n"), b"\x1b\xff\n");
     }
 }

@@ -195,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_is_two_lines() {
+    fn an_empty_scan_has_two_lines() {
         let text = "Scanned   0 files, 0 B in 0.42 s\nFound     no duplicates\n";
         assert_eq!(summary(&Skipped::default()).text(), text);
     }
 
     #[test]
-    fn everything_is_summed_up_in_a_few_lines() {
+    fn a_full_summary_has_one_line_for_each_figure() {
         let mut summary =
             summary(&Skipped { empty: 1204, symlinks: 1, system_dirs: 2, ..Skipped::default() });
         summary.files = 203_114;

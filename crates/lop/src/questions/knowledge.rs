@@ -282,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn unknown_is_not_no_and_no_is_no_whatever_is_unknown() {
+    fn unknown_files_change_the_exit_code_unless_the_answer_is_no() {
         let none = UnknownFiles::default();
         assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
         let some =
             UnknownFiles::of([Knowledge::NotInCatalog, Knowledge::Is(State::Changed)].into_iter());
         assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
-        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
+        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of the files is in the catalog");
         let missing = UnknownFiles::of([Knowledge::NotInCatalog; 2].into_iter());
         assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
     }

@@ -19,7 +19,7 @@ use crate::output::{problems, stdout};
 use crate::quantity::{append_counts, counted};
 use crate::settings::Settings;
 
-/// Shows how the files of a run would be restored; with `paths`, only files at or below them.
+/// Shows how the files of a run would be restored. If `paths` is not empty, only files at or below them are shown.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub(super) fn show(
 struct List<'o, W> {
     out: Out<'o, W>,
     written: io::Result<()>,
-    /// Files that would be restored or are restored already.
+    /// Files that would be restored or have already been restored.
     files: u64,
     refused: Vec<Refusal>,
 }
@@ -96,7 +96,7 @@ impl<'o, W: Write> List<'o, W> {
         }
     }
 
-    /// Ends the output. Without a preview there is nothing to end.
+    /// Ends the output. Without a preview, nothing has been printed and nothing needs to be ended.
     fn finish(&mut self, preview: Option<&UndoPreview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
@@ -118,7 +118,7 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &RestoreMethod)
     out.write_all(b")\n")
 }
 
-/// Returns how a file is restored, in a word, and where its content comes from.
+/// Returns a word for the restore method, the text before the source of the content, and that source.
 fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
         RestoreMethod::InPlace => ("back", "already restored", None),
@@ -149,7 +149,7 @@ impl<'a> JsonPreview<'a> {
 struct Summary {
     dry_run: bool,
     run: u64,
-    /// Files that would be restored or are restored already.
+    /// Files that would be restored or have already been restored.
     restored: u64,
     /// Files that could not be restored.
     failed: u64,
