@@ -1,9 +1,9 @@
-//! Questions to the catalog. The answers describe the files as they are now.
+//! Answers questions about files with the help of the catalog. The answers describe the files as they are now.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`catalog`] | Opens the catalog and turns its errors into messages with hints. |
-//! | [`knowledge`] | Describes what the catalog knows about a file, and counts the files without an answer. |
+//! | [`knowledge`] | Describes the state of an answer about a file, and counts the files without an answer. |
 //! | [`live`] | Loads remembered files and checks each one on disk. |
 //! | [`copies`] | Counts the copies of single files. |
 //! | [`folder`] | Finds the copies of each file of a directory. |

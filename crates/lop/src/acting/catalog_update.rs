@@ -19,12 +19,12 @@ use crate::settings::Settings;
 /// Maximum number of directories that are kept open.
 const OPEN_DIRS: usize = 64;
 
-/// Waiting time after which the timestamps of a changed file reveal every further change (see `catalog`). If the state
-/// were recorded earlier, the next scan would have to read the file again.
+/// Delay after which the timestamps of a file reveal every later change (see `catalog`). If a state is recorded
+/// earlier, the next scan has to read the file again.
 const SETTLING_TIME: Duration = Duration::from_millis(15);
 
-/// Files of this size or more are never stored inline in btrfs metadata. The blocks of btrfs are at most 64 KiB large,
-/// and an inline file is smaller than one block.
+/// Files of this size or more are never stored inline. Blocks of btrfs have at most 64 KiB, and an inline file is
+/// smaller than a block.
 const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 
 /// Records how a run changed files that it did not take from the catalog, including their status change times.

@@ -75,7 +75,7 @@ impl PlanOptions {
 pub(crate) struct Planner {
     source: Source,
     options: PlanOptions,
-    /// The current attributes of each file; `None` if the file has changed.
+    /// The current attributes of each file. `None` if the file has changed.
     now: Vec<Option<Attributes>>,
     /// Files with the number of their group. They are sorted, so that the files of a group are adjacent.
     members: Vec<(u32, FileId)>,
@@ -87,7 +87,7 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// Prepares plans for the groups of a source. `now` are the current attributes of each file.
+    /// Prepares plans for the groups of a source. `now` contains the current attributes of each file.
     pub(crate) fn new(
         source: Source,
         now: Vec<Option<Attributes>>,
@@ -128,7 +128,7 @@ impl Planner {
         UnknownFiles::of_catalog(stale.map(became), loaded.unreliable_counts())
     }
 
-    /// Sorts the groups in the order of the directory tree. This order suits disks.
+    /// Sorts the groups in the order of the directory tree, to reduce seeks.
     pub(crate) fn in_order_of_the_tree(mut self) -> Planner {
         let members = &self.members;
         self.groups.sort_unstable_by_key(|group| members[group.start].1);
@@ -220,8 +220,8 @@ fn leave_to_programs(
     (before - members.len()) as u64
 }
 
-/// Removes lop's own files from the groups of a catalog. They can be in it if a scan used another catalog. Other
-/// sources have already refused and reported them.
+/// Removes lop's own files from the groups of a catalog. They can be in a catalog if a scan used another one as its
+/// catalog. Other sources have already refused and reported them.
 fn leave_own(source: &Source, own: &OwnFiles, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());

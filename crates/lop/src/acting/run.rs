@@ -60,7 +60,7 @@ impl PlanTotals {
         )
     }
 
-    /// Returns the planned changes, and the option that makes them.
+    /// Returns the text about the planned changes and the option that makes them.
     fn preview_text(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
 /// The current state of one of the two directories.
 struct Side {
     tree: Tree,
-    /// Number of files in quarantine. Only counted in the first directory.
+    /// Number of files in quarantine. Zero for the second directory, where they do not count.
     quarantined: u64,
     records: Vec<FileMatch>,
     knowledge: Vec<Knowledge>,
@@ -113,7 +113,7 @@ impl Side {
         }
     }
 
-    /// Marks the missing files whose only copies in `other` were found damaged or unreadable.
+    /// Marks the missing files that had copies in `other`, all of which were found damaged or unreadable.
     fn note_bad_copies(&mut self, other: &Side, found: &[ContentLocation]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();

@@ -90,7 +90,7 @@ fn note_left_out(files: u64, settings: &Settings) {
 }
 
 /// Returns whether the user selected the files that may be replaced or removed. Hard links and reflinks leave a file
-/// under every name, so they need no selection. Any other action on the whole catalog could empty one of two backups.
+/// under every name, so they need no selection. Any other action on the whole catalog could empty a backup directory.
 fn has_scope(by: By, args: &DedupeArgs) -> bool {
     let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
     // In interactive mode, the user chooses each file and confirms the choice.
@@ -120,7 +120,7 @@ fn confirm_deletion(
 /// The files to act on.
 struct Input {
     source: Source,
-    /// The catalog, locked for writing. Only set if the run changes files that the catalog knows.
+    /// The catalog, locked for writing. `None` unless the run changes files that the catalog knows.
     writer: Option<Writer>,
     /// The paths that limit the action to a part of the catalog.
     scope: Scope,
@@ -146,7 +146,7 @@ fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> 
 impl From<By> for Kind {
     fn from(by: By) -> Kind {
         match by {
-            // The script itself decides what to do when it runs. The plan assumes deletion.
+            // The user chooses the action of the script when running it. The plan assumes deletion.
             By::Delete | By::Script => Kind::Delete,
             By::Hardlink => Kind::Hardlink,
             By::Reflink => Kind::Reflink,

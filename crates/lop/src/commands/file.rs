@@ -28,11 +28,11 @@ use crate::settings::Settings;
 struct FileAnswer {
     #[serde(flatten)]
     file: Listed,
-    /// Number of names in `others` that are hard links: to the file itself, or to a copy that is listed before.
+    /// Number of hard links in `others`: other names of the file, and further names of its copies.
     hard_links: u64,
     /// Other names of the file, and all names of the files with the same content.
     others: Vec<Listed>,
-    /// If no copy is known: the reason why there may be one.
+    /// Reason why there may be a copy, if none is known.
     #[serde(skip)]
     doubt: Option<Knowledge>,
 }
@@ -147,8 +147,8 @@ impl FileQuery<'_> {
         Ok(Ok(FileAnswer { file, others: listed, hard_links, doubt }))
     }
 
-    /// Returns the other remembered names of a file and the files with its content, sorted by path. `links` is the
-    /// number of names of the file.
+    /// Returns the other remembered names of a file and the files with its content, sorted by path. `links` is the link
+    /// count of the file.
     fn remembered(&self, entry: &Entry, links: u32) -> Result<Vec<Entry>, CommandError> {
         let mut entries = match entry.content {
             Some(content) => self.catalog.files_with(content)?,
@@ -165,7 +165,7 @@ impl FileQuery<'_> {
         Ok(entries)
     }
 
-    /// Examines the other names of a file and the files with its content. `links` is the number of names of the file.
+    /// Examines the other names of a file and the files with its content. `links` is the link count of the file.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
         let FileQuery { inspector, distinct, .. } = self;
@@ -208,7 +208,7 @@ struct Others {
     /// Number of other inodes with the same content.
     duplicates: u64,
     hard_links: u64,
-    /// If no copy is known: the reason why there may be one.
+    /// Reason why there may be a copy, if none is known.
     doubt: Option<Knowledge>,
 }
 
@@ -240,7 +240,8 @@ impl Others {
     }
 }
 
-/// The file in question and the duplicates counted so far. Further names are checked for being aliases of them.
+/// The file in question and the duplicates counted so far. Each further file is checked for being an alias of one of
+/// them.
 struct Counted<'d> {
     /// `None` if none of the files can be an alias.
     views: Option<AliasDetector>,

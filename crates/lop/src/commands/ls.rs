@@ -182,7 +182,7 @@ impl<'a> Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
-    /// What the catalog knows about each file. Empty files count only if they are in the catalog.
+    /// One answer for each listed file. Empty files that are not in the catalog are left out.
     knowledge: Vec<Knowledge>,
     copy_counts: CopyCounts,
     waiting: PendingSizes,
@@ -255,7 +255,7 @@ impl Lister<'_> {
         }
         let duplicates =
             copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
-        // A scan skips empty files by default, so an empty file that is not in the catalog is not unknown.
+        // A scan skips empty files by default, so their absence from the catalog does not make them unknown.
         let is_left_out = knowledge == Knowledge::NotInCatalog && now.size == 0;
         if !is_left_out {
             self.knowledge.push(knowledge);

@@ -22,7 +22,7 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
     let names = if matches!(name, "" | "lop") {
         ["lop.1".into(), String::new(), String::new()]
     } else {
-        // Finds a page as "scan", "formats" or "lop-scan.1".
+        // Accepts names such as "scan", "formats" and "lop-scan.1".
         [format!("lop-{name}.1"), format!("lop-{name}.7"), asked.clone()]
     };
     let Some(page) = names.iter().find_map(|name| pages.get(name)) else {

@@ -1,4 +1,4 @@
-//! `lop mirror`: makes one directory tree identical to another, on this host or between two hosts.
+//! `lop mirror`: makes one directory tree match another, on this host or between two hosts.
 
 mod catalog_hints;
 mod change;
@@ -157,7 +157,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the options. With `--reuse`, they include what the catalog knows about the trees on this host.
+    /// Returns the options. With `--reuse`, they include the hints of the catalog for the trees on this host.
     fn with_memory(&self, source: Option<&Path>, destination: Option<&Path>) -> Options {
         let mut options = self.options.clone();
         // A dry run copies nothing, so it has no use for hints.
@@ -187,7 +187,7 @@ impl Run<'_> {
     fn confirm_removal(&self, removal: &Removal) -> Result<bool, CommandError> {
         let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
-        // The removal would affect at least half of the destination.
+        // The removal would affect more than half of the destination.
         let is_much = *entries > NEVER_CONFIRM_UP_TO.max(*unchanged);
         if *entries <= CONFIRM_ABOVE.min(*source) && !is_much && unmatched.is_empty() {
             return Ok(true);
@@ -205,8 +205,7 @@ impl Run<'_> {
         Question { about, paths, of: *names, prompt: "Remove them?" }.ask(self.settings)
     }
 
-    /// Runs `work` and reports the result. If the source is on this host, the amount of work is estimated at the same
-    /// time.
+    /// Runs `work` and reports the result. If the source is on this host, another thread estimates the amount of work.
     fn carry_out(&self, source: Option<&Source>, work: Work<'_>) -> Result<Exit, CommandError> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {

@@ -72,8 +72,8 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     remove(&targets, missing, options, &patterns, &progress, args, settings)
 }
 
-/// Removes the trees, or with `--dry-run` examines what would be removed, and reports the result. `missing` are the
-/// problems of paths that could not be examined.
+/// Removes the trees, or with `--dry-run` examines what would be removed, and reports the result. `missing` contains
+/// the problems of paths that could not be examined.
 fn remove(
     targets: &[Target],
     missing: Vec<Problem>,

@@ -128,8 +128,8 @@ fn examine(
     let mut result =
         find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
-        // Without a catalog, all known heads were read by the inline head reader during the walk. They must not count
-        // as known.
+        // In a first scan, all known heads were read by the inline head reader during the walk. They must not count as
+        // known.
         result.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
@@ -230,8 +230,8 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
 }
 
-/// Returns the error for an interrupt during the walk. The partial walk is discarded: every scan lists all directories,
-/// and an incomplete list cannot show which files are gone.
+/// Returns the error for an interrupt during the walk. The partial result of the walk is discarded. The next scan lists
+/// all directories anyway, and an incomplete list cannot show which files are gone.
 fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",

@@ -43,7 +43,7 @@ fn rounded(time: Duration) -> f64 {
 }
 
 impl Device {
-    /// Returns a line about the device that says how it was read, and why.
+    /// Returns a line that says how the device was read, and why.
     pub(crate) fn text(&self) -> String {
         if !self.cold {
             return format!("{}: cached", self.name);

@@ -44,7 +44,7 @@ impl Names {
         Cow::Owned(line)
     }
 
-    /// Writes a name as a line. A note that is not empty follows in parentheses.
+    /// Writes a name as a line. A non-empty note follows in parentheses.
     pub(crate) fn write_line(
         self,
         out: &mut impl io::Write,

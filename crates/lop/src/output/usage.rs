@@ -25,7 +25,7 @@ impl UsageError {
         let mut paragraphs = text.split("\n\n").map(|part| part.trim_matches('\n'));
         let message = paragraphs.next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message);
-        // The parser lists the arguments that the error refers to on indented lines.
+        // The parser puts the arguments in question on separate, indented lines.
         let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let hints = paragraphs.flat_map(str::lines).map(|line| {
             let hint = line.trim_start().strip_prefix("tip: ");

@@ -13,7 +13,7 @@ use walk::{DirId, FileId, Tree};
 use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
 
-/// Directories from `--distinct`, whose files are not aliases of files elsewhere.
+/// Directories from `--distinct`. Their files are never aliases of files elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct(Vec<Vec<u8>>);
 
@@ -72,8 +72,8 @@ impl<'a> TreeAliases<'a> {
     }
 }
 
-/// Returns whether a remembered file on `disk` may be an alias, based on the type of the file system. An unknown file
-/// system counts as one that may have aliases.
+/// Returns whether a remembered file on `disk` may be an alias, based on the type of the file system. If the type is
+/// unknown, it may be one.
 pub(crate) fn may_show_others(disk: Option<Volume>) -> bool {
     disk.is_none_or(|disk| disk.may_show_others())
 }

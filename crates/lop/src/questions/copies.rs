@@ -10,9 +10,10 @@ use crate::questions::aliases::Distinct;
 use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
 
-/// Sizes of pending files. Each pending file may be a copy of any other file of its size.
+/// Sizes of pending files. A pending file may be a copy of any other file of its size.
 pub(crate) struct PendingSizes {
-    /// For each size that was looked up, whether a pending file has it. `None` if the catalog has no pending files.
+    /// The sizes that were looked up, each with true if a pending file has it. `None` if the catalog has no pending
+    /// files.
     sizes: Option<HashMap<u64, bool>>,
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct CopyCount {
 pub(crate) struct CopyCounts {
     pub(crate) inspector: Inspector,
     distinct: Distinct,
-    /// By content number, the number of files, and the reason why there may be more.
+    /// The number of files by content number, and the reason why there may be more.
     files: HashMap<i64, (u64, Option<Knowledge>)>,
 }
 

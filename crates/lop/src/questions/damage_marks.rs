@@ -14,8 +14,8 @@ use crate::settings::Settings;
 /// Runs `work` on another thread, and writes the marks that it sends to the catalog without delay. Returns the result
 /// of `work`, and whether all marks were written.
 ///
-/// Only the calling thread uses the database. `SQLite`'s locks belong to a descriptor table, and the thread that runs
-/// `work` has its own table.
+/// Only the calling thread uses the database. The locks of `SQLite` are owned by a file descriptor table, and the
+/// thread that runs `work` has a separate one.
 ///
 /// # Errors
 ///

@@ -37,7 +37,7 @@ pub(crate) struct Folder {
 /// The copies of a file. Only existing files that are unchanged since their scan count as copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
-    /// The catalog's knowledge of the file and its copies.
+    /// State of the answer about the file and its copies.
     pub(crate) knowledge: Knowledge,
     /// Number of other inodes with the same content.
     pub(crate) duplicates: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Copies {
     pub(crate) in_system_dir: bool,
     /// True if a copy is on a disk that is not mounted.
     pub(crate) offline: bool,
-    /// If no copy outside is known: the reason why there may be one.
+    /// Reason why there may be a copy outside, if none is known.
     doubt: Option<Knowledge>,
     pub(crate) digest: Option<Digest>,
     /// Catalog number of the content. `None` if the file was not compared or has a name outside the directory.

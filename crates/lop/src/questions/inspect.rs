@@ -66,8 +66,7 @@ impl Inspector {
     }
 
     /// Returns for each entry whether it may be an alias of another entry. The entries must be unchanged and have the
-    /// same content. Of several aliases of one file, one is not marked, because it counts as the file. Files below
-    /// `distinct` are never aliases.
+    /// same content. One entry of each set of aliases is not an alias itself. Files below `distinct` are never aliases.
     pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
         if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
             return vec![false; entries.len()];

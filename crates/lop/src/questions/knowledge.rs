@@ -1,4 +1,4 @@
-//! What the catalog knows about files, and the number of files without an answer.
+//! The state of an answer about a file, and the number of files without an answer.
 //!
 //! An unknown file must never be reported as a file without a copy, because it may have one. Commands count unknown
 //! files separately, name the reasons, and end with a separate exit code.
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::formats::is_zero;
 use crate::quantity::count;
 
-/// What the catalog knows about an existing file and its copies.
+/// The state of an answer about an existing file and its copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Knowledge {
     /// The file is not in the catalog.
@@ -28,7 +28,7 @@ pub(crate) enum Knowledge {
 }
 
 impl Knowledge {
-    /// Returns what a catalog record says about the file itself.
+    /// Returns the answer that a catalog record gives about the file itself.
     pub(crate) fn of(record: &FileMatch) -> Knowledge {
         match record {
             FileMatch::Missing => Knowledge::NotInCatalog,
@@ -112,7 +112,7 @@ pub(crate) struct UnknownFiles {
 }
 
 impl UnknownFiles {
-    /// Counts files by what the catalog knows about them.
+    /// Counts files by the state of their answers.
     pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> UnknownFiles {
         let mut unknown = UnknownFiles::default();
         for knowledge in files {
@@ -156,7 +156,7 @@ impl UnknownFiles {
         members: impl Iterator<Item = State>,
         doubts: &UnreliableCounts,
     ) -> UnknownFiles {
-        // The counts for the whole catalog below include these files.
+        // The counts of the whole catalog, added below, include these files.
         let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
         let members = members.filter(|state| !is_doubt(*state));
         let mut unknown = UnknownFiles::of(members.map(Knowledge::Is));
@@ -172,7 +172,7 @@ impl UnknownFiles {
         self.all - of_files - self.aliases - self.quarantined
     }
 
-    /// Returns one line for each reason, with advice where there is some.
+    /// Returns one line for each reason. Most lines include advice.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines_of(["file", "files"])
     }
@@ -224,7 +224,7 @@ impl UnknownFiles {
         .collect()
     }
 
-    /// Returns the lines, each on an indented line below a summary.
+    /// Returns the lines in the form in which they are appended to a summary.
     pub(crate) fn text(&self) -> String {
         indented(&self.lines())
     }
@@ -241,7 +241,7 @@ impl UnknownFiles {
     }
 }
 
-/// Returns the text that appends each line, indented, to a summary.
+/// Returns each line on a new, indented line, so that the text can be appended to a summary.
 pub(crate) fn indented(lines: &[String]) -> String {
     lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
 }

@@ -69,7 +69,7 @@ impl Live {
     }
 
     /// Marks files that may be aliases of another file with the same content. One file of each set of aliases stays
-    /// unmarked, and so do files below `distinct`.
+    /// unmarked. Files below `distinct` are never marked.
     pub(crate) fn mark_aliases(&mut self, distinct: &Distinct) {
         let tree = &self.loaded.tree;
         if !may_have_aliases(tree) {
@@ -123,7 +123,7 @@ impl Live {
         Ok(groups)
     }
 
-    /// Computes the reclaimable space anew for groups that have lost files since the scan.
+    /// Recomputes the reclaimable space of groups that have lost files since the scan.
     fn measure(&self, groups: &mut [LiveGroup], settings: &Settings) -> Result<(), CommandError> {
         let mut fewer: Vec<&mut LiveGroup> =
             groups.iter_mut().filter(|group| !group.stale.is_empty()).collect();

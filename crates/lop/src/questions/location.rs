@@ -23,8 +23,8 @@ pub(crate) enum Location {
     Elsewhere,
 }
 
-/// The bounds of a directory. A path is inside if its parent is one of the directories of the tree, even if it is
-/// reached through another path.
+/// The bounds of a directory. A path is inside if its parent is one of the directories of the tree. It does not matter
+/// by which path that directory is reached.
 pub(super) struct Bounds<'a> {
     tree: &'a Tree,
     /// Identities of the directories of the tree.

@@ -1,4 +1,4 @@
-//! Compares files with their remembered copies. Users may delete files based on these answers, so the bytes are read.
+//! Compares files with their remembered copies. Users may delete files based on the result, so all bytes are compared.
 //!
 //! The caller selects the contents to check and decides which files are inside and which are outside. Damaged and
 //! unreadable files are marked in the catalog as soon as they are found, and are reported on standard error.
@@ -64,7 +64,7 @@ impl Verified {
             live.mark_aliases(distinct);
         }
         let claims = claims(&live, counting, place);
-        // Claims without copies: the last copy changed after the catalog was searched.
+        // A claim without copies is lost: its last copy changed after the catalog was searched.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| !claim.copies.is_empty());
         let (tree, fingerprints) = (&live.loaded.tree, &live.loaded.fingerprints);
@@ -116,7 +116,7 @@ impl Verified {
         answer.partial_if(!self.marked)
     }
 
-    /// Returns the figures of the comparison. `sizes` are the sizes of the files that have a copy.
+    /// Returns the figures of the comparison. `sizes` contains the sizes of the files that have a copy.
     pub(crate) fn tally(&self, sizes: impl Iterator<Item = u64>) -> Tally {
         let none = Tally { verified: 0, verified_bytes: 0, bad_copies: self.bad_copies };
         sizes.fold(none, |tally, size| Tally {
@@ -145,7 +145,7 @@ impl From<Verdict> for Knowledge {
 pub(crate) struct Tally {
     /// Number of files that are equal to a copy.
     verified: u64,
-    /// The total size of these files.
+    /// Total size of these files.
     verified_bytes: u64,
     /// Number of copies that are damaged or unreadable.
     bad_copies: u64,

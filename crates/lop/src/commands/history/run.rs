@@ -91,7 +91,7 @@ fn write_file_action(
     }
 }
 
-/// Returns one or two words for the result of a file.
+/// Returns the result for a file in one or two words.
 fn word(file_action: &FileAction) -> &'static str {
     match (&file_action.state, file_action.kind) {
         (FileState::CutOff, _) => "interrupted",

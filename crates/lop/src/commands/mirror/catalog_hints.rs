@@ -1,7 +1,7 @@
-//! Hints for `--reuse`: what the catalog knows about the files of the source and the destination.
+//! Hints from the catalog about the source and the destination of a mirror, for `--reuse`.
 //!
-//! The mirror compares content before it uses a hint. If the catalog cannot be read, there are no hints, but that is
-//! not an error.
+//! The mirror compares content before it uses a hint. A catalog that cannot be read is not an error. It provides no
+//! hints.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -16,14 +16,14 @@ use mirror::{ContentHint, ContentHints, MIN_REUSED_BYTES};
 use crate::error::CommandError;
 use crate::settings::Settings;
 
-/// What the catalog knows about the trees on this host.
+/// Hints about the trees on this host.
 #[derive(Debug, Default)]
 struct Remembered {
     source: Option<Mutex<OfSource>>,
     destination: Option<Mutex<ContentIndex>>,
 }
 
-/// What the catalog knows about the source. The files of the most recently requested directory are cached.
+/// Hints about the source. The files of the most recently requested directory are cached.
 #[derive(Debug)]
 struct OfSource {
     index: ContentIndex,
@@ -31,8 +31,8 @@ struct OfSource {
     files: HashMap<Vec<u8>, DigestedFile>,
 }
 
-/// Returns what the catalog knows about the trees on this host. The value is empty if the catalog cannot be read,
-/// because the hints of the other host may still be useful.
+/// Returns the hints about the trees on this host. There are none if the catalog cannot be read, but the hints of the
+/// other host may still be useful.
 pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,

@@ -213,7 +213,7 @@ impl Connection {
                 _ => break,
             }
         }
-        // The program did not exit in time, and would continue to run.
+        // The program did not exit in time. It would continue to run if it were not killed.
         let _gone = self.child.kill();
         self.child.wait().ok()
     }

@@ -27,7 +27,7 @@ pub(super) struct Totals {
     pub(super) linked: u64,
     pub(super) files_reused: u64,
     pub(super) bytes_reused: u64,
-    /// Inodes whose metadata was changed while their content was not.
+    /// Inodes with changed metadata and unchanged content.
     pub(super) adjusted: u64,
     pub(super) removed: u64,
     /// Extraneous entries that were not deleted.

@@ -261,7 +261,7 @@ fn remove(
     Ok(Removed { outcome, refused, unmoved, ended })
 }
 
-/// Returns the message about a tree that is missing from the place it was moved to.
+/// Returns the message about a tree that is not in the directory to which it was moved.
 fn missing_text(missing: &MissingTree) -> Vec<u8> {
     let MissingTree { path, store, is_at_path } = missing;
     if *is_at_path {
@@ -336,7 +336,7 @@ fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) 
     }
 }
 
-/// Adds the advice to use `--resume` to an error of the journal.
+/// Adds a hint about `--resume` to an error of the journal.
 fn explained(error: action::Error) -> CommandError {
     advised(error, "what was moved is in the journal; 'lop purge --resume' removes it")
 }

@@ -22,8 +22,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// block the search.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Minimum time between two saves, as a multiple of the duration of a save. Saving takes at most a twentieth of the
-/// time of one thread, while the search threads continue.
+/// Minimum time between two saves, as a multiple of the duration of a save. Saving therefore takes at most a twentieth
+/// of the time of one thread. The search threads continue meanwhile.
 const SAVE_INTERVAL_FACTOR: u32 = 20;
 
 /// Saves the results of a scan.
@@ -48,8 +48,8 @@ pub(super) struct Checkpointer<'a> {
 impl Checkpointer<'_> {
     /// Runs `search` on another thread, and saves the results at intervals.
     ///
-    /// The calling thread uses the catalog. `SQLite`'s locks belong to a descriptor table, and the search threads have
-    /// a separate one.
+    /// Only the calling thread uses the catalog. The locks of `SQLite` are owned by a file descriptor table, and the
+    /// search threads have a separate one.
     pub(super) fn search_and_save<T: Send>(
         &mut self,
         settings: &Settings,

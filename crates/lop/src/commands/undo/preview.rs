@@ -96,7 +96,7 @@ impl<'o, W: Write> List<'o, W> {
         }
     }
 
-    /// Ends the output. Without a preview, nothing has been printed and nothing needs to be ended.
+    /// Ends the output. If there is no preview, nothing was printed, so there is nothing to end.
     fn finish(&mut self, preview: Option<&UndoPreview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
@@ -118,7 +118,7 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &RestoreMethod)
     out.write_all(b")\n")
 }
 
-/// Returns a word for the restore method, the text before the source of the content, and that source.
+/// Returns a word for the restore method, a preposition, and the path of the file that provides the content, if any.
 fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
         RestoreMethod::InPlace => ("back", "already restored", None),

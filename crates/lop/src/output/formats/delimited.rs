@@ -28,7 +28,7 @@ impl<W: Write> GroupWriter for Delimited<W> {
     }
 
     fn file(&mut self, path: &[u8], _mark: Option<&str>) -> io::Result<()> {
-        // A name that ends with NUL is meant for a program, so it is not escaped even on a terminal.
+        // Names in the format `nul` are meant for programs, so they are not escaped even on a terminal.
         let shown = if self.end == 0 { path.into() } else { self.names.show_line(path) };
         self.out.write_all(&shown)?;
         self.out.write_all(&[self.end])

@@ -1,6 +1,6 @@
 //! JSON documents: their version, paths that may not be UTF-8, and lists that are written item by item.
 //!
-//! Every document begins with the key `format_version`, and so does every JSON object on a separate line.
+//! Every document and every single-line record begins with the key `format_version`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ impl<W: Write> JsonList<W> {
         self.begin_item()?.write_all(item.as_bytes())
     }
 
-    /// Starts an item and returns the output, for an item that is too long for memory.
+    /// Starts an item and returns the output, so that an item that does not fit into memory can be written in parts.
     pub(super) fn begin_item(&mut self) -> io::Result<&mut W> {
         if self.is_begun {
             self.out.write_all(b",\n")?;
@@ -149,7 +149,7 @@ impl Formatter for Plain {
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_disturbing(*c)) {
             out.write_all(&rest.as_bytes()[..at])?;
-            // All of these characters are in the Basic Multilingual Plane, so one escape is enough.
+            // All of these characters are in the Basic Multilingual Plane, so one escape sequence is enough.
             write!(out, "\\u{:04x}", u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
         }

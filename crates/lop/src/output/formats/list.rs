@@ -1,4 +1,4 @@
-//! Writes lists of files, for commands whose answer consists of files instead of groups.
+//! Writes lists of files, for commands whose results are files instead of groups.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Writes every format and reads it back, with file names that could break it.
+//! Writes groups in every format and reads them back, with file names that could break a format.
 
 use base64::Engine;
 use content::Digest;
@@ -52,7 +52,8 @@ fn written(format: Format, groups: &Groups, stream: Stream) -> Vec<u8> {
 
 fn split(text: &[u8], end: u8) -> Groups {
     let mut groups = vec![Vec::new()];
-    for path in text.strip_suffix(&[end]).expect("ends with a complete record").split(|&b| b == end) {
+    for path in text.strip_suffix(&[end]).expect("ends with a complete record").split(|&b| b == end)
+    {
         match (path, groups.last_mut()) {
             ([], _) => groups.push(Vec::new()),
             (path, Some(group)) => group.push(path.to_vec()),

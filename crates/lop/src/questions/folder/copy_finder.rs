@@ -26,7 +26,7 @@ struct Content {
     in_system_dirs: HashSet<(i64, u64)>,
     /// Unchanged files that may be aliases of the files in `inodes`.
     views: HashSet<(i64, u64)>,
-    /// If no copy outside is known: the reason why there may be one.
+    /// Reason why there may be a copy outside, if none is known.
     doubt: Option<Knowledge>,
     /// True if a file outside had this content and was found damaged or unreadable.
     bad_outside: bool,
