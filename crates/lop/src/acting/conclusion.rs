@@ -91,9 +91,9 @@ impl From<action::Error> for CommandError {
                 let is_full = error.source.kind() == io::ErrorKind::StorageFull;
                 let hint = if is_full {
                     "free some space there first: the journal takes about 1 KiB for each file; 'lop undo' reverts \
-                     what was done so far"
+                     the changes so far"
                 } else {
-                    "the journal has what was done so far; 'lop undo' reverts it"
+                    "the changes so far are in the journal; 'lop undo' reverts them"
                 };
                 CommandError::from(error).hint(hint)
             }

@@ -56,7 +56,7 @@ impl Device {
             }
             (_, _, Some(true)) => "the kernel says that it rotates".to_string(),
             (_, _, Some(false)) => "the kernel says that it does not rotate".to_string(),
-            (_, _, None) => "the kernel does not know it".to_string(),
+            (_, _, None) => "the kernel does not say whether it rotates".to_string(),
         };
         format!("{}: cold, {kind}; {why}", self.name)
     }

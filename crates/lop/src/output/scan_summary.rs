@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     pub(crate) groups: u64,
     /// Files in groups, not counting one file of each group.
     pub(crate) redundant_files: u64,
-    /// Disk space in bytes that would be freed if one file of each group remained.
+    /// Disk space in bytes that would be freed if only one file of each group remained.
     pub(crate) reclaimable_bytes: u64,
     /// Files whose only copies are outside the scanned directories.
     pub(crate) elsewhere: u64,

@@ -28,7 +28,7 @@ impl From<catalog::Error> for CommandError {
                 "choose a place that you can write to with --catalog FILE, or use --no-catalog"
             }
             Error::Database { .. } if cut_off => {
-                "a change to it was interrupted; any command of a user who may write to it reverts that"
+                "a change to it was interrupted; to revert the change, run any command as a user who may write to it"
             }
             Error::Database { .. } => {
                 "check that you may read it, or use another catalog with --catalog FILE"

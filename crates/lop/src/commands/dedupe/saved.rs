@@ -53,7 +53,7 @@ fn refuse_foreign_file(file: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Saves plans to a file that was created for them.
+/// Saves plans to an open file. `file` is its path, for messages.
 ///
 /// # Errors
 ///

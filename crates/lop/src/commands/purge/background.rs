@@ -338,7 +338,10 @@ fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) 
 
 /// Adds a hint about `--resume` to an error of the journal.
 fn explained(error: action::Error) -> CommandError {
-    advised(error, "what was moved is in the journal; 'lop purge --resume' removes it")
+    advised(
+        error,
+        "the trees that were moved are in the journal; 'lop purge --resume' removes them",
+    )
 }
 
 fn advised(error: action::Error, hint: &str) -> CommandError {

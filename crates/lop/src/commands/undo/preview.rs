@@ -47,7 +47,8 @@ pub(super) fn show(
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
     append_counts(&mut text, [(refused.len() as u64, "could not be")]);
     if is_cut_off {
-        settings.summarize(b"The run was interrupted: what it had begun would be reverted first");
+        settings
+            .summarize(b"The run was interrupted; its unfinished changes would be reverted first");
     }
     let preview = match nothing_left.filter(|_| paths.is_empty()) {
         Some(left) => super::nothing_left(run, left),

@@ -22,7 +22,7 @@ struct Content {
     inodes: HashSet<(i64, u64)>,
     /// Unchanged files that have a name outside the directory.
     outside: HashSet<(i64, u64)>,
-    /// Unchanged files that have a name outside the directory, in the trash or another system directory.
+    /// Unchanged files that have a name in the trash or another system directory outside the directory in question.
     in_system_dirs: HashSet<(i64, u64)>,
     /// Unchanged files that may be aliases of the files in `inodes`.
     views: HashSet<(i64, u64)>,
