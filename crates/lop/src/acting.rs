@@ -1,12 +1,12 @@
-//! Acting on files: from groups of equal files to a run, its report and the update of the catalog.
+//! Acting on files: turns groups of identical files into a run, reports its result and updates the catalog.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`sources`] | Reads groups of equal files from the catalog, a report or a list. |
-//! | [`planner`] | Turns groups into plans: which file is kept, what happens to the others. |
-//! | [`run`] | Carries plans out as a run and reports what it did. |
+//! | [`sources`] | Reads groups of identical files from the catalog, a report or a list. |
+//! | [`planner`] | Turns groups into plans: selects the kept file, and the files to act on. |
+//! | [`run`] | Carries out plans as a run and reports the result. |
 //! | [`conclusion`] | Ends every command that changes files: problems, summary, exit code. |
-//! | [`catalog_update`] | Records in the catalog what a run or an undo did to files. |
+//! | [`catalog_update`] | Records in the catalog how a run or an undo changed files. |
 
 pub(crate) mod catalog_update;
 pub(crate) mod conclusion;

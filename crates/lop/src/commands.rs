@@ -1,4 +1,4 @@
-//! The commands, one file each. They connect the libraries and print the results; they contain no algorithms.
+//! The commands, one file each. They connect the libraries and print the results, and contain no algorithms.
 
 mod completions;
 mod contains;
@@ -31,7 +31,8 @@ use crate::settings::Settings;
 ///
 /// # Errors
 ///
-/// Returns the error that ended the command. The commands that change files report what they have done before that.
+/// Returns the error that ended the command. A command that changes files reports its changes before it returns the
+/// error.
 pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
     match command {
         Command::Scan(args) => scan::run(args, settings),

@@ -2,14 +2,14 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`stdout`] | Writes results to standard output and reports when that fails. |
-//! | [`stream`] | Knows the standard streams: colours, escaping, messages on standard error. |
+//! | [`stdout`] | Writes results to standard output and handles write errors. |
+//! | [`stream`] | Describes the standard streams (colours, escaping) and writes messages to standard error. |
 //! | [`names`] | Escapes file names that could disturb a terminal or forge a line of a log. |
 //! | [`formats`] | Writes groups, lists and plans as text, `fdupes`, JSON, CSV or NUL-separated paths. |
-//! | [`problems`] | Prints files and directories that a command could not deal with. |
-//! | [`scan_summary`] | Sums up a scan in a few lines. |
-//! | [`stats`], [`devices`] | The figures for `--stats` and what was measured of each device. |
-//! | [`usage`] | Prints errors of the argument parser like every other error. |
+//! | [`problems`] | Prints the paths that a command could not process, with the reason. |
+//! | [`scan_summary`] | Summarises a scan in a few lines. |
+//! | [`stats`], [`devices`] | Collect the figures for `--stats` and the measurements of each device. |
+//! | [`usage`] | Prints errors of the argument parser in the format of all other errors. |
 
 pub(crate) mod devices;
 pub(crate) mod formats;

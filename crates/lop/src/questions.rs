@@ -1,16 +1,16 @@
-//! Questions to the catalog, answered for the files as they are now.
+//! Answers questions about files with the help of the catalog. The answers describe the files as they are now.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`catalog`] | Opens the catalog and turns its errors into messages with hints. |
-//! | [`knowledge`] | Says what is known of a file, and counts the files without an answer. |
-//! | [`live`] | Loads remembered files and checks each against the disk. |
+//! | [`knowledge`] | Describes the state of an answer about a file, and counts the files without an answer. |
+//! | [`live`] | Loads remembered files and checks each one on disk. |
 //! | [`copies`] | Counts the copies of single files. |
-//! | [`folder`] | Finds for each file of a directory where its copies are. |
-//! | [`location`] | Says whether a path is inside or outside of that directory. |
-//! | [`inspect`] | Examines remembered files where they were, without following links. |
+//! | [`folder`] | Finds the copies of each file of a directory. |
+//! | [`location`] | Decides whether a path is inside or outside that directory. |
+//! | [`inspect`] | Examines remembered files at their recorded paths, without following links. |
 //! | [`aliases`] | Recognises files that may be second paths to other files. |
-//! | [`verify`] | Reads files and their copies now and compares them. |
+//! | [`verify`] | Reads files and their copies and compares them. |
 //! | [`damage_marks`] | Marks damaged and unreadable files in the catalog while work continues. |
 //! | [`quarantine`] | Counts the files in quarantine below a directory. |
 //! | [`scope`] | Limits an answer to the paths that the user gave. |

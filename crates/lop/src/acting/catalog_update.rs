@@ -1,6 +1,6 @@
-//! Records in the catalog what a run or an undo did to files.
+//! Records in the catalog how a run or an undo changed files.
 //!
-//! The journal of the run says what was done, so the next scan need not find it out by reading the files again.
+//! The journal of the run lists all changes, so the next scan does not have to read the changed files again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,18 +16,18 @@ use crate::error::CommandError;
 use crate::questions::catalog::open_writer;
 use crate::settings::Settings;
 
-/// How many directories are kept open.
+/// Maximum number of directories that are kept open.
 const OPEN_DIRS: usize = 64;
 
-/// How long to wait until the times of a changed file reveal every further change (see `catalog`). The next scan would
-/// have to read again what was recorded earlier than that.
+/// Delay after which the timestamps of a file reveal every later change (see `catalog`). If a state is recorded
+/// earlier, the next scan has to read the file again.
 const SETTLING_TIME: Duration = Duration::from_millis(15);
 
-/// A file of this size or more is never stored in its inode: btrfs has no blocks larger than 64 KiB, and inlines less
-/// than one block.
+/// Files of this size or more are never stored inline. Blocks of btrfs have at most 64 KiB, and an inline file is
+/// smaller than a block.
 const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 
-/// Records what a run did to files that it did not take from the catalog, and the status changes that it caused.
+/// Records how a run changed files that it did not take from the catalog, including their status change times.
 ///
 /// # Errors
 ///
@@ -43,10 +43,10 @@ pub(crate) fn follow_run(
     follow(file_actions.filter(is_done), statuses, settings)
 }
 
-/// Records changes of files in the catalog, if there is one.
+/// Records changes of files in the catalog. Does nothing if there is no catalog.
 ///
-/// The caller must not hold the lock of the journals: another process may have locked the catalog while it waits for
-/// that.
+/// The caller must not hold the lock of the journals, because another process may hold the lock of the catalog while it
+/// waits for the journals.
 ///
 /// # Errors
 ///
@@ -69,15 +69,15 @@ pub(crate) fn follow(
     writer.follow(file_actions, |path| live(path, statuses, &mut reach), inspected_ns)
 }
 
-/// Waits until the times of files that were just changed can be trusted. Returns the current time in nanoseconds since
-/// the epoch.
+/// Waits until the timestamps of files that were just changed are reliable. Returns the current time in nanoseconds
+/// since the epoch.
 pub(crate) fn settled_now_ns() -> i64 {
     std::thread::sleep(SETTLING_TIME);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Converts an entry of a journal into the form that the catalog takes.
+/// Converts a journal entry to a catalog operation.
 fn catalog_operation(action: FileAction) -> catalog::FileOperation {
     let is_shared = action.kind == Kind::Reflink && action.state == FileState::Done;
     let FileAction { path, was, allocated, kept, kept_was, digest, .. } = action;
@@ -91,7 +91,7 @@ fn version(version: &action::plan::Version) -> Version {
     Version { inode, size, mtime_ns, ctime_ns }
 }
 
-/// Returns the regular file at a path.
+/// Returns the regular file at a path, or `None` if there is none or it cannot be examined.
 fn live(path: &[u8], statuses: &Statuses, reach: &mut PathOpener) -> Option<LiveFile> {
     let (dir, name) = reach.parent_and_name(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
@@ -105,7 +105,7 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut PathOpener) -> Option<Live
     Some(LiveFile { device, version, allocated, ctime_cause: status(&stat, statuses) })
 }
 
-/// Returns what changed the status of a file.
+/// Returns the cause of the last status change of a file.
 fn status(stat: &Stat, statuses: &Statuses) -> CtimeCause {
     match statuses.of(stat.key()).filter(|status| status.after_ns == stat.ctime_ns) {
         Some(action::statuses::Status { before_ns: Some(before_ns), .. }) => {

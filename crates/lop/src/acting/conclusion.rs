@@ -1,7 +1,7 @@
 //! The common parts of commands that change files: opening the journals, and ending the command.
 //!
 //! The summary is printed even if the run stopped early, because the files that it changed stay changed. The catalog is
-//! updated only after that: a failed update must not hide what was done.
+//! updated after the summary, so that a failed update cannot hide the changes.
 
 use std::cell::Cell;
 use std::io;
@@ -18,8 +18,9 @@ use crate::quantity::counted;
 use crate::questions::catalog::waiting_for;
 use crate::settings::Settings;
 
-/// Ends a command that worked on files: prints the files that were left alone and the summary, which is a document for
-/// programs and a text for people, lets `update` record the changes in the catalog, and returns the exit code.
+/// Ends a command that changed files. Prints the files that were left alone, then the summary: `summary` as a document
+/// for programs, `text` for people. Then calls `update` to record the changes in the catalog, and returns the exit
+/// code.
 ///
 /// # Errors
 ///
@@ -39,19 +40,19 @@ pub(crate) fn conclude(
     settings.finish(ended.map_err(Into::into), exit, text.as_bytes())
 }
 
-/// Returns the warning that the catalog does not know what was done.
+/// Returns the warning that the changes are not recorded in the catalog.
 fn not_updated(error: &CommandError) -> CommandError {
     CommandError::new(Exit::Partial, format!("the catalog was not updated: {}", error.text()))
         .hint("the files stay as they are now; 'lop scan' brings the catalog up to date")
 }
 
-/// Returns the exit code of a command that could not read some of the journals, and prints the exit record.
+/// Prints the exit record if some journals could not be read, and returns the exit code of the command.
 pub(crate) fn with_unreadable(exit: Exit, journals: u64, settings: &Settings) -> Exit {
     let what = counted(journals, "journal", "journals");
     settings.partial_if(journals > 0, exit, &format!("{what} could not be read"))
 }
 
-/// Returns a function that reports a journal that cannot be read, and counts it in `unreadable`.
+/// Returns a function that reports an unreadable journal and counts it in `unreadable`.
 pub(crate) fn skip_unreadable<'a>(
     unreadable: &'a Cell<u64>,
     settings: &'a Settings,
@@ -62,7 +63,7 @@ pub(crate) fn skip_unreadable<'a>(
     }
 }
 
-/// Returns the runs whose journals can be read. Reports the others and counts them in `unreadable`.
+/// Returns the runs whose journals can be read. All others are reported and counted in `unreadable`.
 pub(crate) fn readable<R>(
     runs: impl IntoIterator<Item = Result<R, action::Error>>,
     unreadable: &Cell<u64>,
@@ -72,11 +73,11 @@ pub(crate) fn readable<R>(
     runs.into_iter().filter_map(|run| run.map_err(&skip).ok()).collect()
 }
 
-/// Opens the folder with the journals, and reports if it has to wait for another process.
+/// Opens the directory of the journals, and prints a message if it has to wait for another process.
 ///
 /// # Errors
 ///
-/// Fails if the folder cannot be created or locked.
+/// Fails if the directory cannot be created or locked.
 pub(crate) fn open_runs(folder: &Path, settings: &Settings) -> Result<Runs, CommandError> {
     Ok(Runs::open(folder, |holder| {
         settings.complain(waiting_for(holder, "files").as_bytes());
@@ -90,9 +91,9 @@ impl From<action::Error> for CommandError {
                 let is_full = error.source.kind() == io::ErrorKind::StorageFull;
                 let hint = if is_full {
                     "free some space there first: the journal takes about 1 KiB for each file; 'lop undo' reverts \
-                     what was done so far"
+                     the changes so far"
                 } else {
-                    "the journal has what was done so far; 'lop undo' reverts it"
+                    "the changes so far are in the journal; 'lop undo' reverts them"
                 };
                 CommandError::from(error).hint(hint)
             }

@@ -1,4 +1,4 @@
-//! Turns groups of equal files into plans: the state of each file now, what may be changed, and which file is kept.
+//! Turns groups of identical files into plans, based on the current state of each file and the user's rules.
 
 mod changes;
 
@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
 use crate::questions::knowledge::UnknownFiles;
 
-/// The user's options for redundant files.
+/// The user's options for duplicates.
 #[derive(Debug)]
 pub(crate) struct PlanOptions {
     pub(crate) kind: Kind,
@@ -27,14 +27,14 @@ pub(crate) struct PlanOptions {
     min_size: u64,
     protect: Vec<Vec<u8>>,
     roots: Vec<Vec<u8>>,
-    /// Whether to act on files that programs keep for themselves.
+    /// True if files in system directories and other files that programs manage may be changed.
     pub(crate) system_dirs: bool,
-    /// Lop's own files, which are never touched.
+    /// Own files of lop, which are never changed.
     pub(crate) own: OwnFiles,
 }
 
 impl PlanOptions {
-    /// Resolves paths and rules as they were typed.
+    /// Resolves the paths and parses the rules that the user typed.
     ///
     /// # Errors
     ///
@@ -75,19 +75,19 @@ impl PlanOptions {
 pub(crate) struct Planner {
     source: Source,
     options: PlanOptions,
-    /// The current attributes of each file; `None` if the file has changed.
+    /// The current attributes of each file. `None` if the file has changed.
     now: Vec<Option<Attributes>>,
-    /// Files with the number of their group, sorted, so that the files of a group are adjacent.
+    /// Files with the number of their group. They are sorted, so that the files of a group are adjacent.
     members: Vec<(u32, FileId)>,
     /// The range of each group in `members`.
     groups: Vec<Range<usize>>,
     protected: Protected,
-    /// The number of files that are left to the programs that keep them.
+    /// Number of files that are skipped because programs manage them.
     left: u64,
 }
 
 impl Planner {
-    /// Prepares plans for the groups of a source. `now` has the current attributes of each file.
+    /// Prepares plans for the groups of a source. `now` contains the current attributes of each file.
     pub(crate) fn new(
         source: Source,
         now: Vec<Option<Attributes>>,
@@ -111,7 +111,7 @@ impl Planner {
         Planner { source, options, now, members, groups, protected, left }
     }
 
-    /// Returns the files that are left out because it is unknown what they contain now.
+    /// Returns the files that are skipped because their current content is unknown.
     pub(crate) fn unknown(&self) -> UnknownFiles {
         let Some(loaded) = self.loaded() else { return UnknownFiles::default() };
         let tree = self.source.tree();
@@ -128,14 +128,14 @@ impl Planner {
         UnknownFiles::of_catalog(stale.map(became), loaded.unreliable_counts())
     }
 
-    /// Sorts the groups in the order of directories, which suits disks.
+    /// Sorts the groups in the order of the directory tree, to reduce seeks.
     pub(crate) fn in_order_of_the_tree(mut self) -> Planner {
         let members = &self.members;
         self.groups.sort_unstable_by_key(|group| members[group.start].1);
         self
     }
 
-    /// Sorts the groups in the order that suits people: the largest total size first, then by path.
+    /// Sorts the groups for people: by total size of the redundant files, largest first, then by path.
     pub(crate) fn in_order_of_size(mut self) -> Planner {
         let (tree, members) = (self.source.tree(), &self.members);
         self.groups.sort_by_cached_key(|group| {
@@ -146,7 +146,7 @@ impl Planner {
         self
     }
 
-    /// Returns the number of files that are left to the programs that keep them.
+    /// Returns the number of files that are skipped because programs manage them.
     pub(crate) fn left_to_programs(&self) -> u64 {
         self.left
     }
@@ -156,12 +156,12 @@ impl Planner {
         self.options.rules.iter().filter(|rule| rule.matched_nothing())
     }
 
-    /// Returns the devices of the files.
+    /// Returns the devices that hold the files.
     pub(crate) fn devices(&self) -> &[walk::Device] {
         self.source.tree().devices()
     }
 
-    /// Returns the plans one by one.
+    /// Returns an iterator over the plans.
     pub(crate) fn plans(&self) -> impl Iterator<Item = Plan> + Clone + Send + '_ {
         self.groups.iter().flat_map(|group| {
             let group = &self.members[group.clone()];
@@ -200,14 +200,14 @@ impl Planner {
         self.now[file.0 as usize].map(|now| now.stat(self.source.tree(), file))
     }
 
-    /// Returns the catalog that the groups come from, if they come from one.
+    /// Returns the catalog, if it is the source of the groups.
     pub(crate) fn loaded(&self) -> Option<&catalog::Loaded> {
         self.source.loaded()
     }
 }
 
-/// Removes files that programs keep for themselves from the groups of a catalog, and returns their number. Other
-/// sources name each file, so their files are meant.
+/// Removes files that programs manage from the groups of a catalog, and returns their number. In any other source the
+/// user has named each file, so no file is removed.
 fn leave_to_programs(
     source: &Source,
     options: &PlanOptions,
@@ -220,16 +220,16 @@ fn leave_to_programs(
     (before - members.len()) as u64
 }
 
-/// Removes lop's own files from the groups of a catalog, which may have them from a scan with another catalog. Other
-/// sources have already refused and reported them.
+/// Removes lop's own files from the groups of a catalog. They can be in a catalog if a scan used another one as its
+/// catalog. Other sources have already refused and reported them.
 fn leave_own(source: &Source, own: &OwnFiles, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
     members.retain(|&(_, file)| !is_own(file));
 }
 
-/// The protected directories and those below them. They are recognised by their identity too, so that another path to
-/// one of them does not get around the protection.
+/// The protected directories and all directories below them. They are also recognised by device and inode number, so
+/// that a second path to a directory does not circumvent its protection.
 #[derive(Default)]
 struct Protected {
     dirs: HashSet<DirId>,

@@ -1,4 +1,4 @@
-//! Carries out plans as a run: groups by disk, the run itself, and the report of what it did.
+//! Carries out plans as a run: sorts groups by disk, applies them, and reports the result.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use crate::quantity::{append_counts, count, counted, size, space_change};
 use crate::questions::knowledge::UnknownFiles;
 use crate::settings::{Resources, Settings};
 
-/// The totals of some plans.
+/// The totals of a list of plans.
 #[derive(Default, Serialize)]
 pub(crate) struct PlanTotals {
     groups: u64,
     pub(crate) files: u64,
     pub(crate) reclaimable_bytes: u64,
     taken_bytes: u64,
-    /// The amount of work, for the progress line.
+    /// Amount of work, for the progress line.
     #[serde(skip)]
     pub(crate) amount: Amount,
-    /// Files that are left out because it is unknown what they contain now.
+    /// Files that are skipped because their current content is unknown.
     #[serde(flatten)]
     unknown: UnknownFiles,
 }
@@ -60,7 +60,7 @@ impl PlanTotals {
         )
     }
 
-    /// Returns what would be done, and which option does it.
+    /// Returns the text about the planned changes and the option that makes them.
     fn preview_text(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
@@ -70,11 +70,11 @@ impl PlanTotals {
     }
 }
 
-/// Shows plans; `apply` is the option that carries them out.
+/// Shows plans. `apply` is the option that carries them out.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written, for another reason than a closed pipe.
+/// Fails if standard output cannot be written. A closed pipe is not an error.
 pub(crate) fn show_plans(
     plans: impl Iterator<Item = Plan>,
     mut totals: PlanTotals,
@@ -120,23 +120,23 @@ pub(crate) fn by_disk<'g>(
 pub(crate) struct Work<'a> {
     pub(crate) kind: Kind,
     pub(crate) batches: Vec<DiskBatch<'a>>,
-    /// The amount of work, for the progress line; zero if no progress is shown.
+    /// Amount of work, for the progress line. Zero if no progress is shown.
     pub(crate) amount: Amount,
-    /// Whether to restore the times of directories.
+    /// True if the timestamps of directories are restored after the changes.
     pub(crate) directory_times: bool,
-    /// Directories that the user gave with `--distinct`: their files are not second paths to files that are acted on.
+    /// Directories from `--distinct`. Their files are never treated as aliases.
     pub(crate) distinct: Vec<Vec<u8>>,
-    /// How many of the changes an undo cannot revert: names separated from files that have names elsewhere.
+    /// Number of changes that undo cannot revert: names that are separated from files with names elsewhere.
     pub(crate) one_way: u64,
 }
 
-/// Carries out groups as a run and reports what it did. `update` then records it in the catalog, given the number of
-/// the run and its outcome.
+/// Carries out groups as a run and reports the result. Then calls `update` with the number and the outcome of the run,
+/// to record it in the catalog.
 ///
 /// # Errors
 ///
-/// Fails if the run cannot start, or was interrupted; the files that it changed by then stay changed and are in the
-/// journal. A failure of `update` is only reported, because the run is done.
+/// Fails if the run cannot start or was interrupted. The files that it has changed stay changed and are in the journal.
+/// A failure of `update` is only reported, because the run itself has succeeded.
 pub(crate) fn carry_out(
     work: Work<'_>,
     resources: &Resources,
@@ -155,12 +155,12 @@ pub(crate) fn carry_out(
     };
     let progress = Arc::new(Progress::default());
     amount.expect(&progress);
-    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
     let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
     let monitor = Monitor::begin(&progress, settings)?;
     let (run, outcome, ended) = runs.apply(&how, batches, &progress)?;
     let interrupted = monitor.finish();
-    // A process that has locked the catalog may be waiting for the journals.
+    // Unlocks the journals, because a process that has locked the catalog may be waiting for them.
     drop(runs);
     let totals = Totals::new(kind, run, &outcome, one_way);
     let ended = ended.and(interrupted.map_err(Into::into));
@@ -168,7 +168,7 @@ pub(crate) fn carry_out(
     conclude(&totals, &totals.text(), &outcome.refused, ended, tell, settings)
 }
 
-/// Marks files in the catalog, if there is one, whose content is not what the catalog has.
+/// Marks the files whose content differs from the catalog. Does nothing if there is no catalog.
 fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), CommandError> {
     let path = settings.catalog()?;
     if suspects.is_empty() || !path.exists() {
@@ -178,7 +178,7 @@ fn mark_suspects(suspects: &[Suspect], settings: &Settings) -> Result<(), Comman
         let Version { inode, size, mtime_ns, ctime_ns, .. } = suspect.version;
         let state = match suspect.fault {
             Fault::Differs => FileState::Damaged,
-            // The next scan reads both files and decides.
+            // The next scan reads both files and decides which one is damaged.
             Fault::Unclear => FileState::Pending,
             Fault::Unreadable => FileState::Unreadable,
         };

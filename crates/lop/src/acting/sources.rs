@@ -1,6 +1,6 @@
-//! The sources of groups of equal files: the catalog, a report, or a list of files that are compared now.
+//! The sources of groups of identical files: the catalog, a report, or a list of files that are compared now.
 //!
-//! Nothing that a source says is trusted beyond "these files are worth comparing"; the run compares them again.
+//! A source only suggests which files are worth comparing. The run compares them again before it acts.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ use crate::quantity::counted;
 use crate::questions::work::{files, work_on};
 use crate::settings::{Resources, Settings};
 
-/// How many directories are kept open to look up files.
+/// Maximum number of directories that are kept open to look up files.
 const OPEN_DIRS: usize = 64;
 
 /// Groups of files that are worth comparing.
@@ -33,8 +33,8 @@ const OPEN_DIRS: usize = 64;
 pub(crate) enum Source {
     /// The files of a catalog.
     Catalog(Box<Loaded>),
-    /// Files from a report or a list with the number of their group, and files that were refused because they have
-    /// changed or must not be touched.
+    /// Files from a report or a list, with the number of their group. `refused` are the files that have changed or must
+    /// not be touched.
     Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, refused: Vec<Refusal> },
 }
 
@@ -47,7 +47,7 @@ impl Source {
         }
     }
 
-    /// Returns the catalog that the groups come from, if they come from one.
+    /// Returns the catalog, if it is the source of the groups.
     pub(crate) fn loaded(&self) -> Option<&Loaded> {
         match self {
             Source::Catalog(loaded) => Some(loaded),
@@ -63,13 +63,13 @@ impl Source {
         }
     }
 
-    /// Returns the digest of a file's content, if it is known.
+    /// Returns the digest of a file's content, if the catalog has it.
     pub(crate) fn digest(&self, file: FileId) -> Option<Digest> {
         let loaded = self.loaded()?;
         loaded.fingerprints.content(file.0).and_then(|content| loaded.content(content).0)
     }
 
-    /// Returns the files that are in a group, with the number of the group, in no particular order.
+    /// Returns all files that belong to a group, with the number of the group, in no particular order.
     pub(crate) fn members(&self) -> Vec<(u32, FileId)> {
         files(self.tree())
             .into_iter()
@@ -92,7 +92,7 @@ impl Source {
         work_on(self.tree(), fingerprints, settings, |work| Ok(dupes::unchanged(work, &all)?))
     }
 
-    /// Returns the named files that were refused.
+    /// Returns the files of a report or a list that were refused.
     pub(crate) fn refused(&self) -> &[Refusal] {
         match self {
             Source::Catalog(_) => &[],
@@ -131,12 +131,11 @@ impl Source {
         Ok(Source::Named { tree: Box::new(tree), groups, refused })
     }
 
-    /// Reads the groups of a report in JSON. A file whose size differs from the report has changed since it was
-    /// compared.
+    /// Reads the groups of a report in JSON. A file whose size differs from the report is refused as changed.
     ///
     /// # Errors
     ///
-    /// Fails if the report cannot be read, is of another version, or has a file in two groups.
+    /// Fails if the report cannot be read, has another format version, or contains a file in two groups.
     pub(crate) fn from_report(report: &Path, settings: &Settings) -> Result<Source, CommandError> {
         let unreadable = |e: io::Error| {
             CommandError::failed(format!("cannot read the report {}", report.display())).because(e)
@@ -187,7 +186,7 @@ impl Source {
     }
 }
 
-/// The part of a report that is needed. The sizes show which files have changed; the digests are ignored.
+/// The parts of a report that are used. The sizes show which files have changed. The digests are ignored.
 #[derive(Deserialize)]
 struct Report {
     format_version: u32,
@@ -215,12 +214,12 @@ impl ReportedFile {
     }
 }
 
-/// Removes lop's own files from their groups, and returns them with the reason.
+/// Removes lop's own files from their groups. Returns these files with the reason.
 fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Settings) -> Vec<Refusal> {
     let (own, mut reach, mut refused) = (settings.own(), PathOpener::new(OPEN_DIRS), Vec::new());
     groups.retain(|&file, _| {
         let path = tree.absolute_path(file);
-        // The run reports a file that cannot be reached.
+        // A file that cannot be reached stays in its group, and the run reports it.
         let Ok((dir, _)) = reach.parent_and_name(&path) else { return true };
         let reason = action::plan::check_not_own(&own, &dir, &path).err();
         let is_own = reason.is_some();

@@ -1,4 +1,4 @@
-//! `lop contains`: tells whether everything in one directory is also in another one.
+//! `lop contains`: checks whether all files in one directory also exist in another directory.
 
 use std::collections::HashSet;
 
@@ -56,10 +56,10 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     print_list(listed(&one, &found), &summary, &answer, &args.list, settings)
 }
 
-/// One of the two directories, as it is now.
+/// The current state of one of the two directories.
 struct Side {
     tree: Tree,
-    /// The number of files in quarantine; counted in the first directory only.
+    /// Number of files in quarantine. Zero for the second directory, where they do not count.
     quarantined: u64,
     records: Vec<FileMatch>,
     knowledge: Vec<Knowledge>,
@@ -67,7 +67,8 @@ struct Side {
 }
 
 impl Side {
-    /// Looks up a directory in the catalog. `bad` is the content of files that were found damaged or unreadable.
+    /// Looks up the files of a directory in the catalog. Files that were found damaged or unreadable get the content
+    /// `bad`.
     fn new(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
         let records = catalog.match_files(&tree)?;
         let content = |record: &FileMatch| match record.known() {
@@ -104,7 +105,7 @@ impl Side {
         self.knowledge[file.0 as usize]
     }
 
-    /// Returns the content of a file before it was found damaged or unreadable.
+    /// Returns the content of a file before it was found damaged or unreadable. Returns `None` for any other file.
     fn bad_content(&self, file: FileId) -> Option<i64> {
         match self.records[file.0 as usize].known()? {
             KnownFile { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
@@ -112,7 +113,7 @@ impl Side {
         }
     }
 
-    /// Notes which of the missing files had a copy on the other side that was found damaged or unreadable.
+    /// Marks the missing files that had copies in `other`, all of which were found damaged or unreadable.
     fn note_bad_copies(&mut self, other: &Side, found: &[ContentLocation]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
@@ -128,8 +129,8 @@ impl Side {
     }
 }
 
-/// Reads each file that has a copy in the other directory, together with one of its copies, and updates `one` and
-/// `found` with the result.
+/// Compares each file that has a copy in the other directory with one of its copies, and updates `one` and `found` with
+/// the result.
 fn verify(
     one: &mut Side,
     other: &Side,
@@ -180,7 +181,7 @@ fn verify(
     Ok((verified, tally))
 }
 
-/// Returns the files that are not known to be in the other directory, sorted by path.
+/// Returns the files that are not known to exist in the other directory, sorted by path.
 fn listed(one: &Side, found: &[ContentLocation]) -> Vec<Listed> {
     let lost = files(&one.tree).into_iter().zip(found).filter_map(|(file, place)| match place {
         ContentLocation::Copied | ContentLocation::Linked => None,
@@ -210,23 +211,24 @@ fn listed(one: &Side, found: &[ContentLocation]) -> Vec<Listed> {
 struct Summary {
     /// Files in the first directory.
     files: u64,
-    /// Of these, files that are not in the second directory.
+    /// Files in the first directory that are not in the second one.
     missing: u64,
-    /// The total size of the missing files.
+    /// Total size of the missing files.
     bytes: u64,
     /// Files in the first directory whose current content is unknown.
     #[serde(flatten)]
     unknown: UnknownFiles,
-    /// The comparison, with `--verify`.
+    /// Figures of the comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
-    /// Files in the first directory that have the size of a file with unknown content in the second one.
+    /// Files in the first directory that may be in the second one, because a file there has the same size and unknown
+    /// content.
     unsettled: u64,
-    /// Files that are in the second directory as hard links.
+    /// Files of the first directory that have a hard link in the second one.
     hard_links: u64,
     /// Files in the second directory whose current content is unknown.
     unknown_there: u64,
-    /// Whether the catalog has no file of the second directory.
+    /// True if the catalog has no files of the second directory.
     #[serde(skip)]
     nothing_there: bool,
     /// Empty files, which are not compared.
@@ -282,7 +284,7 @@ impl Summary {
         }
     }
 
-    /// Returns why not everything has an answer.
+    /// Returns the reasons why some files have no answer.
     fn why(&self) -> Vec<String> {
         self.unknown.lines().into_iter().chain(self.unknown_there()).collect()
     }

@@ -1,4 +1,4 @@
-//! `lop dedupe`: shows what can be done with duplicates, and does it.
+//! `lop dedupe`: shows possible actions on duplicates, and carries them out.
 
 mod saved;
 
@@ -23,7 +23,7 @@ use crate::questions::catalog::{open, open_writer};
 use crate::questions::scope::Scope;
 use crate::settings::{Resources, Settings, Verbosity};
 
-/// How many directories are kept open while plans are shown.
+/// Maximum number of directories that are kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
 
 /// Runs the command.
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     Ok(scope.exit(exit, settings))
 }
 
-/// Prints how many files with duplicates are left alone.
+/// Prints the number of files with duplicates that are left alone.
 fn note_left_out(files: u64, settings: &Settings) {
     if files > 0 && settings.verbosity != Verbosity::Quiet {
         let files = counted(files, "file", "files");
@@ -89,16 +89,16 @@ fn note_left_out(files: u64, settings: &Settings) {
     }
 }
 
-/// Returns whether the user said which files may be replaced or removed. Hard links and reflinks leave a file under
-/// every name, so they need no such limit. Every other action could empty one side of a backup.
+/// Returns whether the user selected the files that may be replaced or removed. Hard links and reflinks leave a file
+/// under every name, so they need no selection. Any other action on the whole catalog could empty a backup directory.
 fn has_scope(by: By, args: &DedupeArgs) -> bool {
     let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
-    // The user chooses each file interactively, and confirms the choice.
+    // In interactive mode, the user chooses each file and confirms the choice.
     let is_chosen = args.all || args.interactive;
     is_named || is_chosen || matches!(by, By::Hardlink | By::Reflink)
 }
 
-/// Asks before many files are deleted. All other actions can be undone byte for byte.
+/// Asks for confirmation before many files are deleted. All other actions can be undone byte for byte.
 fn confirm_deletion(
     kind: Kind,
     files: u64,
@@ -120,9 +120,9 @@ fn confirm_deletion(
 /// The files to act on.
 struct Input {
     source: Source,
-    /// The catalog, locked for writing, if the run changes files that it knows.
+    /// The catalog, locked for writing. `None` unless the run changes files that the catalog knows.
     writer: Option<Writer>,
-    /// The PATHs that limit the action to part of the catalog.
+    /// The paths that limit the action to a part of the catalog.
     scope: Scope,
 }
 
@@ -137,7 +137,7 @@ fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> 
     let catalog = open(settings)?;
     let scope = Scope::new(&args.paths, &catalog, settings)?;
     let path = settings.catalog()?;
-    // The run updates this catalog at the end, so no scan may change it meanwhile.
+    // The run updates this catalog at the end, so no scan may change it in the meantime.
     let writer = args.apply.then(|| open_writer(&path, settings)).transpose()?;
     let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
     Ok(Input { source: Source::Catalog(Box::new(loaded)), writer, scope })
@@ -146,7 +146,7 @@ fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> 
 impl From<By> for Kind {
     fn from(by: By) -> Kind {
         match by {
-            // The script decides only when it runs.
+            // The user chooses the action of the script when running it. The plan assumes deletion.
             By::Delete | By::Script => Kind::Delete,
             By::Hardlink => Kind::Hardlink,
             By::Reflink => Kind::Reflink,
@@ -156,7 +156,7 @@ impl From<By> for Kind {
     }
 }
 
-/// The selected plans, and what the user wants done with them.
+/// The selected plans, and the action that the user requested.
 struct Dedupe<'a> {
     by: By,
     kind: Kind,
@@ -172,7 +172,7 @@ impl Dedupe<'_> {
         Ok(Inspector::new(OPEN_DIRS, distinct, self.settings.own()))
     }
 
-    /// Lets the user choose what to keep in each group, and carries out or saves the choices.
+    /// Lets the user choose which files of each group to keep, and carries out or saves the choices.
     fn choose(&self) -> Result<Exit, CommandError> {
         let &Dedupe { by, kind, args, planner, settings, .. } = self;
         let (mut inspector, mut refused) = (self.inspector()?, Vec::new());
@@ -238,7 +238,7 @@ impl Dedupe<'_> {
             confirm_deletion(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
         }
         let batches = if let [device] = planner.devices() {
-            // With one device the groups need not be collected first.
+            // If all files are on one device, the groups can be processed without collecting them first.
             let disk = resources.disks.of(device.number);
             vec![DiskBatch { disk, groups: Box::new(plans.map(Into::into)) }]
         } else {

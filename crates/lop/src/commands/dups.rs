@@ -47,9 +47,9 @@ struct Summary {
     files: u64,
     duplicates: u64,
     bytes: u64,
-    /// Of the duplicates, those whose copies are all below the directory.
+    /// Duplicates whose copies are all below the directory.
     only_inside: u64,
-    /// Of the duplicates, those whose copies outside are all in the trash or other system folders.
+    /// Duplicates whose copies outside the directory are all in the trash or another system directory.
     only_system_dirs: u64,
     /// Files without an answer.
     #[serde(flatten)]

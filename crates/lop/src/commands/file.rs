@@ -28,18 +28,18 @@ use crate::settings::Settings;
 struct FileAnswer {
     #[serde(flatten)]
     file: Listed,
-    /// How many of the others are further names of a file.
+    /// Number of hard links in `others`: other names of the file, and further names of its copies.
     hard_links: u64,
-    /// Its other names, and all names of the files with the same content.
+    /// Other names of the file, and all names of the files with the same content.
     others: Vec<Listed>,
-    /// Why it is unknown whether there is a copy.
+    /// Reason why there may be a copy, if none is known.
     #[serde(skip)]
     doubt: Option<Knowledge>,
 }
 
-/// Why there is no answer about a file.
+/// Reason why there is no answer about a file.
 enum Unanswered {
-    /// The catalog does not know enough.
+    /// The catalog has no reliable answer.
     Unknown(Knowledge),
     /// The file cannot be examined.
     Failed(String),
@@ -115,7 +115,7 @@ struct FileQuery<'a> {
 }
 
 impl FileQuery<'_> {
-    /// Returns what the catalog knows of a file, or why there is no answer.
+    /// Returns what the catalog knows about a file, or the reason why there is no answer.
     fn answer(&mut self, path: &Path) -> Result<Result<FileAnswer, Unanswered>, CommandError> {
         let now = match Stat::of_path(path) {
             Ok(now) if now.kind == fsops::Kind::File => now,
@@ -147,7 +147,8 @@ impl FileQuery<'_> {
         Ok(Ok(FileAnswer { file, others: listed, hard_links, doubt }))
     }
 
-    /// Returns the remembered other names of a file with this many links, and the files with its content, by path.
+    /// Returns the other remembered names of a file and the files with its content, sorted by path. `links` is the link
+    /// count of the file.
     fn remembered(&self, entry: &Entry, links: u32) -> Result<Vec<Entry>, CommandError> {
         let mut entries = match entry.content {
             Some(content) => self.catalog.files_with(content)?,
@@ -155,7 +156,7 @@ impl FileQuery<'_> {
         };
         let names = entries.iter().filter(|other| inode(other) == inode(entry)).count() as u64;
         if u64::from(links) > names.max(1) {
-            // Some of the other names may not have been compared, and some may not be in the catalog.
+            // Names that were not compared have no content number, so they are looked up by inode.
             entries.retain(|other| inode(other) != inode(entry));
             entries.extend(self.catalog.names_of(&[inode(entry)].into())?);
         }
@@ -164,7 +165,7 @@ impl FileQuery<'_> {
         Ok(entries)
     }
 
-    /// Examines the other names of a file with this many links, and the files with its content.
+    /// Examines the other names of a file and the files with its content. `links` is the link count of the file.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
         let FileQuery { inspector, distinct, .. } = self;
@@ -202,17 +203,17 @@ fn inode(entry: &Entry) -> (i64, u64) {
 /// The other names of a file, and the names of the files with its content.
 #[derive(Default)]
 struct Others {
-    /// The names of each inode in a row; inodes in the order of their first paths.
+    /// The names of each inode are adjacent. Inodes are in the order of their first path.
     listed: Vec<Listed>,
-    /// The number of other inodes with the same content.
+    /// Number of other inodes with the same content.
     duplicates: u64,
     hard_links: u64,
-    /// Why it is unknown whether there is a copy, if none is found.
+    /// Reason why there may be a copy, if none is known.
     doubt: Option<Knowledge>,
 }
 
 impl Others {
-    /// Adds the names of an inode; `own` is the inode of the file in question.
+    /// Adds the names of an inode. `own` is the inode of the file in question.
     fn add(&mut self, names: Vec<(Entry, State)>, own: (i64, u64)) {
         let is_same = names[0].1 == State::Same;
         let is_own = is_same && (names[0].0.volume, names[0].0.inode) == own;
@@ -239,7 +240,8 @@ impl Others {
     }
 }
 
-/// The file in question and the duplicates counted so far, so that aliases of them are recognised.
+/// The file in question and the duplicates counted so far. Each further file is checked for being an alias of one of
+/// them.
 struct Counted<'d> {
     /// `None` if none of the files can be an alias.
     views: Option<AliasDetector>,
@@ -266,7 +268,7 @@ impl<'d> Counted<'d> {
         Counted { views: Some(views), distinct }
     }
 
-    /// Returns whether a file may be an alias of a counted file, and counts it if not.
+    /// Returns whether a file may be an alias of a counted file. If not, the file is counted.
     fn has(&mut self, inspector: &mut Inspector, other: &Entry) -> bool {
         let Some(views) = self.views.as_mut().filter(|_| !self.distinct.has(&other.path)) else {
             return false;

@@ -1,4 +1,4 @@
-//! `lop forget`: removes files from the catalog, below some paths or on disks that are not mounted.
+//! `lop forget`: removes files from the catalog, by path or because their disk is not mounted.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ForgetArgs, settings: &Settings) -> Result<Exit, Comman
     Ok(exit)
 }
 
-/// Forgets the files on disks that are not mounted, below `paths` if there are any.
+/// Forgets the files on disks that are not mounted. If `paths` is not empty, only files at or below them are forgotten.
 fn forget_offline(writer: &Writer, paths: &[PathBuf]) -> Result<u64, CommandError> {
     let loaded = writer.catalog().load(Rows::All)?;
     let mut below = Vec::new();
@@ -67,7 +67,7 @@ fn forget_offline(writer: &Writer, paths: &[PathBuf]) -> Result<u64, CommandErro
 struct Summary {
     /// Files that were removed from the catalog.
     forgotten: u64,
-    /// Paths that the catalog knew nothing about.
+    /// Paths without any files in the catalog.
     unknown_paths: u64,
 }
 

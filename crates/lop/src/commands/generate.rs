@@ -1,7 +1,7 @@
-//! `lop generate`: prints all generated files as one JSON object, from file name to content.
+//! `lop generate`: prints all generated files as one JSON object that maps file names to contents.
 //!
-//! The command is hidden. `cargo xtask generate` writes its output below `docs/`, and `cargo xtask check` compares the
-//! two. This command itself writes no file.
+//! The command is hidden and writes no files. `cargo xtask generate` writes its output below `docs/`, and `cargo xtask
+//! check` compares the two.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::pages;
 
 /// Runs the command.
 pub(super) fn run() -> Result<Exit, CommandError> {
-    // By path below `docs/`.
+    // The keys are paths below `docs/`.
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (shell, name) in
         [(Shell::Bash, "lop.bash"), (Shell::Zsh, "_lop"), (Shell::Fish, "lop.fish")]
@@ -24,7 +24,7 @@ pub(super) fn run() -> Result<Exit, CommandError> {
         let script = String::from_utf8_lossy(&pages::completions(shell)).into_owned();
         files.insert(format!("completions/{name}"), script);
     }
-    // The pages of section 7 are copies of the documents, so they are not written.
+    // The pages of section 7 are copies of the documents in `docs/`, so they are not generated.
     let commands = pages::manual().into_iter().filter(|(name, _)| name.ends_with(".1"));
     files.extend(commands.map(|(name, page)| (format!("man/{name}"), page)));
     files.insert("reference.md".into(), pages::reference());

@@ -1,4 +1,4 @@
-//! `lop history`: lists the runs that changed files, or what one run did with each file.
+//! `lop history`: lists the runs that changed files, or the result of one run for each file.
 
 mod run;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
     Ok(conclusion::with_unreadable(Exit::Done, unreadable.get(), settings))
 }
 
-/// A run that acted on files, or one that moved trees out of the way.
+/// A run that acted on files, or a run that moved trees out of the way.
 enum Run {
     Files(RunSummary),
     Trees(TrashSummary),
@@ -78,7 +78,7 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
         Run::Files(run) => writeln!(out, "{}", of_files(run)),
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
-            // A user who wants to see the rest of a tree needs to know where it is.
+            // For an unfinished run, the line shows where its trees are, so that the user can inspect them.
             let left = if run.ended_ms.is_none() { &run.staging_dirs[..] } else { &[] };
             for store in left {
                 write!(out, " ")?;

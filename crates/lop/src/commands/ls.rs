@@ -1,5 +1,5 @@
-//! `lop ls`: lists the files of a directory with the number of their duplicates, and its directories with what the
-//! catalog knows below them.
+//! `lop ls`: lists the files of a directory with the number of their duplicates, and its subdirectories with the totals
+//! of the catalog.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ struct Listing(Vec<Item>);
 /// A file or a directory.
 enum Item {
     File(Listed),
-    /// A directory, and the totals of the remembered files below it, if there are any.
+    /// A directory. The totals cover the remembered files below it, and are `None` if there are no such files.
     Folder(Vec<u8>, Option<Totals>),
 }
 
@@ -133,7 +133,7 @@ impl Listing {
     }
 }
 
-/// Returns a share in percent, rounded down.
+/// Returns the percentage of `part` in `all`, rounded down.
 fn share(part: u64, all: u64) -> u128 {
     u128::from(part) * 100 / u128::from(all.max(1))
 }
@@ -148,7 +148,7 @@ struct Document<'a> {
 struct JsonFolder<'a> {
     #[serde(flatten)]
     path: JsonPath<'a>,
-    /// Absent if the catalog knows nothing below it.
+    /// `None` if the catalog has no files below the directory.
     #[serde(flatten)]
     totals: Option<JsonTotals>,
 }
@@ -182,7 +182,7 @@ impl<'a> Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
-    /// The catalog's knowledge of each file that is not empty.
+    /// One answer for each listed file. Empty files that are not in the catalog are left out.
     knowledge: Vec<Knowledge>,
     copy_counts: CopyCounts,
     waiting: PendingSizes,
@@ -190,7 +190,8 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists a directory, and returns the names of its subdirectories; the inner error says why it cannot be listed.
+    /// Lists a directory, and returns the names of its subdirectories. The inner error is set if the directory cannot
+    /// be listed.
     fn list(
         &mut self,
         path: &Path,
@@ -254,7 +255,7 @@ impl Lister<'_> {
         }
         let duplicates =
             copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
-        // A scan skips empty files unless told otherwise.
+        // A scan skips empty files by default, so their absence from the catalog does not make them unknown.
         let is_left_out = knowledge == Knowledge::NotInCatalog && now.size == 0;
         if !is_left_out {
             self.knowledge.push(knowledge);
@@ -268,7 +269,7 @@ impl Lister<'_> {
         })
     }
 
-    /// Prints how many files have no answer, and returns the exit code.
+    /// Prints the number of files without an answer, and returns the exit code.
     fn conclude(&self, settings: &Settings) -> Exit {
         let unknown = UnknownFiles::of(self.knowledge.iter().copied());
         let unlisted = (self.failed > 0).then(|| {
@@ -283,7 +284,7 @@ impl Lister<'_> {
     }
 }
 
-/// Returns the names in a directory, sorted.
+/// Returns the sorted names in a directory.
 fn read(dir: &Dir) -> std::io::Result<Vec<(CString, Kind)>> {
     let mut names = Vec::new();
     dir.for_each(&mut DirBuffer::default(), |item| names.push((item.name.to_owned(), item.kind)))?;

@@ -1,4 +1,4 @@
-//! `lop man`: shows a man page, or prints it if there is no terminal.
+//! `lop man`: shows a man page, or prints it if standard output is not a terminal.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
     let names = if matches!(name, "" | "lop") {
         ["lop.1".into(), String::new(), String::new()]
     } else {
-        // Accepts "scan", "formats" and "lop-scan.1".
+        // Accepts names such as "scan", "formats" and "lop-scan.1".
         [format!("lop-{name}.1"), format!("lop-{name}.7"), asked.clone()]
     };
     let Some(page) = names.iter().find_map(|name| pages.get(name)) else {
@@ -35,11 +35,11 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
     Ok(Exit::Done)
 }
 
-/// Shows the page with `man`, and waits until the user quits it.
+/// Shows the page with `man` and waits until the user closes it.
 fn shown(page: &str) -> io::Result<()> {
     let mut man = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = man.stdin.take() {
-        // The user may quit before `man` has read everything.
+        // The user may quit before `man` has read the whole page.
         let _unread = stdin.write_all(page.as_bytes());
     }
     if man.wait()?.success() { Ok(()) } else { Err(io::Error::other("man cannot show it")) }

@@ -1,4 +1,4 @@
-//! `lop mirror`: makes one directory tree like another, on this host or between two hosts.
+//! `lop mirror`: makes one directory tree match another, on this host or between two hosts.
 
 mod catalog_hints;
 mod change;
@@ -37,7 +37,7 @@ use crate::settings::{Resources, Settings, Verbosity};
 
 pub(super) use self::server::run as serve;
 
-/// The advice when a file is given where a directory is needed.
+/// Advice if a file is given instead of a directory.
 const NEEDS_DIRECTORY: &str = "mirror needs a directory; for one file use cp";
 
 /// One run of the command.
@@ -47,9 +47,9 @@ struct Run<'r> {
     patterns: Patterns,
     options: Options,
     progress: Arc<Progress>,
-    /// Whether to list each change.
+    /// True if each change is listed.
     lists: bool,
-    /// Whether the user can be asked before much is removed.
+    /// True if the user can be asked before a large removal.
     asks: bool,
 }
 
@@ -129,7 +129,7 @@ impl Run<'_> {
         })
     }
 
-    /// Returns the request to the other host.
+    /// Returns the request that is sent to the other host.
     fn open(&self, role: wire::Role, host: &Host, place: Option<wire::HostDirId>) -> wire::Open {
         use std::os::unix::ffi::OsStrExt;
         let args = self.args;
@@ -156,10 +156,10 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the options, with `--reuse` including what the catalog knows of the trees on this host.
+    /// Returns the options. With `--reuse`, they include the hints of the catalog for the trees on this host.
     fn with_memory(&self, source: Option<&Path>, destination: Option<&Path>) -> Options {
         let mut options = self.options.clone();
-        // A dry run copies nothing, so it needs no content to reuse.
+        // A dry run copies nothing, so it has no use for hints.
         if self.args.reuse && !self.args.dry_run {
             options.content_hints =
                 Some(catalog_hints::remembered(self.settings, source, destination));
@@ -167,13 +167,13 @@ impl Run<'_> {
         options
     }
 
-    /// Counts what there is to mirror, so that the progress line can show the time left.
+    /// Counts the entries to mirror, so that the progress line can show the remaining time.
     fn estimate(&self, source: &Source, is_done: &AtomicBool) {
         runtime::own_descriptor_table();
         mirror::estimate(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
 
-    /// Refuses a source without files, because it would empty the destination.
+    /// Refuses a source without files, because mirroring it with `--delete` would empty the destination.
     fn refuse_empty(&self, source: &Source) -> Result<(), CommandError> {
         if !self.args.delete || self.args.allow_empty_source {
             return Ok(());
@@ -181,11 +181,12 @@ impl Run<'_> {
         source.check_not_empty().map_err(refused)
     }
 
-    /// Asks before much is removed. A pattern that matched nothing may be mistyped, so it always leads to a question.
+    /// Asks for confirmation before a large removal. A pattern that matched nothing may be mistyped, so it always leads
+    /// to a question.
     fn confirm_removal(&self, removal: &Removal) -> Result<bool, CommandError> {
         let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
-        // At least half of the destination.
+        // The removal would affect more than half of the destination.
         let is_much = *entries > NEVER_CONFIRM_UP_TO.max(*unchanged);
         if *entries <= CONFIRM_ABOVE.min(*source) && !is_much && unmatched.is_empty() {
             return Ok(true);
@@ -203,7 +204,7 @@ impl Run<'_> {
         Question { about, paths, of: *names, prompt: "Remove them?" }.ask(self.settings)
     }
 
-    /// Runs the work, estimates its amount meanwhile if the source is on this host, and reports the result.
+    /// Runs `work` and reports the result. If the source is on this host, another thread estimates the amount of work.
     fn carry_out(&self, source: Option<&Source>, work: Work<'_>) -> Result<Exit, CommandError> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -243,7 +244,7 @@ impl Run<'_> {
             listed(*lists, consent, settings, work)?
         };
         let seen = monitor.finish();
-        // On Ctrl-C the connection breaks too; the interrupt is the error to report.
+        // Ctrl-C also breaks the connection. The interrupt takes precedence over the connection error.
         let ended = seen.map_err(CommandError::from).and(ended);
         let ended = ended.and(asked.into_inner());
         let totals = totals(&outcome, ended.is_ok());
@@ -303,10 +304,10 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
     }
 }
 
-/// Returns the path that bytes from the other host stand for.
+/// Returns a path received from the other host as a `PathBuf`.
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    // An empty path is where a shell on that host would start.
+    // An empty path is the directory in which a remote shell starts.
     let bytes = if bytes.is_empty() { b"." } else { bytes };
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

@@ -1,4 +1,4 @@
-//! `lop purge`: removes directory trees for good.
+//! `lop purge`: removes directory trees permanently.
 
 mod background;
 mod estimate;
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     remove(&targets, missing, options, &patterns, &progress, args, settings)
 }
 
-/// Removes the trees, or with `--dry-run` finds out what that would do, and reports the result. The problems in `missing`
-/// are those of paths that could not be examined.
+/// Removes the trees, or with `--dry-run` examines what would be removed, and reports the result. `missing` contains
+/// the problems of paths that could not be examined.
 fn remove(
     targets: &[Target],
     missing: Vec<Problem>,
@@ -87,7 +87,7 @@ fn remove(
     let lists = args.dry_run && (settings.json || is_verbose);
     options.operation = if args.dry_run { Operation::Weigh } else { Operation::Remove };
     if lists {
-        // With one thread, the names of a directory are listed together, before the directory.
+        // A single thread lists the names of a directory together, before the directory itself.
         options.threads = Threads { first: 1, grows: false };
     }
     let start = Instant::now();
@@ -111,7 +111,7 @@ fn remove(
         totals.print_document(settings)?;
         (ended, totals)
     };
-    // A closed pipe also stops the work. With a list nothing is removed, so only a signal counts as an interrupt.
+    // A closed pipe also stops the work. A listing removes nothing, so only a signal counts as an interrupt there.
     let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
     if args.stats {
         settings.note(&document(&Figures::new(&totals, &outcome, &options)));
@@ -157,11 +157,11 @@ fn targets(
 fn guard(settings: &Settings) -> Guard {
     let catalog = settings.catalog().map(|path| Catalog::own_paths(&path));
     let here = std::env::current_dir().ok();
-    // If there is no place for a catalog, there is no catalog to protect.
+    // Without a path for the catalog, there is no catalog to protect.
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())
 }
 
-/// Returns the options for an estimate. The caller replaces the operation to remove the trees.
+/// Returns the options for an estimate. To remove the trees, the caller replaces `operation`.
 fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| {

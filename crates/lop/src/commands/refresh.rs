@@ -1,4 +1,4 @@
-//! `lop refresh`: removes files from the catalog that no longer exist.
+//! `lop refresh`: removes deleted files from the catalog.
 
 use catalog::Rows;
 use dupes::State;

@@ -73,17 +73,17 @@ fn groups(
     Ok(exit)
 }
 
-/// How many groups are shown as text without `--limit`.
+/// Maximum number of groups to print as text without `--limit`.
 const DEFAULT_GROUPS: usize = 20;
 
-/// Returns the format to print, and the largest number of groups.
+/// Returns the output format and the maximum number of groups.
 fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
     let format = args.format.unwrap_or(settings.default_format());
     let usual = if format == Format::Text { DEFAULT_GROUPS } else { usize::MAX };
     (format, args.limit.unwrap_or(usual))
 }
 
-/// Prints how many groups were cut off, unless the user set a limit.
+/// Prints the number of groups that were cut off, unless the user set a limit.
 fn note_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
     if more > 0 && args.limit.is_none() && settings.verbosity != Verbosity::Quiet && !settings.json
     {
@@ -105,7 +105,7 @@ fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {
     });
 }
 
-/// Writes a group. Files that have changed are shown only in text, because a program would take them for duplicates.
+/// Writes a group. Changed files appear only in text, because a program would mistake them for duplicates.
 fn write_group(
     writer: &mut dyn GroupWriter,
     tree: &Tree,
@@ -136,7 +136,7 @@ struct Summary {
     groups: u64,
     redundant_files: u64,
     reclaimable_bytes: u64,
-    /// Changed members of groups, and all files without an answer.
+    /// Changed members of groups, and all other files without an answer.
     #[serde(flatten)]
     unknown: UnknownFiles,
 }

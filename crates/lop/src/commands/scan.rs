@@ -1,4 +1,4 @@
-//! `lop scan`: finds duplicates and remembers them.
+//! `lop scan`: finds duplicates and stores the results in the catalog.
 
 mod checkpoint;
 mod search;
@@ -34,7 +34,7 @@ use search::{SearchResult, damaged, search};
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let scan = ScanSettings::new(args, settings)?;
     let mut clock = Clock::start();
-    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
     let writer = match &scan.catalog {
         Some(path) => Some(open_writer(path, settings)?),
         None => None,
@@ -94,11 +94,11 @@ struct ScanResult {
     result: SearchResult,
     /// Remembered files on a disk that is not mounted.
     offline: u64,
-    /// A failed commit. The results are printed nevertheless.
+    /// Error of a failed commit. The results are printed nevertheless.
     uncommitted: Option<CommandError>,
 }
 
-/// Finds the files, groups them and commits the result.
+/// Finds the files, groups them and commits the result to the catalog.
 fn examine(
     scan: &ScanSettings,
     settings: &Settings,
@@ -128,7 +128,8 @@ fn examine(
     let mut result =
         find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
-        // The inline head reader has read these during the walk, so they look known to the engine.
+        // In a first scan, all known heads were read by the inline head reader during the walk. They must not count as
+        // known.
         result.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
@@ -140,7 +141,7 @@ fn examine(
     Ok(ScanResult { tree, result, offline, uncommitted })
 }
 
-/// Finds the groups. With a catalog, it saves the results so far at intervals and on an interrupt.
+/// Finds the groups. If there is a catalog, the results so far are saved at intervals and on an interrupt.
 fn find_groups(
     scan: &ScanSettings,
     settings: &Settings,
@@ -210,7 +211,7 @@ fn commit(
     })
 }
 
-/// Returns a time in milliseconds since the epoch; 0 for earlier times.
+/// Returns a time in milliseconds since the epoch, or 0 for earlier times.
 fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -223,14 +224,14 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     }
     let here = [PathBuf::from(".")];
     let roots = if paths.is_empty() { &here[..] } else { &paths[..] };
-    // Heads are read during the walk only if the catalog cannot know them.
+    // Heads are read during the walk only if the catalog cannot supply them.
     let inline_heads = (!known).then(|| InlineHeadReader::new(progress));
     let visitor = inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
     walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
 }
 
-/// Returns the error for an interrupt during the walk. Nothing of the walk is kept: every scan lists all directories
-/// anyway, and half a listing could not tell which files are gone.
+/// Returns the error for an interrupt during the walk. The partial result of the walk is discarded. The next scan lists
+/// all directories anyway, and an incomplete list cannot show which files are gone.
 fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",
@@ -239,7 +240,7 @@ fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     CommandError::new(Exit::Interrupted, text)
 }
 
-/// Prints the results on standard output. Returns whether the reader took all of it.
+/// Prints the results to standard output. Returns whether the reader accepted the whole output.
 fn print_results(
     scan: &ScanSettings,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! `lop status`: shows what the catalog knows, on which disks, and which runs there were.
+//! `lop status`: shows the contents of the catalog, its disks, and the totals of all runs.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -42,25 +42,25 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(conclusion::with_unreadable(Exit::Done, done.unreadable, settings))
 }
 
-/// The work of all runs, according to their journals.
+/// The totals of all runs, according to their journals.
 #[derive(Default, Serialize)]
 struct RunTotals {
     /// Runs that acted on files or moved trees out of the way.
     runs: u64,
-    /// Of these, runs that can be undone, at least in part.
+    /// Runs that can be undone, at least in part.
     undoable: u64,
-    /// Of these, runs that were interrupted or whose removal has not finished.
+    /// Runs that were interrupted or whose removal has not finished.
     not_over: u64,
     /// Files in quarantine.
     quarantined: u64,
-    /// The disk space of these files, in bytes.
+    /// Disk space of the files in quarantine, in bytes.
     quarantined_bytes: u64,
     #[serde(skip)]
     unreadable: u64,
 }
 
 impl RunTotals {
-    /// Reads the journals in a folder, and reports those that cannot be read.
+    /// Reads the journals in a directory, and reports the journals that cannot be read.
     fn read(folder: &Path, settings: &Settings) -> Result<RunTotals, CommandError> {
         let mut done = RunTotals::default();
         let unreadable = Cell::new(0);
@@ -76,7 +76,7 @@ impl RunTotals {
             done.not_over += u64::from(run.ended_ms.is_none());
         }
         done.unreadable = unreadable.get();
-        // Journals that cannot be read were reported above.
+        // Unreadable journals were already reported above.
         for file in Runs::quarantined(folder, |_| ())? {
             done.quarantined += 1;
             done.quarantined_bytes = done.quarantined_bytes.saturating_add(file.allocated);
@@ -87,10 +87,10 @@ impl RunTotals {
 
 struct Status<'a> {
     path: &'a Path,
-    /// The size of the catalog in bytes.
+    /// Size of the catalog in bytes.
     size: u64,
     overview: &'a Overview,
-    /// For each disk, whether it is not mounted.
+    /// For each disk, true if it is not mounted.
     offline: &'a [bool],
     done: &'a RunTotals,
 }

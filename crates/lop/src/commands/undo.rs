@@ -1,4 +1,4 @@
-//! `lop undo`: restores what a run changed.
+//! `lop undo`: restores the files that a run changed.
 
 mod preview;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     if args.dry_run {
         return preview::show(args.run, &paths, settings);
     }
-    // Signals are not caught yet: Ctrl-C must end the wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
     let folder = Catalog::runs_dir(&settings.catalog()?);
     let runs = conclusion::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
         Some(left) => nothing_left(run, left),
         None => summary.text(),
     };
-    // A process that has locked the catalog may be waiting for the journals.
+    // Unlocks the journals, because a process that has locked the catalog may be waiting for them.
     drop(runs);
     let update = || {
         catalog_update::follow(
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     Ok(settings.partial_if(ignored > 0, exit, &text))
 }
 
-/// Returns the message that a run has nothing left to restore, with the reason.
+/// Returns the message that nothing is left to restore, with the reason.
 fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft) -> String {
     let mut text = format!("Run {run}: nothing is left to restore");
     if undone > 0 {
@@ -82,7 +82,7 @@ fn nothing_left(run: u64, NothingLeft { undone, purged, undone_ms }: NothingLeft
     text
 }
 
-/// Reports damaged lines of the journal and paths that match nothing; returns their number.
+/// Reports damaged lines of the journal and paths that match nothing, and returns their total number.
 fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) -> u64 {
     for path in unmatched {
         let why = format!(": run {run} has nothing to restore there");
@@ -102,11 +102,11 @@ struct Summary {
     run: u64,
     /// Files that were restored.
     restored: u64,
-    /// Of these, files whose owner or group could not be restored.
+    /// Restored files whose owner or group could not be restored.
     other_owner: u64,
     /// Files that could not be restored.
     failed: u64,
-    /// Lines of the journal that are damaged.
+    /// Damaged lines of the journal.
     damaged_lines: u64,
 }
 

@@ -1,5 +1,6 @@
-//! `lop uniques`: lists the files below a directory that have no copy elsewhere. Also prints the lists of `lop dups`
-//! and `lop contains`.
+//! `lop uniques`: lists the files below a directory that have no copy elsewhere.
+//!
+//! The functions that print its list are shared with `lop dups` and `lop contains`.
 
 use dupes::State;
 use serde::Serialize;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &UniquesArgs, settings: &Settings) -> Result<Exit, Comma
     print_list(listed, &summary, &answer, &args.list, settings)
 }
 
-/// Returns the `wanted` files of a folder, each with a remark, sorted by path.
+/// Returns the files for which `wanted` returns true, sorted by path, each with the remark from `state`.
 pub(crate) fn listed(
     folder: &Folder,
     wanted: impl Fn(&Copies) -> bool,
@@ -89,9 +90,9 @@ pub(crate) fn listed(
     listed
 }
 
-/// The answer that a list gives.
+/// The parts of an answer that accompany a list of files.
 pub(crate) struct ListAnswer<'a> {
-    /// The exit code if everything could be examined.
+    /// Exit code if there are no problems.
     pub(crate) exit: Exit,
     /// The reasons why some files have no answer.
     pub(crate) why: Vec<String>,
@@ -101,7 +102,7 @@ pub(crate) struct ListAnswer<'a> {
     pub(crate) text: String,
 }
 
-/// Prints a list of files, its summary and the problems; returns the exit code.
+/// Prints a list of files, its summary and the problems. Returns the exit code.
 ///
 /// # Errors
 ///
@@ -137,18 +138,18 @@ pub(crate) fn print_list(
 #[derive(Serialize)]
 struct Summary {
     files: u64,
-    /// Files that are known to have no copy.
+    /// Files that are known to have no copy that counts.
     uniques: u64,
-    /// The total size of these files.
+    /// Total size of these files.
     bytes: u64,
-    /// Of the unique files, those that have copies only in the directory.
+    /// Unique files whose copies are all in the directory.
     only_inside: u64,
-    /// Of the unique files, those whose copies outside are all in the trash or other system folders.
+    /// Unique files whose copies outside the directory are all in the trash or another system directory.
     only_system_dirs: u64,
     /// Files without an answer.
     #[serde(flatten)]
     unknown: UnknownFiles,
-    /// The comparison, with `--verify`.
+    /// Figures of the comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
     /// Empty files, which are not counted.

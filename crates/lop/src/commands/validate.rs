@@ -1,4 +1,4 @@
-//! `lop validate`: reads remembered files again and compares them with their digests.
+//! `lop validate`: reads remembered files again and compares them with their recorded digests.
 
 use std::io::Write;
 
@@ -66,7 +66,7 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
     Ok(catalog.load(Rows::Below(&below))?)
 }
 
-/// Returns the expected content of a file. For a file that was found damaged or unreadable, it is the content before.
+/// Returns the expected content of a file. For a damaged or unreadable file, this is the content before the damage.
 fn expected(loaded: &Loaded, file: FileId) -> Expected {
     match loaded.unreliable(file) {
         Some(doubt) => Expected {

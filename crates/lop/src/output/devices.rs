@@ -1,24 +1,24 @@
-//! Measurements of the storage devices, for programs and for people.
+//! The measurements of the storage devices, as JSON and as text.
 
 use std::time::Duration;
 
 use device::DiskProfile;
 use serde::Serialize;
 
-/// The measurements of a device, and how it was therefore used.
+/// The measurements of a device, and the resulting strategy for reading it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Device {
     pub(crate) name: String,
-    /// Whether the device rotates, according to the kernel.
+    /// True if the device rotates, according to the kernel.
     pub(crate) rotational: Option<bool>,
-    /// Whether anything had to be read from the device; otherwise all was in the page cache.
+    /// True if data had to be read from the device. False if everything was in the page cache.
     pub(crate) cold: bool,
-    /// Whether the device was read in the order of positions on the disk.
+    /// True if the device was read in elevator order.
     pub(crate) seek_bound: bool,
-    /// Microseconds for a random read: alone, and with several in flight.
+    /// Duration of a single random read, in microseconds. The next field is the duration with several reads in flight.
     pub(crate) read_single_us: Option<u64>,
     pub(crate) read_parallel_us: Option<u64>,
-    /// The total time that threads waited for the device, in seconds.
+    /// Total time that threads waited for the device, in seconds.
     pub(crate) waited_seconds: f64,
 }
 
@@ -37,13 +37,13 @@ impl From<DiskProfile> for Device {
     }
 }
 
-/// Returns seconds rounded to microseconds; smaller differences are noise.
+/// Returns seconds, rounded to microseconds because smaller differences are noise.
 fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e6
 }
 
 impl Device {
-    /// Returns a line about the device: how it was read, and why.
+    /// Returns a line that says how the device was read, and why.
     pub(crate) fn text(&self) -> String {
         if !self.cold {
             return format!("{}: cached", self.name);
@@ -56,7 +56,7 @@ impl Device {
             }
             (_, _, Some(true)) => "the kernel says that it rotates".to_string(),
             (_, _, Some(false)) => "the kernel says that it does not rotate".to_string(),
-            (_, _, None) => "the kernel does not know it".to_string(),
+            (_, _, None) => "the kernel does not say whether it rotates".to_string(),
         };
         format!("{}: cold, {kind}; {why}", self.name)
     }

@@ -1,12 +1,12 @@
 //! Writes groups of duplicates in five formats, one group at a time.
 //!
-//! Commands push their results into a [`GroupWriter`], file by file, so that nothing is collected for printing.
+//! Commands push their results file by file into a [`GroupWriter`], so no result has to be held in memory for printing.
 //! `docs/formats.md` documents the formats for users.
 //!
 //! # Names
 //!
-//! Every format can carry any name. The formats with one path per line escape a newline in it as GNU `sha256sum` does
-//! ([`Names::show_line`]). On a terminal, names are escaped ([`Names`]).
+//! Every format can represent every file name. The formats with one path per line escape a newline in a path as GNU
+//! `sha256sum` does ([`Names::show_line`]). On a terminal, all names are escaped ([`Names`]).
 
 mod delimited;
 mod document;
@@ -32,33 +32,33 @@ pub(crate) use folders::write_related;
 pub(crate) use list::{Listed, write_list};
 pub(crate) use plan::PlanWriter;
 
-/// A group without its files.
+/// The properties of a group, without its files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupHead {
     /// The size of each file, in bytes.
     pub(crate) size: u64,
     /// The BLAKE3 digest of the content, if known.
     pub(crate) digest: Option<Digest>,
-    /// The number of files that follow.
+    /// Number of files of the group.
     pub(crate) files: u64,
-    /// The number of inodes that these files are.
+    /// Number of distinct inodes among the files.
     pub(crate) inodes: u64,
-    /// The number of bytes that keeping a single copy would free.
+    /// Disk space in bytes that would be freed if only one file remained.
     pub(crate) reclaimable_bytes: u64,
 }
 
 /// Writes groups in one format.
 ///
-/// Calls MUST come as `begin`, `file` once per file, `end`, for every group, and `finish` exactly
-/// once at the end.
+/// For every group, callers MUST call `begin`, then `file` once per file, then `end`. They MUST call `finish` exactly
+/// once, after the last group.
 pub(crate) trait GroupWriter {
     /// Starts a group.
     fn begin(&mut self, group: &GroupHead) -> io::Result<()>;
-    /// Writes one file of the group; `mark` is a short remark about it.
+    /// Writes one file of the group. `mark` is a short remark about it.
     fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()>;
     /// Ends the group.
     fn end(&mut self) -> io::Result<()>;
-    /// Ends the output. `summary` is JSON, for formats that include a summary.
+    /// Ends the output. `summary` is a JSON text for the formats that include a summary.
     fn finish(&mut self, summary: &str) -> io::Result<()>;
 }
 

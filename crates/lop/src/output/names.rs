@@ -1,19 +1,19 @@
 //! Escapes file names that are printed for people, so that they cannot disturb a terminal or forge a line of a log.
 //!
-//! Names are bytes. Results go to a pipe or a file unchanged. On a terminal a control character could move the cursor
-//! or worse, and a bidirectional override could make one name look like another, so names are escaped there, and in
-//! messages always. The escapes are for reading only: a backslash in a name stays a single backslash.
+//! Names are bytes. They are written unchanged to a pipe or a file. On a terminal, a control character could move the
+//! cursor, and a bidirectional override could make one name look like another. Names are therefore escaped on terminals
+//! and in all messages. The escapes cannot be reversed, because a backslash in a name is not doubled.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io;
 
-/// How a stream shows names.
+/// The representation of file names on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Unchanged.
+    /// Names are written unchanged.
     Raw,
-    /// Escaped, on one line.
+    /// Names are escaped and take one line.
     Escaped,
 }
 
@@ -26,9 +26,9 @@ impl Names {
         }
     }
 
-    /// Returns the bytes to write for a name on a line of its own, so that the line can be parsed. A name that contains
-    /// a newline or starts with a backslash is written after a backslash, with each newline as `\\n` and each backslash
-    /// as `\\\\`, as GNU `sha256sum` does. Any other name is written unchanged.
+    /// Returns the bytes to write for a name on a separate line, so that the line can be parsed. A name that contains a
+    /// newline or starts with a backslash gets a leading backslash. In such a name, each newline is written as `\\n`
+    /// and each backslash as `\\\\`, as GNU `sha256sum` does. All other names are written unchanged.
     pub(crate) fn show_line(self, name: &[u8]) -> Cow<'_, [u8]> {
         if self == Names::Escaped || !(name.contains(&b'\n') || name.starts_with(b"\\")) {
             return self.show(name);
@@ -44,7 +44,7 @@ impl Names {
         Cow::Owned(line)
     }
 
-    /// Writes a name as a line, with a note in parentheses behind it unless the note is empty.
+    /// Writes a name as a line. A non-empty note follows in parentheses.
     pub(crate) fn write_line(
         self,
         out: &mut impl io::Write,
@@ -87,8 +87,8 @@ fn push(c: char, shown: &mut String) {
     }
 }
 
-/// Returns whether a character is a control character (C0, DEL, C1) or a line separator, or changes the direction of
-/// writing (Unicode Standard Annex 9, section 2).
+/// Returns whether a character is a control character (C0, DEL, C1), a line separator, or a character that changes the
+/// direction of writing (Unicode Standard Annex 9, section 2).
 pub(crate) fn is_disturbing(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}')
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_names_stay_as_they_are() {
+    fn ordinary_names_are_unchanged() {
         assert_eq!(escaped("Grüße/日本 \\ 'x'".as_bytes()), "Grüße/日本 \\ 'x'");
     }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_names_are_not_touched() {
+    fn raw_names_are_unchanged() {
         assert_eq!(&*Names::Raw.show(b"\x1b\xff\n"), b"\x1b\xff\n");
     }
 }

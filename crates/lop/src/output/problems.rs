@@ -1,8 +1,8 @@
 //! Problems with single paths, printed one per line on standard error as `lop: PATH: reason`.
 //!
-//! Every command prints its problems here, whichever library found them. Without `-v` the list is cut after
-//! [`MAX_LINES`] lines, and a reason that concerns a whole file system is printed once with the number of files. The
-//! libraries keep only some of very many problems, so even `-v` does not always show all.
+//! All commands print the problems from all libraries here. Without `-v`, at most [`MAX_LINES`] lines are printed, and
+//! a reason that concerns a whole file system is printed once, with the number of files. The libraries keep a limited
+//! number of problems, so `-v` may not show all of them either.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::error::io_text;
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// How many lines are printed without `-v`. More would bury the rest of the output.
+/// Maximum number of lines without `-v`. More would bury the rest of the output.
 const MAX_LINES: usize = 20;
 
 /// A problem with one path.
@@ -23,10 +23,10 @@ pub(crate) trait PathProblem {
     /// Returns the path to print.
     fn path(&self) -> Cow<'_, [u8]>;
 
-    /// Returns the reason, for people.
+    /// Returns the reason as text for people.
     fn reason(&self) -> String;
 
-    /// Returns whether the reason concerns the whole file system, so that many files can share it.
+    /// Returns whether the reason concerns the whole file system and may therefore apply to many files.
     fn concerns_file_system(&self) -> bool {
         false
     }
@@ -41,7 +41,7 @@ pub(crate) fn print<'p, P: PathProblem + 'p>(
     print_some(problems.iter().copied(), problems.len() as u64, settings);
 }
 
-/// Prints those problems that a library kept, out of `total`.
+/// Prints the problems that a library kept, out of `total`.
 pub(crate) fn print_some<'p, P: PathProblem + 'p>(
     problems: impl IntoIterator<Item = &'p P>,
     total: u64,
@@ -81,7 +81,7 @@ pub(crate) fn unexamined(problems: u64) -> String {
     format!("{} could not be examined", counted(problems, "entry", "entries"))
 }
 
-/// Returns the reason of a failed operation: "cannot open: Permission denied".
+/// Returns the reason why an operation failed, such as "cannot open: Permission denied".
 pub(crate) fn failed_to(op: Op, source: &io::Error) -> String {
     format!("cannot {}: {}", op.verb(), io_text(source))
 }
@@ -98,7 +98,7 @@ impl PathProblem for walk::Problem {
     fn reason(&self) -> String {
         use walk::Reason;
         match &self.reason {
-            // "No such file or directory" says it all; the operation would add nothing.
+            // "No such file or directory" is clear without the name of the operation.
             Reason::Failed { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 io_text(source)
             }

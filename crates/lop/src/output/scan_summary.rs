@@ -11,26 +11,26 @@ use crate::quantity::{count, counted, duration, size};
 /// The figures of a scan.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
-    /// The number of scanned files.
+    /// Number of scanned files.
     pub(crate) files: u64,
-    /// Their total size.
+    /// Total size of the scanned files.
     pub(crate) bytes: u64,
     pub(crate) groups: u64,
-    /// Files in groups, without the first of each group.
+    /// Files in groups, not counting one file of each group.
     pub(crate) redundant_files: u64,
-    /// The number of bytes that keeping one copy of each would free.
+    /// Disk space in bytes that would be freed if only one file of each group remained.
     pub(crate) reclaimable_bytes: u64,
-    /// Files that have copies only outside of what was scanned.
+    /// Files whose only copies are outside the scanned directories.
     pub(crate) elsewhere: u64,
-    /// Remembered files in the scanned directories that are on a disk that is not mounted.
+    /// Remembered files of the scanned directories that are on a disk that is not mounted.
     pub(crate) offline: u64,
-    /// Entries that were skipped on purpose, by reason; reasons without entries are absent.
+    /// Number of entries that were skipped on purpose, by reason. Only reasons that occurred are present.
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
     /// Entries that could not be examined.
     pub(crate) problems: u64,
-    /// Files whose content differs from an earlier scan although their metadata is the same.
+    /// Files whose metadata is unchanged but whose content differs from an earlier scan.
     pub(crate) damaged: u64,
-    /// Files that got no digest from `--hash-all` because they have too many holes.
+    /// Files for which `--hash-all` computed no digest because their holes are too large.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) hollow: u64,
     /// Patterns that matched nothing.
@@ -42,7 +42,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Sums up a scan.
+    /// Summarises a scan.
     pub(crate) fn new(tree: &Tree, found: &dupes::Found, time: Duration) -> Summary {
         let walked = (0u32..).zip(tree.files());
         let walked = walked.filter(|&(id, _)| !tree.is_remembered(walk::FileId(id)));
@@ -71,7 +71,7 @@ impl Summary {
         }
     }
 
-    /// Returns the lines for people; none is wider than 80 columns.
+    /// Returns the summary for people. No line is wider than 80 columns.
     pub(crate) fn text(&self) -> String {
         let row = |number, [one, many]: [&str; 2], rest: &str| match number {
             0 => String::new(),
@@ -94,7 +94,7 @@ impl Summary {
         lines.collect()
     }
 
-    /// Returns what went wrong.
+    /// Returns a line for each kind of failure.
     pub(crate) fn failures(&self) -> Vec<String> {
         let damaged = counted(self.damaged, "file differs", "files differ");
         let damaged = (self.damaged > 0).then(|| format!("{damaged} from what was scanned before"));
@@ -121,7 +121,7 @@ impl Summary {
     }
 }
 
-/// A reason to skip entries, and their number.
+/// A reason to skip entries, and the number of entries that were skipped for it.
 struct Reason {
     key: &'static str,
     number: u64,
@@ -161,12 +161,12 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
     all.into_iter().filter(|reason| reason.number > 0).collect()
 }
 
-/// Reasons to skip whole trees.
+/// Keys of the reasons to skip whole trees.
 const TREES: [&str; 5] =
     ["dirs", "other_file_systems", "pseudo_file_systems", "quarantine", "system_dirs"];
 
-/// Returns the reasons on one line of at most 70 columns: first the reasons to skip trees, then the most frequent ones.
-/// Reasons that do not fit are added up.
+/// Returns the reasons on one line of at most 70 columns. Reasons to skip trees come first, then the most frequent
+/// ones. Reasons that do not fit are combined into one number.
 fn skipped_text(reasons: &[Reason]) -> String {
     const COLUMNS: usize = 70;
     let mut order: Vec<&Reason> = reasons.iter().collect();
@@ -195,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_is_two_lines() {
+    fn an_empty_scan_has_two_lines() {
         let text = "Scanned   0 files, 0 B in 0.42 s\nFound     no duplicates\n";
         assert_eq!(summary(&Skipped::default()).text(), text);
     }
 
     #[test]
-    fn everything_is_summed_up_in_a_few_lines() {
+    fn a_full_summary_has_one_line_for_each_figure() {
         let mut summary =
             summary(&Skipped { empty: 1204, symlinks: 1, system_dirs: 2, ..Skipped::default() });
         summary.files = 203_114;

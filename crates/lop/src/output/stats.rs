@@ -1,4 +1,4 @@
-//! The figures of a run for `--stats`: what was examined and read, and how long each stage took.
+//! The figures for `--stats`: the number of entries examined, the bytes read, and the time of each stage.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) struct Seconds {
     pub(crate) print: f64,
 }
 
-/// Measures the stages of a run, one after the other.
+/// Measures the duration of consecutive stages of a run.
 #[derive(Debug)]
 pub(crate) struct Clock {
     start: Instant,
@@ -33,11 +33,11 @@ impl Clock {
         Clock { start: now, last: now, seconds: Seconds::default() }
     }
 
-    /// Ends a stage. Its time is what has passed since the previous stage ended.
+    /// Ends a stage and adds the time since the end of the previous stage to its total.
     pub(crate) fn end(&mut self, stage: impl FnOnce(&mut Seconds) -> &mut f64) {
         let now = Instant::now();
         let seconds = stage(&mut self.seconds);
-        // Rounded to microseconds; smaller differences are noise.
+        // Rounded to microseconds, because smaller differences are noise.
         *seconds = ((*seconds + (now - self.last).as_secs_f64()) * 1e6).round() / 1e6;
         self.last = now;
     }
@@ -106,18 +106,18 @@ mod tests {
     use super::{Clock, peak_memory_bytes};
 
     #[test]
-    fn the_process_has_some_memory() {
+    fn peak_memory_is_plausible() {
         assert!(peak_memory_bytes() > 100_000);
     }
 
     #[test]
-    fn stages_add_up_to_the_whole() {
+    fn stages_add_up_to_at_most_the_total_time() {
         let mut clock = Clock::start();
         clock.end(|s| &mut s.walk);
         clock.end(|s| &mut s.compare);
         clock.end(|s| &mut s.walk);
         let sum = clock.seconds.walk + clock.seconds.compare;
-        // Each is rounded to a microsecond.
+        // Each stage is rounded to a microsecond, so the sum may exceed the total slightly.
         assert!(sum <= clock.total().as_secs_f64() + 1e-5);
     }
 }

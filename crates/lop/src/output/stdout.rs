@@ -1,4 +1,4 @@
-//! Writes to standard output, and decides what a failed write means.
+//! Writes to standard output and handles write errors. A closed pipe is not an error.
 
 use runtime::Mutex;
 use std::fs::File;
@@ -12,13 +12,13 @@ use crate::error::CommandError;
 use crate::output::formats::summary_document;
 use crate::settings::{Settings, Verbosity};
 
-/// The size of the output buffer: what a pipe takes at once.
+/// Size of the output buffer, equal to the default capacity of a pipe on Linux (`pipe(7)`).
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Runs `write` with a buffer in front of standard output.
+/// Runs `write` with a buffered standard output.
 ///
-/// Returns whether everything was written. If not, the reader has closed the pipe, which is not an error, because
-/// nobody wants the rest.
+/// Returns whether everything was written. If not, the reader has closed the pipe. That is not an error, because the
+/// reader does not want the rest.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub(crate) fn print(
     let outcome = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::from(stdout));
         let written = write(&mut out).and_then(|()| io::Write::flush(&mut out));
-        // Dropping the buffer would try to write its content again after an error.
+        // Dropping the buffer after an error would try to write its contents again.
         let (_file, _unwritten) = out.into_parts();
         written
     });
@@ -40,17 +40,17 @@ pub(crate) fn print(
     }
 }
 
-/// Prints a summary as a JSON document of its own.
+/// Prints a summary as a separate JSON document. Returns whether standard output is still open.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written for another reason than a closed pipe.
+/// Fails if standard output cannot be written. A closed pipe is not an error.
 pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandError> {
     print(|out| writeln!(out, "{}", summary_document(summary)))
 }
 
-/// An output that several threads share. If it cannot be written because nobody reads it any more, the work continues:
-/// an unread list is better than half a mirror.
+/// An output that several threads share. If the reader closes it, the work continues, because a mirror should not stop
+/// halfway for lack of a reader.
 pub(crate) struct Lines<'o> {
     out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
 }
@@ -60,7 +60,7 @@ impl<'o> Lines<'o> {
         Lines { out: Mutex::new((out, Ok(()))) }
     }
 
-    /// Writes a line, or part of one, in one piece. Returns whether the output is still open.
+    /// Writes `bytes` without mixing them with the output of other threads. Returns whether the output is still open.
     pub(crate) fn write(&self, bytes: &[u8]) -> bool {
         self.with(|out| out.write_all(bytes)).is_ok()
     }
@@ -70,8 +70,8 @@ impl<'o> Lines<'o> {
         let _kept_for_end = self.with(|out| out.flush());
     }
 
-    /// Uses the output, unless an earlier use failed. The first failure is kept for [`Lines::end`]; this returns its
-    /// kind.
+    /// Uses the output, unless an earlier use failed. The first failure is kept for [`Lines::end`], and every later
+    /// call returns its kind.
     fn with(
         &self,
         act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -83,7 +83,7 @@ impl<'o> Lines<'o> {
         out.1.as_ref().map_err(io::Error::kind).copied()
     }
 
-    /// Returns the first failure, if there was one.
+    /// Ends the output.
     ///
     /// # Errors
     ///
@@ -104,12 +104,12 @@ impl Write for &Lines<'_> {
     }
 }
 
-/// Prints a summary to standard output: as a document with `--json`, otherwise as text, unless `--quiet` is given.
-/// Returns whether standard output is still open.
+/// Prints a summary to standard output: with `--json` as a document, otherwise as text. With `--quiet`, text is not
+/// printed. Returns whether standard output is still open.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written, for another reason than a closed pipe.
+/// Fails if standard output cannot be written. A closed pipe is not an error.
 pub(crate) fn print_summary_or_text(
     summary: &impl Serialize,
     text: &str,
@@ -124,12 +124,12 @@ pub(crate) fn print_summary_or_text(
     }
 }
 
-/// Ends a command that has no results but its summary: prints it as a document to standard output with `--json`,
-/// otherwise as text to standard error, unless `--quiet` is given.
+/// Prints the summary of a command that has no other results. With `--json` it is a document on standard output,
+/// otherwise text on standard error. With `--quiet`, text is not printed.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written, for another reason than a closed pipe.
+/// Fails if standard output cannot be written. A closed pipe is not an error.
 pub(crate) fn summarize(
     summary: &impl Serialize,
     text: &str,
@@ -142,8 +142,8 @@ pub(crate) fn summarize(
     Ok(())
 }
 
-/// Prints a summary to standard error when the results are on standard output: `text`, or with `--json` a document.
-/// JSON results already include the summary.
+/// Prints a summary to standard error while the results go to standard output. With `--json` the summary is a document,
+/// otherwise `text`. Results in JSON already include it, so nothing is printed for them.
 pub(crate) fn print_summary_aside(
     format: Format,
     settings: &Settings,

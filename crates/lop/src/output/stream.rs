@@ -1,8 +1,8 @@
 //! The standard streams: whether they are terminals, how they show names and colours, and the lines that go to standard
 //! error.
 //!
-//! Every line on standard error is written with one system call, so that lines of several threads do not mix. A line
-//! that cannot be written is dropped: there is nobody left to report that to.
+//! Every line on standard error is written with one system call, so that the lines of several threads do not mix. If a
+//! line cannot be written, it is dropped, because there is no other place to report the failure.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -23,15 +23,15 @@ impl Stream {
         Stream::new(io::stdout().is_terminal(), color)
     }
 
-    /// Describes standard error. It escapes names even in a log, because a name with a newline in it could otherwise
-    /// forge a message.
+    /// Describes standard error. Names are escaped even if it is not a terminal, because a name with a newline could
+    /// otherwise forge a message in a log.
     pub(crate) fn stderr(color: When) -> Stream {
         Stream { names: Names::Escaped, ..Stream::new(io::stderr().is_terminal(), color) }
     }
 
     fn new(terminal: bool, color: When) -> Stream {
         let color = match color {
-            // https://no-color.org: set and not empty.
+            // According to https://no-color.org, `NO_COLOR` counts if it is set and not empty.
             When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
             When::Always => true,
             When::Never => false,
@@ -40,12 +40,12 @@ impl Stream {
         Stream { terminal, color, names }
     }
 
-    /// Prints a line to standard error, with everything escaped that could disturb a terminal.
+    /// Prints a line to standard error. Characters that could disturb a terminal are escaped.
     pub(crate) fn note(self, text: &[u8]) {
         write_line(&[&self.names.show(text)]);
     }
 
-    /// Prints a message to standard error, with `lop: ` in front.
+    /// Prints a message to standard error, prefixed with `lop: `.
     pub(crate) fn complain(self, text: &[u8]) {
         let (start, end) = self.bold();
         write_line(&[start, b"lop:", end, b" ", &self.names.show(text)]);
@@ -57,7 +57,7 @@ impl Stream {
         out.write_all(&[start, text.as_bytes(), end, b"\n"].concat())
     }
 
-    /// Returns the escape sequences that start and end bold text, or nothing if colours are off.
+    /// Returns the escape sequences that start and end bold text. Both are empty if colours are off.
     pub(crate) fn bold(self) -> (&'static [u8], &'static [u8]) {
         if self.color { (b"\x1b[1m", b"\x1b[0m") } else { (b"", b"") }
     }

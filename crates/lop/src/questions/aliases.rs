@@ -1,7 +1,7 @@
-//! Recognises aliases: files that may be second paths to other files, on a network, FUSE or overlay file system.
+//! Recognises aliases: files that may be second paths to other files on a network, FUSE or overlay file system.
 //!
-//! An alias must not count as a copy. The user can declare with `--distinct DIR` that the files below a directory are
-//! none.
+//! An alias must not count as a copy. With `--distinct DIR` the user declares that the files below `DIR` are not
+//! aliases.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use walk::{DirId, FileId, Tree};
 use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
 
-/// Directories whose files are not aliases of files elsewhere, as the user declared with `--distinct`.
+/// Directories from `--distinct`. Their files are never aliases of files elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct(Vec<Vec<u8>>);
 
 impl Distinct {
-    /// Resolves the directories that were typed.
+    /// Resolves the directories as the user typed them.
     ///
     /// # Errors
     ///
@@ -27,35 +27,35 @@ impl Distinct {
         Ok(Distinct(resolve_all(typed)?))
     }
 
-    /// Returns whether an absolute path is one of the directories or below one.
+    /// Returns whether an absolute path is at or below one of the directories.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.0.iter().any(|dir| is_at_or_below(dir, path))
     }
 }
 
-/// Decides which files elsewhere may be aliases of the files of a tree.
+/// Decides whether a file elsewhere may be an alias of a file of the tree.
 pub(crate) struct TreeAliases<'a> {
     tree: &'a Tree,
     distinct: &'a Distinct,
-    /// Whether files of the tree may themselves be aliases.
+    /// True if files of the tree may themselves be aliases.
     is_view: bool,
-    /// The files of the tree, collected on first use.
+    /// Alias keys of the files of the tree, collected on first use.
     views: OnceCell<AliasDetector>,
 }
 
 impl<'a> TreeAliases<'a> {
-    /// Prepares to recognise the files of `tree`, except those below `distinct`.
+    /// Prepares to recognise aliases of the files of `tree`, except those below `distinct`.
     pub(crate) fn new(tree: &'a Tree, distinct: &'a Distinct) -> TreeAliases<'a> {
         let is_view = dupes::may_have_aliases(tree);
         TreeAliases { tree, distinct, is_view, views: OnceCell::new() }
     }
 
-    /// Returns whether a file on `disk`, if that is known, may be a file of the tree. Makes no system call.
+    /// Returns whether a file on `disk` may be an alias of a file of the tree. Makes no system call.
     pub(crate) fn may_have(&self, disk: Option<Volume>) -> bool {
         self.is_view || may_show_others(disk)
     }
 
-    /// Returns whether the file at an absolute path may be a file of the tree.
+    /// Returns whether the file at an absolute path may be an alias of a file of the tree.
     pub(crate) fn has(&self, path: &[u8], sight: &AliasKey) -> bool {
         if !(self.is_view || sight.may_be_alias()) || self.distinct.has(path) {
             return false;
@@ -72,7 +72,8 @@ impl<'a> TreeAliases<'a> {
     }
 }
 
-/// Returns whether a remembered file on `disk` may be an alias, judged by the type of its file system.
+/// Returns whether a remembered file on `disk` may be an alias, based on the type of the file system. If the type is
+/// unknown, it may be one.
 pub(crate) fn may_show_others(disk: Option<Volume>) -> bool {
     disk.is_none_or(|disk| disk.may_show_others())
 }

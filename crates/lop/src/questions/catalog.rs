@@ -1,4 +1,4 @@
-//! Opens the catalog, and turns its errors into messages with hints.
+//! Opens the catalog and turns its errors into messages with hints.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl From<catalog::Error> for CommandError {
                 "choose a place that you can write to with --catalog FILE, or use --no-catalog"
             }
             Error::Database { .. } if cut_off => {
-                "a change to it was interrupted; any command of a user who may write to it reverts that"
+                "a change to it was interrupted; to revert the change, run any command as a user who may write to it"
             }
             Error::Database { .. } => {
                 "check that you may read it, or use another catalog with --catalog FILE"
@@ -57,7 +57,8 @@ pub(crate) fn open(settings: &Settings) -> Result<Catalog, CommandError> {
     Ok(Catalog::open(&settings.catalog()?)?)
 }
 
-/// Opens a catalog for writing, and creates it if it is missing. Reports if it has to wait for another process.
+/// Opens a catalog for writing, and creates it if it is missing. Prints a message if it has to wait for another
+/// process.
 ///
 /// # Errors
 ///
@@ -68,18 +69,18 @@ pub(crate) fn open_writer(path: &Path, settings: &Settings) -> Result<Writer, Co
     })?)
 }
 
-/// Opens the catalog for writing if there is one.
+/// Opens the catalog for writing. Does not create it.
 ///
 /// # Errors
 ///
-/// Fails if the catalog is missing, and for the reasons of [`open_writer`].
+/// Fails if the catalog is missing, and for the same reasons as [`open_writer`].
 pub(crate) fn open_existing(settings: &Settings) -> Result<Writer, CommandError> {
-    // This fails if there is no catalog; opening it for writing would create one.
+    // Fails if there is no catalog. Opening it for writing right away would create one.
     drop(open(settings)?);
     open_writer(&settings.catalog()?, settings)
 }
 
-/// Returns the message while another process has locked what it is changing.
+/// Returns the message to print while waiting for another process that has locked `what`.
 pub(crate) fn waiting_for(holder: Option<u32>, what: &str) -> String {
     let process = holder.map_or("another process".into(), |id| format!("process {id}"));
     format!("waiting for {process}, which is changing {what}")

@@ -10,9 +10,10 @@ use crate::questions::aliases::Distinct;
 use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
 
-/// The sizes of files that were not compared yet. Whether another file of such a size is a copy is unknown.
+/// Sizes of pending files. A pending file may be a copy of any other file of its size.
 pub(crate) struct PendingSizes {
-    /// For each size, whether such a file exists; `None` if the catalog has no file that was not compared.
+    /// The sizes that were looked up, each with true if a pending file has it. `None` if the catalog has no pending
+    /// files.
     sizes: Option<HashMap<u64, bool>>,
 }
 
@@ -21,7 +22,7 @@ impl PendingSizes {
         Ok(PendingSizes { sizes: (catalog.unreliable_counts()?.pending > 0).then(HashMap::new) })
     }
 
-    /// Returns whether a file of this size exists that was not compared yet.
+    /// Returns whether there is a pending file of this size.
     ///
     /// # Errors
     ///
@@ -43,31 +44,31 @@ impl PendingSizes {
     }
 }
 
-/// The other files with the content of a file.
+/// The number of copies of a file.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CopyCount {
-    /// The number of other inodes that exist, are unchanged and have the same content.
+    /// Number of other inodes that exist, are unchanged and have the same content.
     pub(crate) duplicates: u64,
-    /// Why it is unknown whether there are more, if none is found.
+    /// Reason why there may be more copies.
     pub(crate) doubt: Option<Knowledge>,
 }
 
-/// Counts the files of each content, and remembers the counts.
+/// Counts the files with the same content. The result for each content is cached.
 #[derive(Default)]
 pub(crate) struct CopyCounts {
     pub(crate) inspector: Inspector,
     distinct: Distinct,
-    /// For each content, the number of its files, and why it is unknown whether there are more.
+    /// The number of files by content number, and the reason why there may be more.
     files: HashMap<i64, (u64, Option<Knowledge>)>,
 }
 
 impl CopyCounts {
-    /// Prepares to count. Files below `distinct` are never aliases.
+    /// Returns an empty counter. Files below `distinct` are never aliases.
     pub(crate) fn new(distinct: Distinct) -> CopyCounts {
         CopyCounts { distinct, ..CopyCounts::default() }
     }
 
-    /// Returns the other files with the content of a file.
+    /// Returns the number of copies of a file.
     ///
     /// # Errors
     ///
@@ -98,7 +99,7 @@ impl CopyCounts {
             };
             self.files.insert(content, (inodes.len() as u64, doubt));
         }
-        // The file itself is one of them, or an alias of one of them.
+        // The count includes the file itself or a file that it is an alias of.
         let (files, doubt) = self.files[&content];
         Ok(CopyCount { duplicates: files.saturating_sub(1), doubt })
     }

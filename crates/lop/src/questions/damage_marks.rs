@@ -12,14 +12,14 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 
 /// Runs `work` on another thread, and writes the marks that it sends to the catalog without delay. Returns the result
-/// of the work, and whether all marks were written.
+/// of `work`, and whether all marks were written.
 ///
-/// Only the calling thread uses the database: `SQLite`'s locks belong to a descriptor table, and working threads have
-/// their own.
+/// Only the calling thread uses the database. The locks of `SQLite` are owned by a file descriptor table, and the
+/// thread that runs `work` has a separate one.
 ///
 /// # Errors
 ///
-/// Fails if there is no place for a catalog.
+/// Fails if no path for the catalog can be determined.
 pub(crate) fn with_marker<T: Send>(
     settings: &Settings,
     work: impl FnOnce(Sender<Mark>) -> Result<T, Interrupted> + Send,
@@ -54,7 +54,7 @@ pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileSta
 struct MarkWriter {
     path: PathBuf,
     marker: Option<Marker>,
-    /// Marks that could not be written yet.
+    /// Marks that are not yet written to the catalog.
     unwritten: Vec<Mark>,
 }
 
@@ -64,7 +64,7 @@ impl MarkWriter {
         while let Ok(mark) = marks.recv() {
             self.unwritten.push(mark);
             self.unwritten.extend(marks.try_iter());
-            // If this fails, the marks are written with the next ones, or at the end.
+            // After a failure, the marks stay in `unwritten` and are written with the next ones.
             let _later = self.write();
         }
     }
@@ -83,7 +83,7 @@ impl MarkWriter {
         Ok(())
     }
 
-    /// Tries once more to write the remaining marks, and reports a failure.
+    /// Writes the remaining marks and reports a failure. Returns whether all marks were written.
     fn close(mut self, settings: &Settings) -> bool {
         match self.write() {
             Ok(()) => true,

@@ -1,4 +1,4 @@
-//! The files of a directory as they are now, and where the catalog knows copies of them.
+//! The current files of a directory, and the copies of them that the catalog knows.
 
 mod copy_finder;
 
@@ -27,46 +27,45 @@ use crate::settings::{Resources, Settings};
 pub(crate) struct Folder {
     /// The files that exist now.
     pub(crate) tree: Tree,
-    /// The number of files in quarantine below the directory.
+    /// Number of files in quarantine below the directory.
     pub(crate) quarantined: u64,
-    /// The copies of each file of the tree.
+    /// The copies of each file, in the order of the tree.
     pub(crate) files: Vec<Copies>,
     distinct: Distinct,
 }
 
-/// Where the content of a file exists, apart from the file itself. Only files count that exist and are unchanged since
-/// their scan.
+/// The copies of a file. Only existing files that are unchanged since their scan count as copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
-    /// The catalog's knowledge of the file and its copies.
+    /// State of the answer about the file and its copies.
     pub(crate) knowledge: Knowledge,
-    /// The number of other inodes with the same content.
+    /// Number of other inodes with the same content.
     pub(crate) duplicates: u64,
-    /// Whether a copy or a hard link is outside the directory.
+    /// True if a copy or a hard link is outside the directory.
     pub(crate) outside: bool,
-    /// Whether all copies outside are in the trash or other system folders, so that they do not count.
+    /// True if all copies outside the directory are in the trash or another system directory. Such copies do not count.
     pub(crate) in_system_dir: bool,
-    /// Whether a copy is on a disk that is not mounted.
+    /// True if a copy is on a disk that is not mounted.
     pub(crate) offline: bool,
-    /// Why it is unknown whether there is a copy outside, if none is found.
+    /// Reason why there may be a copy outside, if none is known.
     doubt: Option<Knowledge>,
     pub(crate) digest: Option<Digest>,
-    /// The number of the content in the catalog, if the file was compared and has no name outside itself.
+    /// Catalog number of the content. `None` if the file was not compared or has a name outside the directory.
     content: Option<i64>,
 }
 
 impl Copies {
-    /// Returns whether everything about the copies is known.
+    /// Returns whether the catalog has a reliable answer about the file and its copies.
     pub(crate) fn known(&self) -> bool {
         self.knowledge.is_known()
     }
 
-    /// Returns whether the file has copies, all of them in the directory.
+    /// Returns whether the file has copies, and all of them are in the directory.
     pub(crate) fn is_only_inside(&self) -> bool {
         self.duplicates > 0 && !self.outside && !self.in_system_dir
     }
 
-    /// Returns whether there is a copy that counts.
+    /// Returns whether the file has a copy that counts.
     pub(crate) fn has_copy(&self, counting: Counting) -> bool {
         let anywhere = counting == Counting::Anywhere;
         self.outside || anywhere && self.known() && self.duplicates > 0
@@ -92,8 +91,8 @@ impl Folder {
         Ok(Folder { tree, quarantined, files, distinct })
     }
 
-    /// Reads each file that has a copy according to the catalog, together with one of its copies, and updates `files`
-    /// with the result.
+    /// Compares each file that has a copy according to the catalog with one of its copies, and updates `files` with the
+    /// result.
     ///
     /// # Errors
     ///
@@ -132,7 +131,7 @@ impl Folder {
             };
             copies.outside = false;
             if counting == Counting::Anywhere {
-                // The copies inside were compared as well.
+                // The comparison included the copies inside the directory.
                 copies.duplicates = 0;
             }
         }
@@ -140,7 +139,7 @@ impl Folder {
         Ok((verified, tally))
     }
 
-    /// Returns the total size of the files that are `wanted`.
+    /// Returns the total size of the files for which `wanted` returns true.
     pub(crate) fn bytes(&self, wanted: impl Fn(&Copies) -> bool) -> u64 {
         let files = self.tree.files().iter().zip(&self.files);
         let sizes = files.filter(|(_, copies)| wanted(copies)).map(|(file, _)| file.size);
@@ -148,12 +147,12 @@ impl Folder {
     }
 }
 
-/// How a walk treats the folders of systems, such as trash and snapshots.
+/// Treatment of system directories, such as trash folders and snapshots, during a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SystemDirs {
-    /// Enters them, because they are lost with the directory.
+    /// The walk enters them, because they disappear together with the directory.
     Entered,
-    /// Leaves them out like a scan, because nobody should rely on a copy there.
+    /// The walk skips them, as a scan does, because a copy there is not permanent.
     LeftOut,
 }
 
@@ -161,7 +160,7 @@ pub(crate) enum SystemDirs {
 ///
 /// # Errors
 ///
-/// Fails if this is not a directory, or on an interrupt.
+/// Fails if `dir` is not a directory, or on an interrupt.
 pub(crate) fn walk_dir(
     dir: &Path,
     system_dirs: SystemDirs,

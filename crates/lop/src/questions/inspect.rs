@@ -1,4 +1,5 @@
-//! Examines remembered files where they were. It follows no links, so that a link that replaced a directory is noticed.
+//! Examines remembered files at their recorded paths. It follows no links, so it notices a directory that was replaced
+//! by a link.
 
 use std::cell::OnceCell;
 use std::io;
@@ -11,7 +12,7 @@ use walk::{PathOpener, split_path};
 use crate::questions::aliases::{Distinct, may_show_others};
 use crate::questions::knowledge::state_of;
 
-/// Examines files, and keeps the last directory open.
+/// Examines files. The most recently used directory stays open.
 pub(crate) struct Inspector {
     reach: PathOpener,
     sights: OnceCell<AliasKeyReader>,
@@ -33,7 +34,7 @@ impl Inspector {
         self.reach.stat(path)
     }
 
-    /// Returns the identity of the directory that contains an absolute path.
+    /// Returns the identity of the parent directory of an absolute path.
     ///
     /// # Errors
     ///
@@ -42,7 +43,7 @@ impl Inspector {
         Ok(self.reach.dir(split_path(path).0)?.stat()?.key())
     }
 
-    /// Returns the metadata by which an alias of the file at an absolute path is recognised.
+    /// Returns the metadata that identifies aliases of the file at an absolute path.
     ///
     /// # Errors
     ///
@@ -64,8 +65,8 @@ impl Inspector {
         if self.is_offline(entry) { State::Offline } else { state }
     }
 
-    /// Returns for each of some unchanged files with equal content whether it may be an alias of another file that
-    /// counts. Files below `distinct` are no aliases.
+    /// Returns for each entry whether it may be an alias of another entry. The entries must be unchanged and have the
+    /// same content. One entry of each set of aliases is not an alias itself. Files below `distinct` are never aliases.
     pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
         if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
             return vec![false; entries.len()];
@@ -77,14 +78,14 @@ impl Inspector {
         aliases_among(&candidates.collect::<Vec<_>>())
     }
 
-    /// Returns whether the directory of a remembered file is now on another file system.
+    /// Returns whether the directory of a remembered file is on a different file system now.
     fn is_offline(&mut self, entry: &Entry) -> bool {
         entry
             .file_system
             .is_some_and(|volume| self.is_offline_at(&volume, split_path(&entry.path).0))
     }
 
-    /// Returns whether another file system is mounted where `disk` had a directory, given by its absolute path.
+    /// Returns whether a different file system is mounted where the absolute path `dir` used to be on `disk`.
     pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
         loop {
             match self.reach.dir(dir).and_then(|dir| dir.volume()) {

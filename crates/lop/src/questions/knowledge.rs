@@ -1,7 +1,7 @@
-//! The catalog's knowledge of files, and the count of files without an answer.
+//! The state of an answer about a file, and the number of files without an answer.
 //!
-//! "Unknown" is never the same as "no": a file that the catalog does not know may well have a copy. A command therefore
-//! counts such files apart, names the reasons, and ends with its own exit code.
+//! An unknown file must never be reported as a file without a copy, because it may have one. Commands count unknown
+//! files separately, name the reasons, and end with a separate exit code.
 
 use catalog::{FileMatch, FileState, UnreliableCounts};
 use dupes::State;
@@ -11,24 +11,24 @@ use crate::exit::Exit;
 use crate::output::formats::is_zero;
 use crate::quantity::count;
 
-/// The catalog's knowledge of an existing file and its copies.
+/// The state of an answer about an existing file and its copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Knowledge {
     /// The file is not in the catalog.
     #[default]
     NotInCatalog,
-    /// The file is in the catalog and has this state. Everything is known only with [`State::Same`].
+    /// The file is in the catalog and has this state. The answer is reliable only for [`State::Same`].
     Is(State),
     /// The file is known, but its only copies have changed.
     CopiesChanged,
     /// The file is known, but its only copies may be aliases of the file itself.
     CopiesAreAliases,
-    /// The file is known to have no copy: the copies that it had are damaged or unreadable.
+    /// The file has no usable copy, because its only copies are damaged or unreadable.
     CopiesBad,
 }
 
 impl Knowledge {
-    /// Returns what a record says about the file itself.
+    /// Returns the answer that a catalog record gives about the file itself.
     pub(crate) fn of(record: &FileMatch) -> Knowledge {
         match record {
             FileMatch::Missing => Knowledge::NotInCatalog,
@@ -37,12 +37,12 @@ impl Knowledge {
         }
     }
 
-    /// Returns whether everything is known.
+    /// Returns whether the answer about the file and its copies is reliable.
     pub(crate) fn is_known(self) -> bool {
         matches!(self, Knowledge::Is(State::Same) | Knowledge::CopiesBad)
     }
 
-    /// Returns a short remark about the file, or `None` if there is nothing to remark.
+    /// Returns a short remark about the file, or `None` if it is unchanged.
     pub(crate) fn mark(self) -> Option<&'static str> {
         match self {
             Knowledge::NotInCatalog => Some("not in the catalog"),
@@ -69,7 +69,7 @@ pub(crate) fn mark(state: State) -> Option<&'static str> {
     }
 }
 
-/// Returns the state of a file whose metadata is unchanged.
+/// Returns the state of a file whose metadata is the same as in the catalog.
 pub(crate) fn state_of(known: FileState) -> State {
     match known {
         FileState::Known => State::Same,
@@ -79,40 +79,40 @@ pub(crate) fn state_of(known: FileState) -> State {
     }
 }
 
-/// The remark about a file whose only copies may be aliases.
+/// Remark about a file whose only copies may be aliases of the file.
 const SAME_FILE: &str = "its copy elsewhere may be the same file under another path";
 
-/// The number of files without an answer, by reason.
+/// The number of files without an answer, in total and by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct UnknownFiles {
     /// All files without an answer.
     #[serde(rename = "unknown")]
     pub(crate) all: u64,
-    /// Of these, files that changed since the scan, are gone or cannot be examined.
+    /// Files in `all` that changed since the scan, are gone or cannot be examined.
     pub(crate) stale_files: u64,
-    /// Of these, files that were not compared yet.
+    /// Files in `all` that have not been compared yet.
     pub(crate) pending: u64,
-    /// Of these, files that were found damaged or unreadable.
+    /// Files in `all` that were found damaged or unreadable.
     pub(crate) damaged: u64,
-    /// Of these, files that may be aliases of a file that counts.
+    /// Files in `all` that may be aliases of another file.
     #[serde(rename = "views", skip_serializing_if = "is_zero")]
     aliases: u64,
-    /// Of these, files in quarantine.
+    /// Files in `all` that are in quarantine.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) quarantined: u64,
-    /// In addition, files on a disk that is not mounted.
+    /// Files on a disk that is not mounted. They are not part of `all`.
     #[serde(skip_serializing_if = "is_zero")]
     offline: u64,
-    /// Of the stale files, those that are gone.
+    /// Files in `stale_files` that are gone.
     #[serde(skip)]
     gone: u64,
-    /// Of all, files whose copies changed.
+    /// Files in `all` whose copies have changed.
     #[serde(skip)]
     copies_changed: u64,
 }
 
 impl UnknownFiles {
-    /// Counts files.
+    /// Counts files by the state of their answers.
     pub(crate) fn of(files: impl Iterator<Item = Knowledge>) -> UnknownFiles {
         let mut unknown = UnknownFiles::default();
         for knowledge in files {
@@ -121,7 +121,7 @@ impl UnknownFiles {
         unknown
     }
 
-    /// Adds files in quarantine, whose content is unknown.
+    /// Returns these counts with files in quarantine added. The content of such files is unknown.
     pub(crate) fn with_quarantined(self, files: u64) -> UnknownFiles {
         UnknownFiles { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }
@@ -129,7 +129,7 @@ impl UnknownFiles {
     fn add(&mut self, knowledge: Knowledge) {
         let counter = match knowledge {
             Knowledge::Is(State::Same) | Knowledge::CopiesBad => return,
-            // A file on a disk that is not mounted is known to be no copy here.
+            // A file on an unmounted disk has an answer: it is not a copy that is available now.
             Knowledge::Is(State::Offline) => {
                 self.offline += 1;
                 return;
@@ -151,12 +151,12 @@ impl UnknownFiles {
         self.all += 1;
     }
 
-    /// Counts the members of groups, together with all files of a catalog that are in doubt.
+    /// Counts the members of groups, and the unreliable files of the whole catalog.
     pub(crate) fn of_catalog(
         members: impl Iterator<Item = State>,
         doubts: &UnreliableCounts,
     ) -> UnknownFiles {
-        // Files in doubt are counted for the whole catalog below.
+        // The counts of the whole catalog, added below, include these files.
         let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
         let members = members.filter(|state| !is_doubt(*state));
         let mut unknown = UnknownFiles::of(members.map(Knowledge::Is));
@@ -172,12 +172,12 @@ impl UnknownFiles {
         self.all - of_files - self.aliases - self.quarantined
     }
 
-    /// Returns a line for each reason, with what to do about it.
+    /// Returns one line for each reason. Most lines include advice.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines_of(["file", "files"])
     }
 
-    /// Returns the same lines, with other nouns for what is not in the catalog, singular and plural.
+    /// Returns the same lines. `missing` is the noun, singular and plural, for files that are not in the catalog.
     pub(crate) fn lines_of(&self, missing: [&str; 2]) -> Vec<String> {
         let again = "run 'lop scan' again";
         let files = ["file", "files"];
@@ -224,12 +224,12 @@ impl UnknownFiles {
         .collect()
     }
 
-    /// Returns the lines as a continuation of a summary.
+    /// Returns the lines in the form in which they are appended to a summary.
     pub(crate) fn text(&self) -> String {
         indented(&self.lines())
     }
 
-    /// Returns the exit code for a question about `files` files whose answer is otherwise `answer`.
+    /// Returns the exit code for a question about `files` files. `answer` is the code if all of them have an answer.
     pub(crate) fn exit(&self, files: u64, answer: Exit) -> Exit {
         if self.all == 0 || answer != Exit::Done {
             answer
@@ -241,7 +241,7 @@ impl UnknownFiles {
     }
 }
 
-/// Returns lines as a continuation of the first line of a summary.
+/// Returns each line on a new, indented line, so that the text can be appended to a summary.
 pub(crate) fn indented(lines: &[String]) -> String {
     lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
 }
@@ -282,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn unknown_is_not_no_and_no_is_no_whatever_is_unknown() {
+    fn unknown_files_change_the_exit_code_unless_the_answer_is_no() {
         let none = UnknownFiles::default();
         assert_eq!((none.exit(0, Exit::Done), none.exit(9, Exit::No)), (Exit::Done, Exit::No));
         let some =
             UnknownFiles::of([Knowledge::NotInCatalog, Knowledge::Is(State::Changed)].into_iter());
         assert_eq!((some.exit(9, Exit::Done), some.exit(9, Exit::No)), (Exit::Partial, Exit::No));
-        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of them was scanned once");
+        assert_eq!(some.exit(2, Exit::Done), Exit::Partial, "one of the files is in the catalog");
         let missing = UnknownFiles::of([Knowledge::NotInCatalog; 2].into_iter());
         assert_eq!(missing.exit(2, Exit::Done), Exit::Catalog);
     }

@@ -1,4 +1,4 @@
-//! Remembered files, checked against the files as they are now.
+//! Loads remembered files and checks each one on disk.
 
 use std::collections::HashSet;
 
@@ -19,10 +19,10 @@ pub(crate) struct Live {
     states: Vec<State>,
 }
 
-/// The groups of a catalog that still exist.
+/// The groups of a catalog, as they are now.
 #[derive(Default)]
 pub(crate) struct Groups {
-    /// Groups with at least two unchanged files.
+    /// Groups that still have at least two unchanged files.
     pub(crate) live: Vec<LiveGroup>,
     /// Changed members of the other groups.
     pub(crate) lost: Vec<(FileId, State)>,
@@ -40,7 +40,7 @@ pub(crate) struct LiveGroup {
 }
 
 impl Live {
-    /// Examines each of some remembered files.
+    /// Examines all remembered files in `loaded`.
     ///
     /// # Errors
     ///
@@ -68,7 +68,8 @@ impl Live {
         self.states[file.0 as usize]
     }
 
-    /// Marks files that may be aliases of a file that counts. Files below `distinct` are not marked.
+    /// Marks files that may be aliases of another file with the same content. One file of each set of aliases stays
+    /// unmarked. Files below `distinct` are never marked.
     pub(crate) fn mark_aliases(&mut self, distinct: &Distinct) {
         let tree = &self.loaded.tree;
         if !may_have_aliases(tree) {
@@ -91,7 +92,7 @@ impl Live {
         }
     }
 
-    /// Returns the files with this state.
+    /// Returns the files in this state.
     pub(crate) fn in_state(&self, state: State) -> Vec<FileId> {
         files(&self.loaded.tree).into_iter().filter(|&f| self.state(f) == state).collect()
     }
@@ -122,7 +123,7 @@ impl Live {
         Ok(groups)
     }
 
-    /// Computes what those groups would free that have lost files since the scan.
+    /// Recomputes the reclaimable space of groups that have lost files since the scan.
     fn measure(&self, groups: &mut [LiveGroup], settings: &Settings) -> Result<(), CommandError> {
         let mut fewer: Vec<&mut LiveGroup> =
             groups.iter_mut().filter(|group| !group.stale.is_empty()).collect();

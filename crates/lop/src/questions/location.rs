@@ -1,4 +1,4 @@
-//! Where a path is: inside the directory in question, outside of it, or in a place that does not count.
+//! The location of a path relative to the directory in question.
 
 use std::collections::HashSet;
 
@@ -13,32 +13,33 @@ use crate::questions::inspect::Inspector;
 /// The location of a remembered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Location {
-    /// Where a copy counts.
+    /// Outside the directory, in a place where a copy counts.
     Outside,
-    /// In the directory in question.
+    /// Inside the directory.
     Inside,
-    /// Outside, but perhaps an alias of a file inside.
+    /// Outside the directory, but possibly an alias of a file inside.
     Alias,
-    /// Where a copy does not count.
+    /// In a place where a copy does not count.
     Elsewhere,
 }
 
-/// The bounds of a directory. A path is inside by its name, or because it leads to one of the directories inside.
+/// The bounds of a directory. A path is inside if its parent is one of the directories of the tree. It does not matter
+/// by which path that directory is reached.
 pub(super) struct Bounds<'a> {
     tree: &'a Tree,
-    /// The directories of the tree, so that other paths to them count as inside.
+    /// Identities of the directories of the tree.
     dirs: HashSet<FileKey>,
     aliases: TreeAliases<'a>,
 }
 
 impl<'a> Bounds<'a> {
-    /// Returns the bounds of a tree; the files below `distinct` are no aliases of its files.
+    /// Returns the bounds of a tree. Files below `distinct` are never aliases of its files.
     pub(super) fn new(tree: &'a Tree, distinct: &'a Distinct) -> Bounds<'a> {
         Bounds { tree, dirs: dirs_of(tree), aliases: TreeAliases::new(tree, distinct) }
     }
 
-    /// Returns the location of an existing file. `disk` is the file system that the catalog has for it, if any. Files
-    /// in the trash or in a snapshot are elsewhere, because they do not count as copies.
+    /// Returns the location of an existing file. `disk` is the file system that the catalog recorded for it. Files in
+    /// the trash or in a snapshot are [`Location::Elsewhere`], because they do not count as copies.
     pub(super) fn place(
         &self,
         path: &[u8],
@@ -58,12 +59,12 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Returns whether an existing file is outside, or may be.
+    /// Returns whether an existing file is or may be outside the directory.
     pub(super) fn is_outside(&self, path: &[u8], inspector: &mut Inspector) -> bool {
         matches!(self.place(path, None, inspector), Location::Outside | Location::Alias)
     }
 
-    /// Returns whether a file is outside, in the trash or another system folder.
+    /// Returns whether a file is outside the directory and in the trash or another system directory.
     pub(super) fn is_in_system_dir(&self, path: &[u8]) -> bool {
         in_system_dir(path) && !self.is_below(path)
     }

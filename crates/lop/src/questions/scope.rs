@@ -1,4 +1,4 @@
-//! The scope of a question or an action: the PATHs that the user gave, resolved and looked up in the catalog.
+//! The scope of a question or an action: the paths that the user gave, resolved and looked up in the catalog.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use crate::exit::Exit;
 use crate::paths::{is_at_or_below, resolve_all};
 use crate::settings::Settings;
 
-/// The absolute paths that limit an answer; without any, the answer covers the whole catalog.
+/// The absolute paths that limit an answer. If there are none, the answer covers the whole catalog.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     paths: Vec<Vec<u8>>,
-    /// Whether the catalog knows nothing below some of the paths.
+    /// True if the catalog has no files below some of the paths.
     is_partial: bool,
 }
 
 impl Scope {
-    /// Resolves the typed paths, and reports each that the catalog knows nothing about.
+    /// Resolves the paths that the user typed, and reports each path that is not in the catalog.
     ///
     /// # Errors
     ///
-    /// Fails if a path does not exist, or if the catalog knows nothing about any of the paths.
+    /// Fails if a path does not exist, or if none of the paths is in the catalog.
     pub(crate) fn new(
         typed: &[PathBuf],
         catalog: &Catalog,
@@ -32,7 +32,7 @@ impl Scope {
         let roots = catalog.roots()?;
         let mut unknown = Vec::new();
         for (path, typed) in paths.iter().zip(typed) {
-            // A scanned directory may contain no files.
+            // A root without files is also known to the catalog.
             if !roots.contains(path) && !catalog.remembers(path)? {
                 unknown.push(typed);
             }
@@ -53,13 +53,13 @@ impl Scope {
         self.paths.is_empty() || self.paths.iter().any(|dir| is_at_or_below(dir, path))
     }
 
-    /// Returns the exit code of a run that ended with `exit` for the known paths.
+    /// Returns `exit`, or the code for a partial result if some of the paths are not in the catalog.
     pub(crate) fn exit(&self, exit: Exit, settings: &Settings) -> Exit {
         settings.partial_if(self.is_partial, exit, "some of the paths are not in the catalog")
     }
 }
 
-/// Returns the error for a path that the catalog knows nothing about.
+/// Returns the error for a path that is not in the catalog.
 pub(crate) fn nothing_remembered(path: &Path) -> CommandError {
     CommandError::new(Exit::Catalog, format!("{}: not in the catalog", path.display()))
         .hint(format!("scan it first: lop scan {}", path.display()))

@@ -1,7 +1,7 @@
-//! Compares files with their remembered copies now, for answers after which users may delete the files.
+//! Compares files with their remembered copies. Users may delete files based on the result, so all bytes are compared.
 //!
-//! The caller names the contents to check, and tells which files are inside and which are outside. Damaged and
-//! unreadable files are marked in the catalog as soon as they are found, and reported on standard error.
+//! The caller selects the contents to check and decides which files are inside and which are outside. Damaged and
+//! unreadable files are marked in the catalog as soon as they are found, and are reported on standard error.
 
 use runtime::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -25,27 +25,27 @@ use crate::questions::location::Location;
 use crate::questions::work::{files, work_on};
 use crate::settings::Settings;
 
-/// Which files count as copies.
+/// The files that count as copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
-    /// Only those outside the directory.
+    /// Only files outside the directory.
     Outside,
-    /// Those inside it as well.
+    /// Files inside and outside the directory.
     Anywhere,
 }
 
 /// The result of reading files and their copies.
 pub(crate) struct Verified {
     verdicts: HashMap<FileKey, Verdict>,
-    /// For each content, by its number, how many of its files were found damaged or unreadable.
+    /// Number of damaged or unreadable files, by the number of their content.
     bad: HashMap<i64, u64>,
     bad_copies: u64,
-    /// Whether the catalog has all of these marks.
+    /// True if all damaged and unreadable files were marked in the catalog.
     marked: bool,
 }
 
 impl Verified {
-    /// Reads the files inside that have one of these contents, and their copies. `place` returns the location of an
+    /// Compares the files inside that have one of `contents` with their copies. `place` returns the location of an
     /// absolute path. A file inside that has another name outside is not read, and gets no verdict.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Verified {
             live.mark_aliases(distinct);
         }
         let claims = claims(&live, counting, place);
-        // The last copy of these has changed since the first check.
+        // A claim without copies is lost: its last copy changed after the catalog was searched.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| !claim.copies.is_empty());
         let (tree, fingerprints) = (&live.loaded.tree, &live.loaded.fingerprints);
@@ -101,22 +101,22 @@ impl Verified {
         })
     }
 
-    /// Returns the verdict on a file inside. A file without one has changed and was not read.
+    /// Returns the verdict on a file inside, or [`Verdict::Changed`] if the file was not read.
     pub(crate) fn verdict(&self, file: FileKey) -> Verdict {
         self.verdicts.get(&file).copied().unwrap_or(Verdict::Changed)
     }
 
-    /// Returns how many files with a content were found damaged or unreadable.
+    /// Returns the number of damaged or unreadable files with this content.
     pub(crate) fn bad_with(&self, content: i64) -> u64 {
         self.bad.get(&content).copied().unwrap_or(0)
     }
 
-    /// Returns the exit code of a question whose answer is otherwise `answer`.
+    /// Returns `answer`, or the code for a partial result if a mark could not be written.
     pub(crate) fn exit(&self, answer: Exit) -> Exit {
         answer.partial_if(!self.marked)
     }
 
-    /// Sums up the comparison, given the sizes of the files that have a copy.
+    /// Returns the figures of the comparison. `sizes` contains the sizes of the files that have a copy.
     pub(crate) fn tally(&self, sizes: impl Iterator<Item = u64>) -> Tally {
         let none = Tally { verified: 0, verified_bytes: 0, bad_copies: self.bad_copies };
         sizes.fold(none, |tally, size| Tally {
@@ -140,19 +140,19 @@ impl From<Verdict> for Knowledge {
     }
 }
 
-/// The comparison in figures, as part of a summary.
+/// The figures of a comparison, as part of a summary.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Tally {
-    /// Files that were compared with a copy and are equal to it.
+    /// Number of files that are equal to a copy.
     verified: u64,
-    /// The total size of these files.
+    /// Total size of these files.
     verified_bytes: u64,
-    /// Copies that were found damaged or unreadable.
+    /// Number of copies that are damaged or unreadable.
     bad_copies: u64,
 }
 
 impl Tally {
-    /// Returns the figures as a continuation of a summary.
+    /// Returns the figures as further lines of a summary.
     pub(crate) fn text(&self) -> String {
         let files = counted(self.verified, "file", "files");
         let mut text = format!("\n  {files} ({}) compared with a copy", size(self.verified_bytes));
@@ -169,7 +169,7 @@ impl Tally {
     }
 }
 
-/// Returns for each content the inodes to read and their copies, sorted by path.
+/// Returns a claim for each content: the inodes to read, and their copies sorted by path.
 fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Location) -> Vec<Claim> {
     let loaded = &live.loaded;
     let mut names: Vec<(ContentId, FileKey, Location, FileId)> = Vec::new();
@@ -184,7 +184,8 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Locat
     for equal in names.chunk_by(|a, b| a.0 == b.0) {
         let mut claim = Claim::default();
         for names in equal.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            // A file that has a name outside survives when the directory is deleted.
+            // The names of an inode are sorted by location, and `Outside` comes first. A file with a name outside
+            // survives the deletion of the directory.
             match names[0] {
                 (.., Location::Outside, file) => claim.copies.push(file),
                 (.., Location::Inside, file) => claim.files.push(file),
@@ -202,7 +203,7 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Locat
     claims
 }
 
-/// Returns claims for files that count as copies of each other too.
+/// Returns claims in which the files inside also count as copies of each other.
 fn among_themselves(Claim { mut files, copies }: Claim) -> [Claim; 2] {
     let first = vec![files.remove(0)];
     let others = |files: &[FileId]| [files, &copies].concat();

@@ -1,9 +1,9 @@
-//! Records in the catalog what a run did to files that came from the catalog.
+//! Records in the catalog how a run changed files that came from the catalog.
 //!
-//! A run can take hours, and other programs may write to the same directories meanwhile. An edit can even restore size
-//! and modification time. So the catalog adopts the state of a file at the end of the run only if the file belongs to
-//! the group, was unchanged between plan and run, and has the status change time that the run gave it. For any other
-//! file the catalog keeps the old entry, and the next scan reads the file.
+//! A run can take hours, and other programs may write to the same directories in the meantime. An edit can even restore
+//! the size and the modification time. The catalog therefore adopts the state of a file at the end of the run only if
+//! the file belongs to the group, was unchanged between plan and run, and has the status change time that the run gave
+//! it. For any other file the catalog keeps the old entry, and the next scan reads the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,8 +18,8 @@ use crate::acting::catalog_update;
 use crate::questions::inspect::Inspector;
 
 impl Planner {
-    /// Returns the changes to files of the catalog, each file once: the files that the run changed, and the other names
-    /// of their inodes, whose status change time is new.
+    /// Returns the changes to files of the catalog. Each file is returned once: the files that the run changed, and the
+    /// other names of their inodes, whose status change time is new.
     pub(crate) fn changes<'o>(
         &'o self,
         outcome: &'o ApplyOutcome,
@@ -43,7 +43,7 @@ impl Planner {
         })
     }
 
-    /// Returns the names of changed files that have several names, by their inode before the run.
+    /// Returns the names of those changed files that have several names, keyed by their inode before the run.
     fn further_names(&self, outcome: &ApplyOutcome) -> HashMap<FileKey, Vec<FileId>> {
         let changed = outcome.changed.iter().map(|changed| FileId(changed.tag));
         let keys = changed.filter_map(|file| self.linked_key(file));
@@ -61,7 +61,7 @@ impl Planner {
         names
     }
 
-    /// Returns the inodes of a group as they were before the run.
+    /// Returns the inodes of a group, with their metadata before the run.
     fn inodes_of(&self, group: u32) -> HashMap<FileKey, Stat> {
         let start = self.members.partition_point(|member| member.0 < group);
         let members = self.members[start..].iter().take_while(|member| member.0 == group);
@@ -69,13 +69,13 @@ impl Planner {
         stats.map(|stat| (stat.key(), stat)).collect()
     }
 
-    /// Returns the inode of a file before the run, if it had several names.
+    /// Returns the inode that a file had before the run, if that inode had several names.
     fn linked_key(&self, file: FileId) -> Option<FileKey> {
         self.stat(file).filter(|stat| stat.links > 1).map(|stat| stat.key())
     }
 }
 
-/// The inodes of one group as they were before the run, cached because most files of a group are queried in a row.
+/// The inodes of one group before the run. They are cached, because the files of a group are usually queried in a row.
 #[derive(Default)]
 struct Known {
     group: Option<u32>,
@@ -83,8 +83,7 @@ struct Known {
 }
 
 impl Known {
-    /// Returns whether the inode that now has the name of `file` belongs to the file's group and was changed by the run
-    /// only.
+    /// Returns whether the inode that `file` refers to now belongs to the file's group and was changed only by the run.
     fn has(&mut self, planner: &Planner, file: FileId, now: &Stat, statuses: &Statuses) -> bool {
         let group = planner.source.group_of(file);
         if self.group != group || group.is_none() {
@@ -99,10 +98,10 @@ impl Known {
     }
 }
 
-/// Returns each name of the changed inodes once: the changed names with their result, and the other names.
+/// Returns each name of the changed inodes once: a changed name with its result, any other name without one.
 ///
-/// The first changed name of an inode brings all its other names along. An inode may have 100,000 names, all of them
-/// changed.
+/// The first changed name of an inode is followed by all unchanged names of the inode. An inode may have 100,000 names,
+/// all of them changed.
 fn each_once(
     changed: &[ChangedFile],
     mut further: HashMap<FileKey, Vec<FileId>>,
@@ -128,16 +127,16 @@ mod tests {
 
     use super::each_once;
 
-    /// Going through the other names again for every changed name would take quadratic time.
+    /// A loop over all other names for every changed name would take quadratic time.
     #[test]
-    fn each_name_of_an_inode_with_very_many_comes_once() {
+    fn each_name_of_an_inode_is_returned_once() {
         const NAMES: u32 = 50_000;
         let key = |file: FileId| Some(FileKey { device: 1, inode: u64::from(file.0 % 2) });
         let mut further: HashMap<FileKey, Vec<FileId>> = HashMap::new();
         for file in (0..NAMES).map(FileId) {
             further.entry(key(file).expect("a key")).or_default().push(file);
         }
-        // All names of inode 0 were changed, and one of inode 1.
+        // All names of inode 0 were changed, and one name of inode 1.
         let tags = (0..NAMES).filter(|tag| tag % 2 == 0 || *tag == 7);
         let changed: Vec<ChangedFile> =
             tags.map(|tag| ChangedFile { tag, is_there: false, unshared: 0 }).collect();

@@ -1,4 +1,4 @@
-//! Saves plans to files, shows saved plans for the files as they are now, and carries them out.
+//! Saves plans to files. Shows saved plans with the current state of the files, and carries them out.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -20,7 +20,8 @@ use crate::settings::{Resources, Settings};
 ///
 /// # Errors
 ///
-/// Fails if the file exists and is not a plan, or if it cannot be written; it may then be incomplete.
+/// Fails if the file exists and is not a plan, or if it cannot be written. A file that could not be written completely
+/// is left behind.
 pub(super) fn save(
     plans: impl Iterator<Item = Plan>,
     planned: PlanTotals,
@@ -52,11 +53,11 @@ fn refuse_foreign_file(file: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Saves plans to a file that was created for them.
+/// Saves plans to an open file. `file` is its path, for messages.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be written; it may then be incomplete.
+/// Fails if the file cannot be written. The incomplete file is left behind.
 pub(super) fn save_to(
     to: File,
     plans: impl Iterator<Item = Plan>,
@@ -83,7 +84,8 @@ pub(super) fn save_to(
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read or is not a valid plan; nothing is changed then. Otherwise fails like any run.
+/// Fails if the file cannot be read or is not a valid plan. Nothing is changed in that case. Otherwise fails like any
+/// run.
 pub(super) fn run_saved(
     file: &Path,
     args: &DedupeArgs,

@@ -1,4 +1,4 @@
-//! `lop history RUN`: lists what a run did with each file.
+//! `lop history RUN`: lists the result of a run for each file.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -91,7 +91,7 @@ fn write_file_action(
     }
 }
 
-/// Returns the result for a file in a word or two.
+/// Returns the result for a file in one or two words.
 fn word(file_action: &FileAction) -> &'static str {
     match (&file_action.state, file_action.kind) {
         (FileState::CutOff, _) => "interrupted",

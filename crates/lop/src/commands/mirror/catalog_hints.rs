@@ -1,7 +1,7 @@
-//! The catalog's knowledge of the files on either side of a mirror, for `--reuse`.
+//! Hints from the catalog about the source and the destination of a mirror, for `--reuse`.
 //!
-//! These are only hints: the mirror compares content before it uses any. A catalog that cannot be read therefore gives
-//! no hints and no error.
+//! The mirror compares content before it uses a hint. A catalog that cannot be read is not an error. It provides no
+//! hints.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -17,14 +17,14 @@ use mirror::{ContentHint, ContentHints, MIN_REUSED_BYTES};
 use crate::error::CommandError;
 use crate::settings::Settings;
 
-/// The catalog's knowledge of the trees on this host.
+/// Hints about the trees on this host.
 #[derive(Debug, Default)]
 struct Remembered {
     source: Option<Mutex<OfSource>>,
     destination: Option<Mutex<ContentIndex>>,
 }
 
-/// The catalog's knowledge of the source, with the files of the last directory that was asked for.
+/// Hints about the source. The files of the most recently requested directory are cached.
 #[derive(Debug)]
 struct OfSource {
     index: ContentIndex,
@@ -32,8 +32,8 @@ struct OfSource {
     files: HashMap<Vec<u8>, DigestedFile>,
 }
 
-/// Returns what the catalog knows of the trees on this host, or an empty value if the catalog cannot be read. The other
-/// host's hints may still help then.
+/// Returns the hints about the trees on this host. There are none if the catalog cannot be read, but the hints of the
+/// other host may still be useful.
 pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,
@@ -81,7 +81,7 @@ impl OfSource {
     }
 }
 
-/// Errors of the catalog are ignored, because it gives only hints.
+/// Errors of the catalog are ignored, because the results are only hints.
 impl ContentHints for Remembered {
     fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint> {
         let mut source = self.source.as_ref()?.lock();

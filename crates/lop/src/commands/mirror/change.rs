@@ -1,4 +1,4 @@
-//! Formats a change for a list: as a line of text or as an object of JSON.
+//! Formats a change for a list: as a line of text or as a JSON object.
 
 use fsops::Kind;
 use mirror::{Action, Change, Differences};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::output::formats::JsonPath;
 use crate::output::names::Names;
 
-/// A change as an object of JSON.
+/// A change as a JSON object.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
     action: &'static str,

@@ -1,4 +1,4 @@
-//! Lists changes while a tree is mirrored: one line each, or one JSON document.
+//! Lists changes while a tree is mirrored, as lines of text or as one JSON document.
 
 use runtime::Mutex;
 use std::io::Write;
@@ -15,17 +15,17 @@ use crate::settings::Settings;
 /// The outcome of a mirror, and the error that ended it early.
 pub(super) type Ended = (Outcome, Result<(), CommandError>);
 
-/// A mirror that reports changes to a user and asks for consent.
+/// A mirror that reports its changes to a user and asks for consent.
 pub(super) type Work<'w> = &'w mut dyn FnMut(User<'_>) -> Ended;
 
-/// Asks for consent to a removal, after everything printed so far is visible.
+/// Flushes all output, then asks for consent to a removal.
 pub(super) type Consents<'c> = &'c dyn Fn(&Removal, &Lines<'_>) -> bool;
 
-/// Mirrors, and lists each change on a line if `lists` is set.
+/// Runs the mirror, and prints each change on a line if `lists` is set.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. The mirror itself is complete by then.
+/// Fails if standard output cannot be written. The mirror has run to its end by then.
 pub(super) fn listed(
     lists: bool,
     consents: Option<Consents<'_>>,
@@ -47,11 +47,11 @@ pub(super) fn listed(
     done(ended)
 }
 
-/// Mirrors, and prints one document: the changes if `lists` is set, and the summary.
+/// Runs the mirror and prints one document with the summary. If `lists` is set, it also contains the changes.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. The mirror itself is complete by then.
+/// Fails if standard output cannot be written. The mirror has run to its end by then.
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,

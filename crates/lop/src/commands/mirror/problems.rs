@@ -1,4 +1,4 @@
-//! Prints names that could not be mirrored, one per line, and causes that many names share, once each.
+//! Prints the names that could not be mirrored, one per line. A cause that affects many names is printed once.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -12,13 +12,13 @@ use crate::output::problems::{self, PathProblem};
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// Returns the reason why something could not be mirrored, for people.
+/// Returns the reason of a failure as text for people.
 pub(super) fn reason_text(reason: &Reason) -> String {
     match reason {
         Reason::Source { op, source }
         | Reason::Destination { op, source }
         | Reason::Unremoved(purge::Reason::Failed { op, source }) => {
-            // "read the attributes of" is followed by the path elsewhere; here the path comes first.
+            // The verb "read the attributes of" needs an object after it, but here the path comes first.
             let verb = op.verb().strip_suffix(" of").unwrap_or(op.verb());
             format!("cannot {verb}: {}", io_text(source))
         }
@@ -26,7 +26,7 @@ pub(super) fn reason_text(reason: &Reason) -> String {
     }
 }
 
-/// A problem, with the path on the side where it occurred, beginning as the user typed it.
+/// A problem. Its path begins with the source or destination as the user typed it.
 struct MirrorProblem {
     path: Vec<u8>,
     reason: String,
@@ -42,7 +42,7 @@ impl PathProblem for MirrorProblem {
     }
 }
 
-/// Prints what could not be mirrored as `lop: PATH: reason`.
+/// Prints the names that could not be mirrored, as `lop: PATH: reason`.
 pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let is_single = |problem: &&Problem| all || problem.reason.cause().is_none();
@@ -66,7 +66,7 @@ pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     }
 }
 
-/// Returns the message about a cause that keeps the destination from taking many names.
+/// Returns the message about a cause that prevented many names from being written to the destination.
 fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> Vec<u8> {
     let why = match cause {
         Cause::Full => "is full",
@@ -80,13 +80,13 @@ fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> 
     [path(destination, b"").as_slice(), text.as_bytes()].concat()
 }
 
-/// Returns a path below the top, beginning with the top as it was typed.
+/// Returns a path below a top directory. The top is written as the user typed it.
 fn path(top: &OsStr, below: &[u8]) -> Vec<u8> {
     let top = top.as_bytes();
     if below.is_empty() {
         return top.to_vec();
     }
-    // A path right after the colon is relative to the home directory on that host.
+    // A path directly after the colon is relative to the home directory on the other host.
     let is_open = top.ends_with(b"/") || top.ends_with(b":");
     [top, if is_open { &b""[..] } else { b"/" }, below].concat()
 }

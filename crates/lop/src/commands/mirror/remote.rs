@@ -1,4 +1,4 @@
-//! The other host: how it is typed, how lop is started there, and the advice when that fails.
+//! The other host: parses its name, starts lop there, and gives advice if that fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,10 +17,10 @@ use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 
-/// How long the other program may take to end after its input was closed.
+/// Time that the remote program may take to exit after its input was closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The exit code of a shell for an unknown command (POSIX), and of ssh when it cannot connect.
+/// Exit code of a shell for an unknown command (POSIX). The next constant is the exit code of ssh if it cannot connect.
 const NO_COMMAND: i32 = 127;
 const NO_CONNECTION: i32 = 255;
 
@@ -34,14 +34,14 @@ pub(super) enum TreeArg {
 /// A tree on another host.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Host {
-    /// The host, as ssh is given it.
+    /// Host name as it is passed to ssh.
     name: OsString,
     pub(super) path: Vec<u8>,
 }
 
 impl TreeArg {
-    /// Parses `HOST:PATH` as ssh's own tools do: there is no slash before the colon, and a host in brackets may contain
-    /// colons.
+    /// Parses `HOST:PATH` as scp does: the host ends at the first colon that has no slash before it, and a host in
+    /// brackets may contain colons.
     pub(super) fn of(typed: &OsStr) -> TreeArg {
         let bytes = typed.as_bytes();
         let start = bytes.iter().position(|&b| b == b'[').map_or(0, |open| {
@@ -58,7 +58,7 @@ impl TreeArg {
 }
 
 impl TreeArg {
-    /// Returns the top directory, as patterns can refer to it.
+    /// Returns the top directory in the form that patterns can refer to.
     pub(super) fn top(&self) -> TopDir {
         match self {
             TreeArg::Local(path) => TopDir::new(path),
@@ -69,7 +69,7 @@ impl TreeArg {
     }
 }
 
-/// A lop that runs on another host.
+/// A connection to lop on another host.
 #[derive(Debug)]
 pub(super) struct Connection {
     host: String,
@@ -79,8 +79,7 @@ pub(super) struct Connection {
 }
 
 impl Host {
-    /// Starts lop on the host and sends it the request. Returns the identity of the destination if that is on the other
-    /// host.
+    /// Starts lop on the host and sends it the request. Returns the identity of the destination if it is on that host.
     ///
     /// # Errors
     ///
@@ -131,7 +130,7 @@ impl Connection {
         (&mut self.incoming, &self.out)
     }
 
-    /// Reads which protocol the other side speaks, and sends our own.
+    /// Exchanges greetings and checks that both hosts speak the same protocol.
     fn greet(&mut self, args: &MirrorArgs) -> Result<(), CommandError> {
         let greeting = wire::read_greeting(&mut self.incoming, &|| false);
         let greeting = greeting.map_err(|broken| self.lost(&broken))?;
@@ -151,7 +150,7 @@ impl Connection {
         Err(CommandError::failed(text).hint("install the same version on both hosts"))
     }
 
-    /// Returns the error when the other side sends no greeting.
+    /// Returns the error for a remote program that ended without a greeting.
     fn no_lop(&mut self, args: &MirrorArgs, noise: Option<String>) -> CommandError {
         let host = self.host.clone();
         let code = self.wait().and_then(|status| status.code());
@@ -203,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// Closes the output and waits for the other side to end.
+    /// Closes the output and waits for the remote program to exit.
     fn wait(&mut self) -> Option<ExitStatus> {
         self.out.close();
         let end = Instant::now() + GRACE;
@@ -214,13 +213,13 @@ impl Connection {
                 _ => break,
             }
         }
-        // It does not react, and would run on if it were not killed.
+        // The program did not exit in time. It would continue to run if it were not killed.
         let _gone = self.child.kill();
         self.child.wait().ok()
     }
 }
 
-/// However the conversation ends, no process is left running.
+/// Dropping the connection ends the remote program.
 impl Drop for Connection {
     fn drop(&mut self) {
         let _status = self.wait();

@@ -1,7 +1,7 @@
-//! `lop mirror-server`: the side of a mirror that the other host's lop starts.
+//! `lop mirror-server`: the part of a mirror that lop starts on the other host.
 //!
-//! It speaks the protocol on standard input and output and prints nothing. All messages to the user are printed by the
-//! side that the user started.
+//! It speaks the protocol on standard input and output and prints nothing else. The lop that the user started prints
+//! all messages.
 
 use std::fs::File;
 use std::io;
@@ -26,13 +26,13 @@ use crate::settings::{Resources, Settings};
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::default());
-    // The terminal may be that of the other side.
+    // The terminal may belong to the lop that the user started, which prints the progress.
     let monitor = Monitor::begin(&progress, &settings.without_progress())?;
     let spoken = serve(&progress, settings);
     monitor.finish()?;
     match spoken {
         Ok(()) => Ok(Exit::Done),
-        // The other side has reported the error to its user, if it is still there.
+        // The other host has reported the error to the user, if the connection still works.
         Err(_) => Ok(Exit::Failed),
     }
 }
@@ -123,7 +123,7 @@ fn answer(out: &Outgoing<File>, answer: &Answer) -> Result<(), ConnectionError> 
     out.flush()
 }
 
-/// Returns the requested options, or why they are not valid.
+/// Returns the requested options, or the reason why they are not valid.
 fn options(open: &Open) -> Result<Options, String> {
     let globs = |patterns: &[wire::Pattern]| {
         Globs::of_readings(patterns.to_vec(), open.ignore_case).map_err(|e| e.to_string())

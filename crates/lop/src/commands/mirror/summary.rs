@@ -1,4 +1,4 @@
-//! The summary of a mirror, and why some extraneous entries were kept.
+//! The summary of a mirror, and the reason why extraneous entries were kept.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, duration, size};
 use crate::settings::Settings;
 
-/// How many entries are named for each reason to skip them.
+/// Maximum number of skipped entries to name for each reason.
 const MAX_NAMED: usize = 3;
 
 /// Prints the problems and the summary, and returns the exit code.
@@ -36,8 +36,8 @@ pub(super) fn conclude(
     settings.finish(ended, totals.exit(), &text)
 }
 
-/// Returns the summary line: what was or would be done, and what is missing. `cut` is the error that ended the run
-/// early.
+/// Returns the summary line: the changes that were or would be made, and the entries that are missing. `cut` is the
+/// error that ended the run early.
 pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     let took = duration(Duration::from_secs_f64(totals.seconds));
     let least = if totals.is_least { "at least " } else { "" };
@@ -64,7 +64,7 @@ pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     text
 }
 
-/// Returns what was done and what failed.
+/// Returns the changes and the failures as text.
 fn done(totals: &Totals) -> String {
     let some =
         |number: u64, one: &str, many: &str| (number > 0).then(|| counted(number, one, many));
@@ -106,7 +106,7 @@ fn done(totals: &Totals) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what was skipped although no pattern excludes it.
+/// Returns the text about entries that were skipped even though no pattern excludes them.
 fn skipped_text(totals: &Totals) -> Option<Vec<u8>> {
     let reasons = [
         (LeftOut::Destination, "the destination itself"),
@@ -174,7 +174,7 @@ mod tests {
     use mirror::KeptReason;
 
     fn said(totals: &Totals) -> String {
-        String::from_utf8(summary(totals, None)).expect("it is text")
+        String::from_utf8(summary(totals, None)).expect("is UTF-8")
     }
 
     fn complete() -> Totals {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_failures_does_not_claim_that_nothing_was_to_change() {
+    fn a_run_with_failures_does_not_say_that_nothing_had_to_change() {
         assert_eq!(said(&complete()), "2,004 names in 0.30 s; nothing to change");
         let failed = Totals { failed: 495, missing: 1_696, ..complete() };
         assert_eq!(
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_change_has_its_words() {
+    fn each_kind_of_change_is_named() {
         let totals = Totals {
             files_copied: 1,
             bytes_copied: 1024,
@@ -219,7 +219,7 @@ mod tests {
     fn an_interrupted_run_says_how_to_continue() {
         let totals = Totals { is_least: true, complete: false, ..complete() };
         let cut = CommandError::failed("the connection to nas was lost");
-        let text = String::from_utf8(summary(&totals, Some(&cut))).expect("it is text");
+        let text = String::from_utf8(summary(&totals, Some(&cut))).expect("is UTF-8");
         assert_eq!(
             text,
             "at least 2,004 names in 0.30 s before the run ended early; nothing changed; \
@@ -236,7 +236,7 @@ mod tests {
             max_delete: Some(2),
             ..complete()
         };
-        let text = kept_text(&totals).expect("something stays");
+        let text = kept_text(&totals).expect("entries were kept");
         assert_eq!(text, "kept 4 extraneous entries: deleting them would exceed --max-delete 2");
     }
 }

@@ -1,4 +1,4 @@
-//! The totals of a mirror, and the exit code that follows from them.
+//! The totals of a mirror, and its exit code.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::settings::Patterns;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Totals {
     pub(super) dry_run: bool,
-    /// Whether the run reached its end.
+    /// True if the run reached its end.
     pub(super) complete: bool,
     pub(super) entries: u64,
     pub(super) files_copied: u64,
@@ -27,13 +27,13 @@ pub(super) struct Totals {
     pub(super) linked: u64,
     pub(super) files_reused: u64,
     pub(super) bytes_reused: u64,
-    /// Inodes of which only the metadata was changed.
+    /// Inodes with changed metadata and unchanged content.
     pub(super) adjusted: u64,
     pub(super) removed: u64,
     /// Extraneous entries that were not deleted.
     #[serde(rename = "extraneous_kept")]
     pub(super) kept: u64,
-    /// Files copied again because no more names could be linked to the previous copy.
+    /// Files that were copied again because the previous copy had reached the limit of hard links.
     pub(super) link_limit_copies: u64,
     pub(super) vanished: u64,
     pub(super) failed: u64,
@@ -41,7 +41,7 @@ pub(super) struct Totals {
     pub(super) missing: u64,
     /// Directories of the source that could not be read.
     pub(super) unread_dirs: u64,
-    /// Entries that were skipped although no pattern excludes them.
+    /// Entries that were skipped even though no pattern excludes them.
     pub(super) left_out: Vec<SkippedEntry>,
     /// Metadata that the destination does not support.
     pub(super) not_kept: Vec<String>,
@@ -58,10 +58,11 @@ pub(super) struct Totals {
     pub(super) kept_entries: u64,
     #[serde(skip)]
     pub(super) unremoved: u64,
-    /// The number of skipped entries, including those that are not listed.
+    /// Number of skipped entries, including those that are not listed.
     #[serde(skip)]
     pub(super) left_out_count: u64,
-    /// Whether the counts may be too low, because the other side could not report all that it did.
+    /// True if the counts may be too low, because the receiver on the other host could not report everything that it
+    /// did.
     #[serde(skip)]
     pub(super) is_least: bool,
 }
@@ -122,7 +123,7 @@ impl Totals {
 
     /// Returns the exit code of a run that reached its end.
     pub(super) fn exit(&self) -> Exit {
-        // Failures to copy, without failures to delete.
+        // Failures to copy. Failures to delete are not included.
         let failed = self.failed.saturating_sub(self.unremoved);
         if self.failed == 0 && self.kept == 0 {
             Exit::Done
@@ -181,7 +182,7 @@ fn not_kept(outcome: &Outcome) -> Vec<String> {
 
 /// Returns the year of a time in seconds since the epoch.
 fn year(seconds: i64) -> i64 {
-    /// The average length of a year of the Gregorian calendar, in seconds.
+    /// Average length of a Gregorian year, in seconds.
     const YEAR: i64 = 31_556_952;
     1970 + seconds.div_euclid(YEAR)
 }

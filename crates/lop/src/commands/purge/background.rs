@@ -29,18 +29,18 @@ use crate::output::{problems, stdout};
 use crate::quantity::{append_counts, counted};
 use crate::settings::{Patterns, Settings, Verbosity};
 
-/// The line that the background process prints once it no longer depends on its parent.
+/// Line that the background process prints once it no longer depends on its parent.
 const READY: &str = "ready";
 
-/// How often the progress of a removal is written to the journal.
+/// Interval at which the progress of a removal is written to the journal.
 const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Moves `targets` out of the way, and starts the process that removes them.
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be written. What was moved by then is in the journal, and `lop purge --resume` removes
-/// it.
+/// Fails if the journal cannot be written. The trees that were already moved are in the journal, and `lop purge
+/// --resume` removes them.
 pub(super) fn begin(
     targets: &[Target],
     mut missing: Vec<Problem>,
@@ -64,7 +64,7 @@ pub(super) fn begin(
     let is_over = if moved == 0 {
         discard.finish().map_err(explained)?
     } else {
-        // The other process opens the journal.
+        // Unlocks the journal for the background process.
         drop(discard);
         false
     };
@@ -93,7 +93,7 @@ struct Moved {
     run: Option<u64>,
     paths: u64,
     failed: u64,
-    /// The background process.
+    /// Process id of the background process.
     #[serde(skip_serializing_if = "Option::is_none")]
     process: Option<u32>,
 }
@@ -117,7 +117,7 @@ impl Moved {
     }
 }
 
-/// Starts the process that removes what a run moved, and returns its process id once it has started to work.
+/// Starts the process that removes the trees that a run moved. Returns its process id once it has started to work.
 fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lop").arg("--catalog").arg(catalog);
@@ -131,8 +131,8 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     if let Some(io) = args.io.to_possible_value() {
         command.args(["--io", io.get_name()]);
     }
-    // The process inherits the idle class, but no descriptor: it must not keep busy any file system but those of the
-    // trees, nor any lock that the caller of this command holds.
+    // The process inherits the idle I/O class but no descriptors. An inherited descriptor could keep another file
+    // system busy, or hold a lock of the program that called lop.
     runtime::close_descriptors_on_exec();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
@@ -141,19 +141,19 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     (read.is_ok() && line.trim_end() == READY).then(|| child.id())
 }
 
-/// Runs as the background process: leaves the terminal and removes what a run moved.
+/// Runs as the background process: detaches from the terminal and removes the trees that a run moved.
 ///
 /// # Errors
 ///
-/// Fails if the process cannot leave the terminal, or if the journal cannot be read or written. The rest of the trees
-/// stays in the journal.
+/// Fails if the process cannot detach from the terminal, or if the journal cannot be read or written. Trees that were
+/// not removed stay in the journal.
 pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     rustix::process::setsid()
         .map_err(|e| CommandError::failed("cannot leave the terminal").because(e))?;
     let taken =
         TrashRun::claim(&Catalog::runs_dir(&settings.catalog()?), run).map_err(explained)?;
     stdout::print(|out| writeln!(out, "{READY}"))?;
-    // Another process may already be removing the trees, or be done.
+    // Another process may be removing the trees, or may have removed them already.
     let Claim::Claimed(discard) = taken else { return Ok(Exit::Done) };
     let (options, progress) = (removal(args, settings), Arc::new(Progress::default()));
     let monitor = Monitor::begin(&progress, settings)?;
@@ -164,11 +164,11 @@ pub(super) fn run(run: u64, args: &PurgeArgs, settings: &Settings) -> Result<Exi
     Ok(if all_gone { Exit::Done } else { Exit::Partial })
 }
 
-/// Continues every run that no process is working on.
+/// Continues every unfinished run that no other process is working on.
 ///
 /// # Errors
 ///
-/// Fails if the list of runs cannot be read, or on an interrupt. The rest of the trees stays in the journal.
+/// Fails if the list of runs cannot be read, or on an interrupt. Trees that were not removed stay in the journal.
 pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let folder = Catalog::runs_dir(&settings.catalog()?);
     let runs = TrashRun::unfinished(&folder).map_err(explained)?;
@@ -188,7 +188,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
                 continue;
             }
             Err(error) => {
-                // The other runs are not affected.
+                // An error in one run does not affect the other runs.
                 settings.report(&explained(error));
                 unknown += 1;
                 continue;
@@ -226,14 +226,14 @@ fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
 /// The result of removing a run's trees.
 struct Removed {
     outcome: Outcome,
-    /// Trees whose state is unknown.
+    /// Trees whose state could not be determined.
     refused: Vec<Refusal>,
     /// Trees that were not moved.
     unmoved: u64,
     ended: Result<(), Interrupted>,
 }
 
-/// Removes the rest of a run's trees, and records the result.
+/// Removes the remaining trees of a run, and records the result.
 fn remove(
     discard: TrashRun,
     options: &Options,
@@ -252,16 +252,16 @@ fn remove(
     });
     let failed = outcome.failed + refused.len() as u64;
     let noted = discard.note_progress(outcome.files + outcome.dirs, Some(failed));
-    // Even an interrupted run may have removed everything.
+    // An interrupted removal may nevertheless be complete, so `finish` checks it in every case.
     if let Err(error) = noted.and_then(|()| discard.finish()) {
-        // The removal itself is reported all the same.
+        // The result of the removal is still reported.
         settings.report(&explained(error));
         outcome.failed += 1;
     }
     Ok(Removed { outcome, refused, unmoved, ended })
 }
 
-/// Returns the message about a tree that is not where it was moved to.
+/// Returns the message about a tree that is not in the directory to which it was moved.
 fn missing_text(missing: &MissingTree) -> Vec<u8> {
     let MissingTree { path, store, is_at_path } = missing;
     if *is_at_path {
@@ -271,19 +271,19 @@ fn missing_text(missing: &MissingTree) -> Vec<u8> {
     }
 }
 
-/// Runs work, and records its progress in the journal every few seconds.
+/// Runs `work` and records its progress in the journal every few seconds.
 fn recording_progress<T>(discard: &TrashRun, progress: &Progress, work: impl FnOnce() -> T) -> T {
     let before = progress.removed_done.load(Relaxed);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let record = move || {
             while is_done.recv_timeout(RECORD_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                // Progress that cannot be recorded now is recorded with the next.
+                // After a failure, the next record includes this progress.
                 let _noted =
                     discard.note_progress(progress.removed_done.load(Relaxed) - before, None);
             }
         };
-        // Without this thread, progress is recorded only at the end.
+        // If the thread cannot be started, progress is recorded only at the end.
         let _unstarted = thread::Builder::new().spawn_scoped(scope, record);
         let result = work();
         drop(done);
@@ -321,14 +321,14 @@ fn remove_trees(
     (outcome, ended)
 }
 
-/// Moves a tree back of which only files in quarantine are left. These are not removed, and can be restored only from
-/// their original place.
+/// Moves a tree back to its original path if only files in quarantine are left in it. Such files are not removed, and
+/// can be restored only from their original place.
 fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) {
     let Outcome { ref problems, failed, .. } = *outcome;
     let all_are_stores = failed > 0
         && failed == problems.len() as u64
         && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
-    // If the name has been taken meanwhile, the tree stays, and the journal knows it.
+    // If the original name is in use by now, the tree stays where it is and remains in the journal.
     if all_are_stores && discard.move_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
@@ -336,9 +336,12 @@ fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) 
     }
 }
 
-/// Adds advice for this command to an error of the journal.
+/// Adds a hint about `--resume` to an error of the journal.
 fn explained(error: action::Error) -> CommandError {
-    advised(error, "what was moved is in the journal; 'lop purge --resume' removes it")
+    advised(
+        error,
+        "the trees that were moved are in the journal; 'lop purge --resume' removes them",
+    )
 }
 
 fn advised(error: action::Error, hint: &str) -> CommandError {

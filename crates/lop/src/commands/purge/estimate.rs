@@ -1,4 +1,4 @@
-//! Counts what a removal would remove, for the confirmation and for the progress line.
+//! Counts the entries that would be removed, for the confirmation and the progress line.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,18 +13,19 @@ use crate::prompt::confirm::{CONFIRM_ABOVE, Question};
 use crate::quantity::count;
 use crate::settings::{Patterns, Settings};
 
-/// How long the count may take. A removal of hours can wait this long, and one of seconds needs no estimate.
+/// Time limit for the count. Two seconds do not matter for a removal that takes hours, and a removal that takes seconds
+/// needs no estimate.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
-/// The number of entries that a removal would remove.
+/// The number of entries that would be removed.
 pub(super) struct Estimate {
     pub(super) entries: u64,
-    /// Whether everything was counted in the time given.
+    /// True if the count finished within the time limit.
     pub(super) is_complete: bool,
 }
 
 impl Estimate {
-    /// Counts what `options` select of `targets`, within a limited time.
+    /// Counts the entries of `targets` that `options` select, within a time limit.
     ///
     /// # Errors
     ///
@@ -49,8 +50,8 @@ impl Estimate {
         Ok(Estimate { entries: outcome.files + outcome.dirs, is_complete: ended.is_ok() })
     }
 
-    /// Returns whether the removal may begin. A small one needs no question, unless a pattern matched nothing and may
-    /// be mistyped.
+    /// Asks the user, and returns whether the removal may begin. A small removal needs no confirmation unless a pattern
+    /// matched nothing, because such a pattern may be mistyped.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Lists what a removal would remove: one path per line, or one JSON document.
+//! Lists the entries that would be removed: one path per line, or one JSON document.
 
 use purge::Tell;
 use runtime::{Mutex, Progress};
@@ -11,7 +11,7 @@ use crate::output::formats::{JsonList, JsonPath, to_json};
 use crate::output::stdout::{self, Lines};
 use crate::settings::Settings;
 
-/// An entry as an object of JSON.
+/// An entry as a JSON object.
 #[derive(Serialize)]
 struct Entry<'a> {
     #[serde(flatten)]
@@ -19,12 +19,12 @@ struct Entry<'a> {
     kind: &'static str,
 }
 
-/// Runs `work`, and prints each entry that it reports. A document ends with the totals. If the reader closes the pipe,
-/// the work is stopped.
+/// Runs `work` and prints each entry that it reports. A JSON document ends with the totals. If the reader closes the
+/// pipe, the work stops.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. Nothing has been removed.
+/// Fails if standard output cannot be written. A listing never removes anything.
 pub(super) fn listed(
     progress: &Progress,
     settings: &Settings,

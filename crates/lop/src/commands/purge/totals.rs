@@ -1,4 +1,4 @@
-//! The totals of a removal, its summary, and the exit code that follows from them.
+//! The totals of a removal, its summary, and its exit code.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) struct Totals {
     dirs: u64,
     unselected: u64,
     pub(super) failed: u64,
-    /// Of the failures, those that only the user can resolve.
+    /// Failures in `failed` that only the user can resolve.
     #[serde(skip)]
     pub(super) to_user: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ impl Totals {
         text
     }
 
-    /// With `--json`, prints the totals on standard output.
+    /// Prints the totals to standard output if `--json` is given.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl<'a> Figures<'a> {
 ///
 /// # Errors
 ///
-/// Fails if the removal was interrupted; what was removed by then is in the totals.
+/// Fails if the removal was interrupted. The totals include everything removed before the interrupt.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,

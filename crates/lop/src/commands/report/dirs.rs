@@ -1,4 +1,4 @@
-//! `lop report --dirs`: shows directories that are equal, contained in another, or overlap.
+//! `lop report --dirs`: shows directories that are equal, contained in each other, or overlapping.
 
 use std::cmp::Reverse;
 
@@ -88,7 +88,7 @@ fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
     });
 }
 
-/// Prints what was found. Returns whether the reader took all of it.
+/// Prints the related directories. Returns whether the reader accepted the whole output.
 fn print(
     format: Format,
     settings: &Settings,
@@ -125,13 +125,13 @@ fn print(
 struct Summary {
     /// Sets of equal directories.
     equal: u64,
-    /// Directories in these sets, without the first of each set.
+    /// Directories in these sets, not counting one directory of each set.
     redundant_dirs: u64,
     contained: u64,
     overlapping: u64,
-    /// The number of bytes that deleting the redundant and the contained directories together would free.
+    /// Disk space in bytes that would be freed if all redundant and all contained directories were deleted.
     reclaimable_bytes: u64,
-    /// Files and directories that were not compared, because their content is unknown.
+    /// Entries that were not compared because their content is unknown.
     #[serde(flatten)]
     unknown: UnknownFiles,
     problems: u64,

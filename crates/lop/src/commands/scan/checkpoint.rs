@@ -1,4 +1,4 @@
-//! Saves the results of a long scan from time to time and on an interrupt, so that the next scan continues from there.
+//! Saves the results of a long scan at intervals and on an interrupt, so that the next scan can continue from there.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -15,14 +15,15 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
 
-/// The time between two checks of the clock and of the request to stop.
+/// Interval at which the clock and the request to stop are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How long an interrupted search may take to end before its results are saved. A disk may no longer answer.
+/// Time that an interrupted search may take to end before its results are saved. A disk that no longer responds can
+/// block the search.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The time between two saves is at least this many times the duration of a save. Saving then costs a twentieth of the
-/// time of one thread, beside the threads that search.
+/// Minimum time between two saves, as a multiple of the duration of a save. Saving therefore takes at most a twentieth
+/// of the time of one thread. The search threads continue meanwhile.
 const SAVE_INTERVAL_FACTOR: u32 = 20;
 
 /// Saves the results of a scan.
@@ -31,24 +32,24 @@ pub(super) struct Checkpointer<'a> {
     pub(super) rows: &'a mut RowMap,
     pub(super) tree: &'a Tree,
     pub(super) fingerprints: &'a Fingerprints,
-    /// The record of the scan so far.
+    /// Record of the scan so far.
     pub(super) record: ScanRecord,
-    /// How often the results of a long search are saved.
+    /// Interval at which the results of a long search are saved.
     pub(super) every: Duration,
     pub(super) progress: &'a Progress,
-    /// The files to compare, once they were needed.
+    /// The files to compare, computed at the first save.
     pub(super) candidates: Option<Candidates>,
-    /// Whether the scan reads known files again. The next such scan starts from the beginning.
+    /// True if the scan reads known files again. If such a scan is interrupted, the next one starts from the beginning.
     pub(super) rereads: bool,
-    /// Whether the interrupt and what was saved were reported.
+    /// True if the interrupt and the saved results have been reported.
     pub(super) has_reported: bool,
 }
 
 impl Checkpointer<'_> {
-    /// Searches on another thread, and saves the results from time to time.
+    /// Runs `search` on another thread, and saves the results at intervals.
     ///
-    /// The calling thread uses the catalog: `SQLite`'s locks belong to a descriptor table, and searching threads have
-    /// their own.
+    /// Only the calling thread uses the catalog. The locks of `SQLite` are owned by a file descriptor table, and the
+    /// search threads have a separate one.
     pub(super) fn search_and_save<T: Send>(
         &mut self,
         settings: &Settings,
@@ -68,7 +69,7 @@ impl Checkpointer<'_> {
                     if stopping.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                         settings.report(&self.save_interrupted());
                         self.has_reported = true;
-                        // The monitor ends the program if the search does not end.
+                        // If the search does not end, the monitor ends the program.
                         break;
                     }
                 } else if Instant::now() >= next {
@@ -119,7 +120,7 @@ impl Checkpointer<'_> {
         }
     }
 
-    /// Saves the results so far. Returns how many files still have to be compared.
+    /// Saves the results so far. Returns the number of files that still have to be compared.
     fn save(&mut self) -> Result<u64, catalog::Error> {
         self.progress.saving.store(true, Relaxed);
         let saved = self.save_now();

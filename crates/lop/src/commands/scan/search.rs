@@ -1,4 +1,4 @@
-//! Everything that a scan finds out about the content of files.
+//! The part of a scan that reads and compares file contents.
 
 use std::collections::HashSet;
 
@@ -14,16 +14,16 @@ use crate::settings::ScanSettings;
 #[derive(Default)]
 pub(super) struct SearchResult {
     pub(super) found: Found,
-    /// Files that got no digest from `--hash-all` because they have too many holes.
+    /// Files for which `--hash-all` computed no digest because their holes are too large.
     pub(super) hollow: u64,
 }
 
-/// Finds the groups of a tree, gives files the other digests that are wanted, and finds suspects whose content has
-/// changed although their metadata has not.
+/// Finds the groups of a tree, computes the other digests that are needed, and finds suspects whose content changed
+/// even though their metadata did not.
 ///
 /// # Errors
 ///
-/// Fails on an interrupt. What was found by then is in `fingerprints`.
+/// Fails on an interrupt. The results up to the interrupt are in `fingerprints`.
 pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,
@@ -48,7 +48,7 @@ pub(super) fn search(
     Ok(result)
 }
 
-/// Returns the suspects that were read and differ from what was known.
+/// Returns a problem for each suspect whose content differs from the catalog.
 pub(super) fn damaged<'a>(
     tree: &'a Tree,
     fingerprints: &'a Fingerprints,

@@ -19,7 +19,7 @@ use crate::output::{problems, stdout};
 use crate::quantity::{append_counts, counted};
 use crate::settings::Settings;
 
-/// Shows how the files of a run would be restored; with `paths`, only files at or below them.
+/// Shows how the files of a run would be restored. If `paths` is not empty, only files at or below them are shown.
 ///
 /// # Errors
 ///
@@ -47,7 +47,8 @@ pub(super) fn show(
     let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
     append_counts(&mut text, [(refused.len() as u64, "could not be")]);
     if is_cut_off {
-        settings.summarize(b"The run was interrupted: what it had begun would be reverted first");
+        settings
+            .summarize(b"The run was interrupted; its unfinished changes would be reverted first");
     }
     let preview = match nothing_left.filter(|_| paths.is_empty()) {
         Some(left) => super::nothing_left(run, left),
@@ -62,7 +63,7 @@ pub(super) fn show(
 struct List<'o, W> {
     out: Out<'o, W>,
     written: io::Result<()>,
-    /// Files that would be restored or are restored already.
+    /// Files that would be restored or have already been restored.
     files: u64,
     refused: Vec<Refusal>,
 }
@@ -96,7 +97,7 @@ impl<'o, W: Write> List<'o, W> {
         }
     }
 
-    /// Ends the output. Without a preview there is nothing to end.
+    /// Ends the output. If there is no preview, nothing was printed, so there is nothing to end.
     fn finish(&mut self, preview: Option<&UndoPreview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
@@ -118,7 +119,7 @@ fn write(out: &mut impl Write, names: Names, path: &[u8], means: &RestoreMethod)
     out.write_all(b")\n")
 }
 
-/// Returns how a file is restored, in a word, and where its content comes from.
+/// Returns a word for the restore method, a preposition, and the path of the file that provides the content, if any.
 fn words(means: &RestoreMethod) -> (&'static str, &'static str, Option<&Vec<u8>>) {
     match means {
         RestoreMethod::InPlace => ("back", "already restored", None),
@@ -149,7 +150,7 @@ impl<'a> JsonPreview<'a> {
 struct Summary {
     dry_run: bool,
     run: u64,
-    /// Files that would be restored or are restored already.
+    /// Files that would be restored or have already been restored.
     restored: u64,
     /// Files that could not be restored.
     failed: u64,

@@ -1,17 +1,18 @@
-//! The formats `fdupes` and `nul`: each path ends with one byte, and an empty path follows each group.
+//! The formats `fdupes` and `nul`: each path ends with one byte, and an empty path separates groups.
 //!
-//! In `fdupes` the empty path is a blank line between groups, so there is none after the last group.
+//! In `nul` an empty path also follows the last group. In `fdupes` it is a blank line, which is only written between
+//! groups.
 
 use std::io::{self, Write};
 
 use super::{GroupHead, GroupWriter, Names};
 
-/// Writes paths that each end with one byte.
+/// Writes paths that each end with the same byte.
 pub(super) struct Delimited<W> {
     out: W,
     end: u8,
     names: Names,
-    /// Whether a blank line is due before the next group.
+    /// True if a blank line must be written before the next group.
     due: bool,
 }
 
@@ -27,7 +28,7 @@ impl<W: Write> GroupWriter for Delimited<W> {
     }
 
     fn file(&mut self, path: &[u8], _mark: Option<&str>) -> io::Result<()> {
-        // With NUL the name is for a program, so it stays unchanged even on a terminal.
+        // Names in the format `nul` are meant for programs, so they are not escaped even on a terminal.
         let shown = if self.end == 0 { path.into() } else { self.names.show_line(path) };
         self.out.write_all(&shown)?;
         self.out.write_all(&[self.end])

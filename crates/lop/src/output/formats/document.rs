@@ -1,6 +1,6 @@
 //! JSON documents: their version, paths that may not be UTF-8, and lists that are written item by item.
 //!
-//! Every document, and every line of JSON that stands alone, begins with the key `format_version`.
+//! Every document and every single-line record begins with the key `format_version`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use serde_json::ser::{Formatter, Serializer};
 
 use crate::output::names::is_disturbing;
 
-/// The version of all documents. It increases when a key is removed, renamed or given another meaning; new keys do not
+/// The version of all documents. It increases when a key is removed, renamed or given another meaning. New keys do not
 /// change it.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// Returns a document on one line; `content` must serialise as an object.
+/// Returns a document on one line. `content` must serialise as an object.
 pub(crate) fn document(content: &impl Serialize) -> String {
     #[derive(Serialize)]
     struct Document<'c, C> {
@@ -28,7 +28,7 @@ pub(crate) fn document(content: &impl Serialize) -> String {
     to_json(&Document { format_version: FORMAT_VERSION, content })
 }
 
-/// Returns whether a number is left out of a document with `skip_serializing_if`.
+/// Returns whether a number is zero, for `skip_serializing_if`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
@@ -44,9 +44,9 @@ pub(crate) fn document_with(key: &str, value: &impl Serialize) -> String {
     document(&BTreeMap::from([(key, value)]))
 }
 
-/// Writes a document item by item, each on its own line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
+/// Writes a document item by item, each on a separate line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
 ///
-/// Nothing is written before the first item or the end, so that a command that fails earlier prints only the error.
+/// Nothing is written before the first item or the end, so a command that fails early prints only its error.
 pub(crate) struct JsonList<W> {
     out: W,
     key: &'static str,
@@ -64,7 +64,7 @@ impl<W: Write> JsonList<W> {
         self.begin_item()?.write_all(item.as_bytes())
     }
 
-    /// Returns the output for an item that is too long to be held in memory.
+    /// Starts an item and returns the output, so that an item that does not fit into memory can be written in parts.
     pub(super) fn begin_item(&mut self) -> io::Result<&mut W> {
         if self.is_begun {
             self.out.write_all(b",\n")?;
@@ -75,12 +75,12 @@ impl<W: Write> JsonList<W> {
         Ok(&mut self.out)
     }
 
-    /// Returns the output for the rest of an item.
+    /// Returns the output for the remainder of an item.
     pub(super) fn out(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Ends the document; `summary` is JSON.
+    /// Ends the document. `summary` is a JSON text.
     pub(crate) fn finish(&mut self, summary: &str) -> io::Result<()> {
         if !self.is_begun {
             self.begin()?;
@@ -95,7 +95,7 @@ impl<W: Write> JsonList<W> {
     }
 }
 
-/// A path in JSON. If its bytes are not UTF-8, they follow in base64.
+/// A path in JSON. If the path is not UTF-8, a second key holds its bytes in base64.
 #[derive(Debug, Serialize)]
 pub(crate) struct JsonPath<'a> {
     path: Cow<'a, str>,
@@ -110,22 +110,22 @@ impl<'a> JsonPath<'a> {
         JsonPath { path: text, path_base64: lossy.then(|| STANDARD.encode(path)) }
     }
 
-    /// Returns a value that borrows nothing.
+    /// Returns a `JsonPath` with owned text.
     pub(crate) fn owned(path: &[u8]) -> JsonPath<'static> {
         let JsonPath { path, path_base64 } = JsonPath::new(path);
         JsonPath { path: Cow::Owned(path.into_owned()), path_base64 }
     }
 }
 
-/// Serialises a path as the keys of a [`JsonPath`]; for `serialize_with`.
+/// Serialises a path with the keys of a [`JsonPath`], for `serialize_with`.
 pub(super) fn serialize_path<S: serde::Serializer>(path: &[u8], to: S) -> Result<S::Ok, S::Error> {
     JsonPath::new(path).serialize(to)
 }
 
-/// Returns a value as JSON on one line, with everything escaped that could disturb a terminal.
+/// Returns a value as JSON on one line. Characters that could disturb a terminal are escaped.
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     let mut text = Vec::new();
-    // Writing to a vector cannot fail, and neither can our types, because all their keys are strings.
+    // Writing to a vector cannot fail. Serialising cannot fail either, because all keys of our types are strings.
     let _infallible = write_json(&mut text, value);
     String::from_utf8(text).unwrap_or_default()
 }
@@ -134,8 +134,10 @@ pub(super) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<
     Ok(value.serialize(&mut Serializer::with_formatter(out, Plain))?)
 }
 
-/// JSON requires escapes for the first 32 characters only. This formatter also escapes the other control characters and
-/// changes of direction, which every parser reads the same.
+/// A formatter that escapes every character that could disturb a terminal.
+///
+/// JSON requires escapes only for the first 32 characters. This formatter also escapes the other control characters and
+/// those that change the direction of writing. Every parser accepts these escapes.
 struct Plain;
 
 impl Formatter for Plain {
@@ -147,7 +149,7 @@ impl Formatter for Plain {
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_disturbing(*c)) {
             out.write_all(&rest.as_bytes()[..at])?;
-            // All of these characters are in the basic plane, so one escape is enough.
+            // All of these characters are in the Basic Multilingual Plane, so one escape sequence is enough.
             write!(out, "\\u{:04x}", u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
         }

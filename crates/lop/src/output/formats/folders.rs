@@ -11,7 +11,7 @@ use crate::args::Format;
 use crate::output::stream::Stream;
 use crate::quantity::{count, counted, size};
 
-/// Writes related directories; `summary` is JSON. Formats for groups of paths get text.
+/// Writes related directories. `summary` is a JSON text. The formats that can only hold groups of paths get text.
 pub(crate) fn write_related(
     format: Format,
     mut out: impl Write,
@@ -74,7 +74,7 @@ fn heading(related: &Related) -> String {
     }
 }
 
-/// Returns how many files were not compared, and why; nothing if all were.
+/// Returns how many files were not compared, and why. The text is empty if all files were compared.
 fn uncompared(folder: &Folder) -> String {
     let said: Vec<String> = [(folder.changed, "changed"), (folder.unknown, "not in the catalog")]
         .iter()

@@ -1,4 +1,4 @@
-//! The format `json`: one document, written file by file, with one group per line.
+//! The format `json`: a single document, written file by file, with one group per line.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::{GroupHead, GroupWriter};
 /// Writes `{"format_version":1,"groups":[…],"summary":{…}}`.
 pub(super) struct Json<W> {
     groups: JsonList<W>,
-    /// The number of files written of the current group.
+    /// Number of files of the current group that have been written.
     files: u64,
 }
 

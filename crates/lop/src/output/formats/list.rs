@@ -1,4 +1,4 @@
-//! Writes lists of files, for commands that answer with files rather than groups.
+//! Writes lists of files, for commands whose results are files instead of groups.
 
 use std::io::{self, Write};
 
@@ -10,32 +10,32 @@ use super::document::serialize_path;
 use crate::args::Format;
 use crate::output::stream::Stream;
 
-/// A file of a list.
+/// A file in a list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Listed {
-    /// The path.
+    /// Path as it is printed.
     #[serde(flatten, serialize_with = "serialize_path")]
     pub(crate) path: Vec<u8>,
-    /// The size in bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// The number of other inodes with the same content, if known.
+    /// Number of other inodes with the same content, if known.
     pub(crate) duplicates: Option<u64>,
-    /// The BLAKE3 digest of the content, if known.
+    /// BLAKE3 digest of the content, if known.
     #[serde(serialize_with = "digest_as_text")]
     pub(crate) digest: Option<Digest>,
-    /// A short remark about the file.
+    /// Short remark about the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<&'static str>,
 }
 
-/// The signature is that of `serialize_with`.
+/// `serialize_with` requires this signature.
 #[expect(clippy::ref_option, reason = "serde passes a reference")]
 fn digest_as_text<S: Serializer>(digest: &Option<Digest>, to: S) -> Result<S::Ok, S::Error> {
     digest.map(|digest| digest.to_string()).serialize(to)
 }
 
-/// Writes a list of files; `summary` is JSON. `text` and `fdupes` have one path per line; `text` adds the remark about
-/// a file.
+/// Writes a list of files. `summary` is a JSON text. The formats `text` and `fdupes` have one path per line, and `text`
+/// adds the remark about a file.
 pub(crate) fn write_list(
     format: Format,
     mut out: impl Write,

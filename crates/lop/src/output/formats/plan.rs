@@ -1,4 +1,4 @@
-//! Writes plans: as a table for people, as JSON for programs.
+//! Writes plans: as text for people, as JSON for programs.
 
 use std::io::{self, Write};
 
@@ -35,7 +35,7 @@ impl<W: Write> PlanWriter<W> {
         }
     }
 
-    /// Ends the output; `summary` is JSON.
+    /// Ends the output. `summary` is a JSON text.
     pub(crate) fn finish(mut self, summary: &str) -> io::Result<()> {
         match &mut self.out {
             Out::Text(out) => out.flush(),
@@ -59,7 +59,8 @@ impl<W: Write> Text<'_, W> {
         let heading = format!("{files} of {of} to {}{space_change}", self.kind.word());
         self.stream.write_heading(self.out, &heading)?;
         if plan.why == KeepReason::Elsewhere {
-            // The file that the copies are made from is listed among them.
+            // The kept file has names elsewhere. The name that the copies are made from is one of `others`, so it is
+            // listed with them.
             let names = u64::from(plan.keep.stat.links).saturating_sub(plan.others.len() as u64);
             let names = counted(names, "name elsewhere", "names elsewhere");
             writeln!(self.out, "  {:<10}  {names}", "keep")?;

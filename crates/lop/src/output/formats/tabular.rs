@@ -1,10 +1,10 @@
-//! The format `csv`: one row per file. Fields are quoted according to RFC 4180; paths are raw bytes.
+//! The format `csv`: one row per file. Fields are quoted according to RFC 4180, and paths are raw bytes.
 
 use std::io::{self, Write};
 
 use super::{GroupHead, GroupWriter, Names};
 
-/// Writes rows of group number, size, digest and path.
+/// Writes one row per file with group number, size, digest and path.
 pub(super) struct Csv<W: Write> {
     out: csv::Writer<W>,
     names: Names,

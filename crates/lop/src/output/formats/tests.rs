@@ -1,4 +1,4 @@
-//! Writes every format and reads it back, with names that could break it.
+//! Writes groups in every format and reads them back, with file names that could break a format.
 
 use base64::Engine;
 use content::Digest;
@@ -52,7 +52,8 @@ fn written(format: Format, groups: &Groups, stream: Stream) -> Vec<u8> {
 
 fn split(text: &[u8], end: u8) -> Groups {
     let mut groups = vec![Vec::new()];
-    for path in text.strip_suffix(&[end]).expect("ends whole").split(|&b| b == end) {
+    for path in text.strip_suffix(&[end]).expect("ends with a complete record").split(|&b| b == end)
+    {
         match (path, groups.last_mut()) {
             ([], _) => groups.push(Vec::new()),
             (path, Some(group)) => group.push(path.to_vec()),
@@ -63,19 +64,19 @@ fn split(text: &[u8], end: u8) -> Groups {
 }
 
 #[test]
-fn nul_carries_every_name() {
+fn nul_preserves_every_name() {
     let mut read = split(&written(Format::Nul, &with_newlines(), PIPE), 0);
     assert_eq!(read.pop(), Some(Vec::new()), "the last group is ended like the others");
     assert_eq!(read, with_newlines());
 }
 
 #[test]
-fn fdupes_carries_every_name_without_a_newline() {
+fn fdupes_preserves_every_name_without_a_newline() {
     assert_eq!(split(&written(Format::Fdupes, &hostile(), PIPE), b'\n'), hostile());
 }
 
 #[test]
-fn csv_carries_every_name() {
+fn csv_preserves_every_name() {
     let text = written(Format::Csv, &with_newlines(), PIPE);
     let mut reader = csv::Reader::from_reader(&text[..]);
     let heading = reader.byte_headers().expect("has a heading");
@@ -93,7 +94,7 @@ fn csv_carries_every_name() {
 }
 
 #[test]
-fn json_carries_every_name_and_the_summary() {
+fn json_preserves_every_name_and_the_summary() {
     let text = written(Format::Json, &with_newlines(), PIPE);
     let document: serde_json::Value = serde_json::from_slice(&text).expect("is JSON");
     assert_eq!(document["summary"]["groups"], 3);
@@ -112,7 +113,7 @@ fn json_carries_every_name_and_the_summary() {
 }
 
 #[test]
-fn json_has_nothing_that_disturbs_a_terminal() {
+fn json_escapes_what_could_disturb_a_terminal() {
     let text = written(Format::Json, &with_newlines(), PIPE);
     let text = String::from_utf8(text).expect("is UTF-8");
     assert!(!text.lines().flat_map(str::chars).any(crate::output::names::is_disturbing));
@@ -142,7 +143,7 @@ fn text_is_a_heading_and_indented_names() {
 }
 
 #[test]
-fn a_mark_is_shown_where_a_format_has_a_place_for_it() {
+fn text_and_json_show_the_mark_of_a_file() {
     let head = GroupHead { size: 1, digest: None, files: 1, inodes: 1, reclaimable_bytes: 0 };
     for (format, part) in
         [(Format::Text, "  a  (changed)\n"), (Format::Json, r#"{"path":"a","state":"changed"}"#)]

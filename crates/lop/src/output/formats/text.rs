@@ -1,15 +1,15 @@
-//! The format `text`, for people: a heading for each group, with its paths indented below.
+//! The format `text`, for people: a heading for each group, then its paths, indented.
 
 use std::io::{self, Write};
 
 use super::{GroupHead, GroupWriter, Stream};
 use crate::quantity::{counted, size};
 
-/// The number of digits of the digest to print: enough to tell groups apart by eye and to find the whole digest in
-/// another format.
+/// Number of digits of a digest to print. They are enough to tell groups apart and to find the full digest in another
+/// format.
 const DIGEST_DIGITS: usize = 12;
 
-/// Writes groups for people.
+/// Writes groups as text for people.
 pub(super) struct Text<W> {
     out: W,
     stream: Stream,

@@ -15,27 +15,27 @@ use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
 use crate::questions::location::{Bounds, Location};
 
-/// The files with one content.
+/// The files that share one content.
 #[derive(Default)]
 struct Content {
-    /// Unchanged files.
+    /// Unchanged files, except those in `views`.
     inodes: HashSet<(i64, u64)>,
-    /// Unchanged files that have a name outside.
+    /// Unchanged files that have a name outside the directory.
     outside: HashSet<(i64, u64)>,
-    /// Unchanged files that have a name outside, in the trash or another system folder.
+    /// Unchanged files that have a name in the trash or another system directory outside the directory in question.
     in_system_dirs: HashSet<(i64, u64)>,
-    /// Unchanged files that may be aliases of those in `inodes`; they are not in that set.
+    /// Unchanged files that may be aliases of the files in `inodes`.
     views: HashSet<(i64, u64)>,
-    /// Why it is unknown whether there is a copy outside, if none is found.
+    /// Reason why there may be a copy outside, if none is known.
     doubt: Option<Knowledge>,
-    /// Whether a file outside had this content and was found damaged or unreadable.
+    /// True if a file outside had this content and was found damaged or unreadable.
     bad_outside: bool,
-    /// Whether a file with this content is on a disk that is not mounted.
+    /// True if a file with this content is on a disk that is not mounted.
     offline: bool,
     digest: Option<Digest>,
 }
 
-/// Finds the copies of the files of one tree, and remembers what it found for each content.
+/// Finds the copies of the files of one tree. The result for each content is cached.
 pub(super) struct CopyFinder<'a> {
     catalog: &'a Catalog,
     tree: &'a Tree,
@@ -47,7 +47,7 @@ pub(super) struct CopyFinder<'a> {
 }
 
 impl Content {
-    /// Records where an unchanged file is.
+    /// Records the location of an unchanged file.
     fn note_location(&mut self, entry: &Entry, bounds: &Bounds<'_>, inspector: &mut Inspector) {
         let inode = (entry.volume, entry.inode);
         match bounds.place(&entry.path, entry.file_system, inspector) {
@@ -128,14 +128,14 @@ impl<'a> CopyFinder<'a> {
         self.unless_waiting(Copies { knowledge, ..copies }, size)
     }
 
-    /// Returns `copies`, but as unknown if there is no copy outside and a file of this size was not compared yet.
+    /// Returns `copies`, marked as not compared yet if no copy is outside and a pending file has the same size.
     fn unless_waiting(&mut self, copies: Copies, size: u64) -> Result<Copies, CommandError> {
         let waits = !copies.outside && self.waiting.has(size, self.catalog, &mut self.inspector)?;
         let knowledge = if waits { Knowledge::Is(State::Pending) } else { copies.knowledge };
         Ok(Copies { knowledge, ..copies })
     }
 
-    /// Examines the files with one content.
+    /// Examines the files that share one content.
     fn content(&mut self, number: i64) -> Result<Content, CommandError> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
@@ -169,7 +169,7 @@ impl<'a> CopyFinder<'a> {
         Ok(content)
     }
 
-    /// Finds hard links outside the directory to files that have no copy there.
+    /// Finds hard links outside the directory for the files that have no copy there.
     fn find_links(
         &mut self,
         records: &[FileMatch],
@@ -188,7 +188,7 @@ impl<'a> CopyFinder<'a> {
             return Ok(());
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
-            // A hard link is the same file, so its content does not matter.
+            // A hard link is the same file, so its recorded content does not matter.
             let is_same =
                 self.inspector.stat(&entry.path).is_ok_and(|now| entry.is_unchanged(&now));
             if is_same && self.bounds.is_outside(&entry.path, &mut self.inspector) {
