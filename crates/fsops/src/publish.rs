@@ -23,7 +23,7 @@ pub fn create_dir_private(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// Returns `EEXIST` if the name exists, even as a dangling link. Nothing has changed then.
+/// Returns `EEXIST` if the name exists, even as a dangling link. On error, nothing has changed.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));

@@ -46,8 +46,8 @@ fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<EqualFiles>, Pro
 }
 
 /// Generates files of the same size. Some consist of zeros that were written, or of a hole with at
-/// most one byte of data. The others differ in a single byte: the first, a middle, the last or a
-/// random one.
+/// most one byte of data. The others are noise from one of two seeds, with at most one byte
+/// changed: the first, the middle, the last or a random one.
 fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
     select(&SIZES[..]).prop_flat_map(|len| {
         let at = proptest::prop_oneof![select(vec![0, len / 2, len - 1]), 0..len];

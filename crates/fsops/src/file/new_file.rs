@@ -90,7 +90,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns `EPERM` if the process may not change the owner. Nothing has changed then.
+    /// Returns `EPERM` if the process may not change the owner. On error, nothing has changed.
     pub fn copy_owner(&self, like: &Stat) -> io::Result<()> {
         let now = self.stat()?;
         if (now.uid, now.gid) == (like.uid, like.gid) {
@@ -117,7 +117,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing has changed.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
@@ -127,7 +127,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. On error, nothing has changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
@@ -157,7 +157,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. On error, nothing has changed.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)

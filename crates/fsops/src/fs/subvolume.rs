@@ -30,7 +30,7 @@ impl Dir {
     ///
     /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
     /// not remove it, and `EBUSY` for a mount point. An unprivileged process needs the mount option
-    /// `user_subvol_rm_allowed`. Nothing has changed then.
+    /// `user_subvol_rm_allowed`. On error, nothing has changed.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
