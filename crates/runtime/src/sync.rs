@@ -1,8 +1,8 @@
 //! Locks without poisoning.
 //!
-//! A panic in a worker is a bug, and it ends the operation: the other workers stop, the panic is raised again once all
-//! of them have ended, and nothing uses the results. Code that takes a lock therefore does not ask whether another
-//! thread panicked while it held the lock.
+//! A panic in a worker is a bug and ends the operation. The other workers stop, the panic is raised
+//! again once all of them have finished, and the results are discarded. Code that acquires a lock
+//! therefore does not need to know whether another thread panicked while holding it.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl<T> Mutex<T> {
 }
 
 impl Condvar {
-    /// Returns a condition variable without waiting threads.
+    /// Returns a condition variable on which no threads are waiting.
     pub const fn new() -> Condvar {
         Condvar(std::sync::Condvar::new())
     }
@@ -43,7 +43,7 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits like [`Condvar::wait`], but at most for `timeout`.
+    /// Waits like [`Condvar::wait`], but for at most `timeout`.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

@@ -119,7 +119,7 @@ impl Volume {
         [TMPFS_MAGIC, RAMFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns true if files that were on this file system are to be considered offline rather than
+    /// Returns true if files that were on this file system should be considered offline rather than
     /// deleted. `here` is the file system that is currently mounted at the same path.
     ///
     /// Two file systems are the same if they have the same type and fsid. If there is no fsid (NFS,
