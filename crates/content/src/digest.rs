@@ -62,10 +62,10 @@ impl FromStr for Digest {
 /// The BLAKE3 hash of a prefix of a file.
 ///
 /// For a proper prefix, this is the chaining value of the prefix's subtree (BLAKE3 paper, section
-/// 2.1). For a whole file, this is its [`Digest`]. If two files have the same size and their
-/// prefixes of some length have the same hash, then those prefixes are identical. The hash of a
-/// longer prefix is computed from this hash and the bytes that follow, so no byte is read twice
-/// when a file is read in several rounds.
+/// 2.1). For a whole file, this is its [`Digest`]. If two files have the same size, and two
+/// prefixes of the same length have the same hash, the prefixes are identical. The hash of a longer
+/// prefix is computed from this hash and the bytes that follow, so no byte is read twice when a
+/// file is read in several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixDigest(pub [u8; 32]);
 
@@ -76,7 +76,7 @@ pub struct HashRange {
     pub size: u64,
     /// Length and hash of the prefix read so far, or `None` at the start of the file.
     pub before: Option<(u64, PrefixDigest)>,
-    /// End of the range: the file's size, or a [`round_length`] that is smaller.
+    /// End of the range: the file's size, or a smaller [`round_length`].
     pub to: u64,
 }
 
@@ -95,7 +95,7 @@ pub fn round_length(length: u64) -> u64 {
 }
 
 /// Reads a range of a file and computes the hash of the extended prefix. Adds to
-/// `progress.bytes_done` as it reads. If it fails, the unread rest of the range also counts as
+/// `progress.bytes_done` as it reads. If reading fails, the unread rest of the range also counts as
 /// done.
 ///
 /// # Errors

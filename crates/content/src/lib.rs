@@ -5,7 +5,7 @@
 //! - [`read_head`] returns a 64-bit hash of the first bytes of a file. Two files with unequal heads
 //!   are different. Equal heads prove nothing.
 //! - [`partition()`] reads several files side by side and splits them into sets of identical files.
-//! - [`extend_prefix`] computes BLAKE3 hashes. They are used for files that are too numerous, or
+//! - [`extend_prefix`] computes BLAKE3 hashes. These are used for files that are too numerous, or
 //!   too far apart on the disk, to be read side by side.
 //!
 //! | module | contents |

@@ -30,9 +30,9 @@ use crate::{ReadError, read_exact};
 const ROUND: usize = 512 * 1024;
 /// Minimum and maximum number of bytes read per file and round.
 const CHUNK: Range<usize> = 16 * 1024..256 * 1024;
-/// Maximum number of bytes to hash per set in holes that all of its files have in common. Sets with
-/// larger holes get no digest, as hashing the zeros of a 1 TB hole would take minutes. The files of
-/// such sets are still proven equal.
+/// Maximum number of bytes to hash per set within holes that all files of the set have in common.
+/// Sets with larger holes get no digest, as hashing the zeros of a 1 TB hole would take minutes.
+/// The files of such sets are still proven equal.
 const HOLE_DIGEST_LIMIT: u64 = 1 << 30;
 
 /// Size of a probe in bytes: one page.
@@ -93,8 +93,8 @@ impl Scratch {
     }
 }
 
-/// A set of files that are identical, byte by byte. Each file is an index into the list passed by
-/// the caller.
+/// A set of files that are identical, byte by byte. Files are identified by their index in the list
+/// passed by the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EqualFiles {
     /// The files, in ascending order. Never empty.

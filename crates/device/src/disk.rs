@@ -39,15 +39,15 @@ const WORK_PER_WAIT: u32 = 4;
 /// hard disk.
 ///
 /// With 8 requests in flight, a hard disk can serve the nearest request first, which makes it 1.5
-/// to 2 times as fast as with one request at a time. An SSD becomes 4 to 8 times as fast.
+/// to 2 times as fast as with one request at a time. For an SSD, the factor is 4 to 8.
 const SPEED_UP: u32 = 3;
 
-/// Minimum time that a single random read takes on a hard disk, for cases that [`SPEED_UP`] does
-/// not decide. The value is half the access time of the fastest hard disks.
+/// Minimum time that a single random read takes on a hard disk. This is used if [`SPEED_UP`] does
+/// not rule out a hard disk. The value is half the access time of the fastest hard disks.
 const SLOW: Duration = Duration::from_millis(2);
 
-/// A random read that takes less time than this cannot have come from a hard disk. Waiting half a
-/// turn of the platter takes 2 ms on average.
+/// A random read that takes less time than this cannot have come from a hard disk. The rotational
+/// delay alone averages at least 2 ms.
 ///
 /// The value is much smaller than 2 ms because the benchmarks simulate a hard disk with a scaled
 /// clock.
@@ -55,9 +55,9 @@ const FAST: Duration = Duration::from_micros(150);
 
 /// Number of threads on a cold disk, each with [`AHEAD`] requests in flight.
 ///
-/// On a virtual SSD with 154,000 files, both 8 threads with as many requests each and 32 threads
-/// with one request each took a tenth longer. On the simulated hard disk, where requests are issued
-/// in disk order, the times with 2 to 16 threads are within 3 % of each other.
+/// On a virtual SSD with 154,000 files, 8 threads took a tenth longer, and so did 32 threads with
+/// one request each. On the simulated hard disk, where requests are issued in disk order, the times
+/// with 2 to 16 threads are within 3 % of each other.
 const DEPTH: usize = 16;
 
 /// Number of requests that a thread on a cold disk issues in advance. The thread does not wait for

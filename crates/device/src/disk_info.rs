@@ -7,7 +7,7 @@
 //! disk. Device-mapper and md devices list their components in `slaves`. The backing file of a loop
 //! device is in `loop/backing_file`. File systems with an anonymous device number (btrfs,
 //! overlayfs, NFS, FUSE) have no entry in `/sys/dev/block`. For these file systems,
-//! `/proc/self/mountinfo` lists the mount source, but only that of btrfs is a block device.
+//! `/proc/self/mountinfo` lists the mount source, which is a block device only for btrfs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub struct DiskInfo {
     /// Name of the disk in `/sys/block`, or the device number if there is no block device.
     pub name: String,
-    /// Whether the kernel reports the disk as rotational, or `None` if it does not report either.
+    /// Whether the kernel reports the disk as rotational. `None` if the kernel reports nothing.
     pub rotates: Option<bool>,
 }
 

@@ -18,10 +18,10 @@
 //! The type given in `/sys` is only a first guess because virtual disks and controllers report
 //! wrong values. Two properties matter:
 //!
-//! - *Cold*: data has to be read from the disk because it is not in the page cache. A walk
-//!   concludes this when its threads spend more time waiting than working. Before the contents of
-//!   files are read, lop checks whether the pages of a sample of files are cached. A disk counts as
-//!   warm until it proves to be cold, so scans with a warm cache have no extra cost.
+//! - *Cold*: data has to be read from the disk because it is not in the page cache. A walk detects
+//!   this when its threads spend more time waiting than working. Before the contents of files are
+//!   read, lop checks whether the pages of a sample of files are cached. A disk counts as warm
+//!   until it proves to be cold, so scans with a warm cache have no extra cost.
 //! - *Seek-bound*: each random read has to move a disk head. A [`Probe`] detects this
 //!   ([`Disk::classify`]), as parallel requests are much faster on an SSD but hardly faster on a
 //!   hard disk.

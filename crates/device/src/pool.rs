@@ -1,11 +1,11 @@
 //! The worker threads of one disk. A pool starts with one thread per processor, and more threads
 //! are added while the existing ones wait for the disk.
 //!
-//! With a warm cache, more threads than processors only add cost. With a cold disk, a thread spends
-//! nearly all its time waiting, and a disk that serves requests in parallel needs many threads to
-//! be fully used. Each thread measures how long it waits. It times its work items and periodically
-//! asks the kernel how much processor time it has used. If the disk is cold, a thread that spent
-//! most of its time waiting doubles the size of the pool.
+//! With a warm cache, more threads than processors only add overhead. With a cold disk, a thread
+//! spends nearly all its time waiting, and a disk that serves requests in parallel needs many
+//! threads to be fully used. Each thread measures how long it waits. It times its work items and
+//! periodically asks the kernel how much processor time it has used. If the disk is cold, a thread
+//! that spent most of its time waiting doubles the size of the pool.
 
 use runtime::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -174,9 +174,9 @@ impl WaitMeter<'_> {
         let busy = std::mem::take(&mut self.busy);
         if fetches > 0 && waited * 2 > busy {
             self.disk.note_wait(waited);
-            // The pool must not grow until the disk is known to be cold, because additional threads
-            // would have to wait for a processor, and such waits would be mistaken for waits for
-            // the disk.
+            // The pool must not grow until the disk is known to be cold. With more threads than
+            // processors, threads also wait for a processor, which would be mistaken for waiting
+            // for the disk.
             if self.disk.is_cold() {
                 (self.spawn)();
             }

@@ -70,8 +70,8 @@ impl Probe {
 
 /// Returns each number below `len` once, in an order in which consecutive numbers are far apart.
 pub fn spread(len: usize) -> impl Iterator<Item = usize> + Clone {
-    // The step is about 0.618 times a prime. Taken modulo that prime, its multiples include each
-    // number once.
+    // The step is about 0.618 times a prime. Modulo that prime, its multiples include each number
+    // exactly once.
     let steps = (len..=2 * len + 2).find(|&n| is_prime(n)).unwrap_or(1);
     let step = (steps * 618 / 1000).max(1);
     (0..steps).map(move |n| n * step % steps).filter(move |&n| n < len)

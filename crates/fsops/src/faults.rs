@@ -3,8 +3,8 @@
 //! This module exists only with the feature `faults`. A rule consists of an operation and a file
 //! name suffix. Every call that matches a rule fails until the rules are replaced.
 //!
-//! Calls that change a file system are also counted, across all threads. A test can choose one of
-//! these calls and make it fail, or have the process killed just before it.
+//! Calls that change a file system are also counted, across all threads. A test can make any one of
+//! these calls fail, or have the process killed just before it.
 
 use std::cell::RefCell;
 use std::io;
@@ -56,7 +56,8 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
 static BLOW: AtomicI64 = AtomicI64::new(0);
 
-/// Applies `blow` to one of the changes after this call. The next change has `number` 0.
+/// Counts the changes from this call on, starting at 0, and applies `blow` to the change with the
+/// given number.
 pub fn fault_at_change(number: u64, blow: ChangeFault) {
     let blow = match blow {
         ChangeFault::Fail(errno) => i64::from(errno),
@@ -79,8 +80,9 @@ thread_local! {
     static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
 }
 
-/// Calls `meddle` once, before one of the changes that this thread makes after this call. The next
-/// change has `number` 0. The callback simulates another process that interferes between two steps.
+/// Counts the changes that this thread makes from now on, starting at 0, and calls `meddle` just
+/// before the change with the given number. The callback simulates another process that interferes
+/// between two steps.
 pub fn before_change(number: u64, meddle: impl FnOnce() + 'static) {
     MEDDLER.set(Some((number, Box::new(meddle))));
 }

@@ -8,13 +8,13 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
 
 use crate::error::{Context, Error, Op};
 
-/// Creates the directory `path` and any missing parents, which only their owner can access (mode
-/// 0700).
+/// Creates the directory `path` and any missing parents with mode 0700, so that only their owner
+/// can access them.
 ///
 /// # Errors
 ///
-/// Returns the error for the first directory that could not be created. The parents of that
-/// directory exist.
+/// Returns the error for the first directory that could not be created. Its parents have been
+/// created.
 pub fn create_dir_private(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();
@@ -25,7 +25,7 @@ pub fn create_dir_private(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// Returns `EEXIST` if the name exists, even if it is a dangling link. On error, nothing has
+/// Returns `EEXIST` if the name exists, even if it is a dangling link. On error, nothing is
 /// changed.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

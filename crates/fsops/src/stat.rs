@@ -59,7 +59,7 @@ impl Time {
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Metadata of an inode at a certain time.
+/// Metadata of an inode at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Device number.
@@ -165,7 +165,7 @@ impl Stat {
 
     /// Converts the answer of `statx(2)`.
     // A scan calls this for every name, so it is inlined and takes its argument by reference.
-    // Before this change, copying the two structs took as long as the walk itself.
+    // Without this, copying the two structs took as long as the walk itself.
     #[inline]
     pub(crate) fn from_raw(raw: &Statx) -> Stat {
         let time = |t: rustix::fs::StatxTimestamp| Time { s: t.tv_sec, ns: t.tv_nsec };

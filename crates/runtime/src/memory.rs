@@ -60,8 +60,8 @@ const PAGE_BYTES: usize = 4096;
 ///
 /// The program, the buffers of 16 threads and the cache of a catalog take 20 to 50 MiB. The rest is
 /// for pages that become resident again between two checks. When a page is used, the kernel maps
-/// the 64 KiB around it, which can add up to 60 MiB per millisecond. A check can be delayed by a
-/// few milliseconds if its thread has to wait for a processor.
+/// the 64 KiB around it. This can amount to 60 MiB per millisecond. A check can be delayed by a few
+/// milliseconds if its thread has to wait for a processor.
 pub const MIN_BOUND_BYTES: u64 = 256 << 20;
 
 /// Number of bytes that large allocations may occupy before further ones are spilled.
@@ -232,8 +232,8 @@ unsafe fn unmap(at: *mut u8, length: usize) {
 }
 
 /// Changes the length of a mapping if this is possible without copying bytes. Returns the new
-/// address of the mapping, which may differ from the old one. If it is not possible, returns null
-/// and leaves the mapping unchanged.
+/// address of the mapping, which may differ from the old one. Otherwise returns null and leaves the
+/// mapping unchanged.
 ///
 /// # Safety
 ///

@@ -76,13 +76,13 @@ pub struct Progress {
     pub files_total: AtomicU64,
     /// Number of files whose content has been processed, including failed ones.
     pub files_done: AtomicU64,
-    /// Maximum number of bytes to read or copy. At the end, `bytes_done` has the same value.
+    /// Maximum number of bytes to read or copy. At the end, `bytes_done` reaches this value.
     pub bytes_total: AtomicU64,
     /// Number of bytes that have been read or copied, or that turned out not to be needed.
     pub bytes_done: AtomicU64,
     /// Number of entries to remove, or 0 if unknown.
     pub removed_total: AtomicU64,
-    /// Number of entries removed so far, or counted so far before the removal.
+    /// Number of entries removed, or counted during [`Stage::Count`].
     pub removed_done: AtomicU64,
     /// Number of bytes read from the contents of files.
     pub bytes_read: AtomicU64,

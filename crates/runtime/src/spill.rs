@@ -1,8 +1,9 @@
 //! Memory in unlinked files, and a thread that drops resident pages of this memory.
 //!
 //! [`REGIONS`] lists every mapping. A mapping is added after it is created and removed before it is
-//! unmapped. Pages may be dropped only while this list is locked. Otherwise an address range might
-//! be reused for another mapping, and dropping its pages would destroy their content.
+//! unmapped. Pages may be dropped only while this list is locked. Otherwise an address range could
+//! be reused for another mapping in the meantime, and dropping its pages would destroy their
+//! content.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -85,8 +86,8 @@ pub(crate) fn holds(at: *mut u8) -> bool {
     regions().used().any(|(address, _)| address == at.addr())
 }
 
-/// Creates a file of `length` zero bytes and maps it. Returns `None` if spilling is disabled or
-/// fails.
+/// Creates a file of `length` zeroed bytes and maps it into memory. Returns `None` if spilling is
+/// disabled or fails.
 pub(crate) fn map(length: usize) -> Option<*mut u8> {
     let (_, folder) = BOUND.get()?;
     let mapped = unlinked_file(folder).and_then(|file| {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::progress::Progress;
 
 /// Maximum length of a sleep. It is short so that requests to stop take effect soon. It is also the
-/// maximum time for which a caller can catch up after a pause.
+/// maximum amount of lost time that callers can make up for after a pause.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A rate limit that threads share.
@@ -70,7 +70,7 @@ mod tests {
         let rate = NonZeroU64::new(10).expect("10 is not 0");
         let throttle = Throttle::new(Some(rate));
         let first = throttle.next_turn(rate, 1);
-        // This is longer than the time for which the throttle lets callers catch up.
+        // This is longer than the amount of lost time that callers can make up for.
         let pause = Duration::from_millis(400);
         std::thread::sleep(pause);
         let late = throttle.next_turn(rate, 1);

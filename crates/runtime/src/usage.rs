@@ -1,4 +1,4 @@
-//! Processor time of a thread and the number of its waits, used to tell working from waiting.
+//! Processor time and number of waits of a thread, used to distinguish working from waiting.
 
 use std::time::Duration;
 

@@ -148,8 +148,8 @@ fn steps(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the id of the mount through which a descriptor was opened. The id is listed in `/proc`
-/// since Linux 3.15.
+/// Returns the id of the mount through which a descriptor was opened. Requires `/proc` and Linux
+/// 3.15.
 fn mount_of(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", fd.as_raw_fd()))?;
     let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());

@@ -56,7 +56,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchownat(2)`, such as `EPERM`. On error, nothing has changed.
+    /// Returns the error of `fchownat(2)`, such as `EPERM`. On error, nothing is changed.
     pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -68,7 +68,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EOPNOTSUPP` or `ELOOP` for a link, and the error of `fchmodat(2)` for any other
-    /// failure. On error, nothing has changed.
+    /// failure. On error, nothing is changed.
     pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
         about_to_change()?;
         // Before Linux 6.6, every call that changes the mode of a path follows links. Changing the
@@ -90,7 +90,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns the error for the first attribute that could not be set or removed. The remaining
-    /// attributes are processed nevertheless.
+    /// attributes have still been processed.
     pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
         let path = self.path_of(name)?;
@@ -107,7 +107,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `utimensat(2)`. On error, nothing has changed.
+    /// Returns the error of `utimensat(2)`. On error, nothing is changed.
     pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         let times = timestamps(atime, mtime);
@@ -118,7 +118,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing has changed.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing is changed.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -129,7 +129,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchmod(2)`. On error, nothing has changed.
+    /// Returns the error of `fchmod(2)`. On error, nothing is changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)

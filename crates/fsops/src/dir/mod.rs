@@ -42,9 +42,9 @@ pub struct DirItem<'a> {
 
 /// A buffer for `getdents64` that can be reused for any number of directories.
 ///
-/// The buffer has 64 KiB, enough for about 2,000 names. Larger buffers made no difference for
-/// directories with a million entries. With smaller buffers, listing an ordinary directory took one
-/// more system call.
+/// The buffer is 64 KiB in size, enough for about 2,000 names. Larger buffers made no difference
+/// for directories with a million entries. With smaller buffers, listing an ordinary directory took
+/// one more system call.
 #[derive(Debug)]
 pub struct DirBuffer(Box<[MaybeUninit<u8>]>);
 

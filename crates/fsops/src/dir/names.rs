@@ -25,12 +25,12 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EEXIST` if `to_name` exists, and `EXDEV` if the directories are on different
-    /// mounts. On error, nothing has changed.
+    /// mounts. On error, nothing is changed.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, the file is
-    /// given its new name as a hard link before its old name is removed, so it has both names for a
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, the new name is
+    /// created as a hard link before the old name is removed, so the file has both names for a
     /// moment. For directories, and on file systems without hard links (exFAT through FUSE, cloud
     /// storage), lop checks that the new name is free and then uses a plain rename. If another
     /// process creates a file or an empty directory with that name between the check and the
@@ -85,7 +85,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EINVAL` if the file system does not support this operation (NFS, some FUSE file
-    /// systems). On error, nothing has changed.
+    /// systems). On error, nothing is changed.
     pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
@@ -98,7 +98,7 @@ impl Dir {
     ///
     /// Returns `ENOENT` if the file has no name left, `EMLINK` if it has reached the link limit,
     /// and `EPERM` if the file system does not support hard links or only the owner may link the
-    /// file. On error, nothing has changed.
+    /// file. On error, nothing is changed.
     pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
@@ -114,11 +114,11 @@ impl Dir {
         }
     }
 
-    /// Creates the symbolic link `name` with the bytes of `target` as its target.
+    /// Creates the symbolic link `name`, whose target is exactly `target`.
     ///
     /// # Errors
     ///
-    /// Returns the error of `symlinkat(2)`, such as `EEXIST`. On error, nothing has changed.
+    /// Returns the error of `symlinkat(2)`, such as `EEXIST`. On error, nothing is changed.
     pub fn make_symlink(&self, target: &[u8], name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::symlinkat(target, self, name)?)
@@ -137,7 +137,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `mkdirat(2)`. On error, nothing has changed.
+    /// Returns the error of `mkdirat(2)`. On error, nothing is changed.
     pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         #[cfg(feature = "faults")]
@@ -149,7 +149,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `mkdirat(2)`. On error, nothing has changed.
+    /// Returns the error of `mkdirat(2)`. On error, nothing is changed.
     pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
@@ -159,7 +159,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `unlinkat(2)`. On error, nothing has changed.
+    /// Returns the error of `unlinkat(2)`. On error, nothing is changed.
     pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
@@ -170,7 +170,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `unlinkat(2)`. On error, nothing has changed.
+    /// Returns the error of `unlinkat(2)`. On error, nothing is changed.
     pub fn remove_name(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
@@ -181,7 +181,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `openat(2)`, such as `EEXIST`. On error, nothing has changed.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. On error, nothing is changed.
     pub fn create_private_file(&self, name: &CStr) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -213,7 +213,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `futimens(2)`. On error, nothing has changed.
+    /// Returns the error of `futimens(2)`. On error, nothing is changed.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
@@ -224,7 +224,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `openat(2)`, such as `EEXIST`. On error, nothing has changed.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. On error, nothing is changed.
     pub fn create_file(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -271,8 +271,8 @@ impl Dir {
         File::open_regular_at(self.as_fd(), name)
     }
 
-    /// Prevents listings from updating the directory's access time, if this process has the
-    /// permission to do so.
+    /// Prevents listings from updating the directory's access time, if this process is permitted to
+    /// do so.
     pub fn list_quietly(&self) {
         // The other flags that this call resets have no effect on a directory.
         let _refused = rustix::fs::fcntl_setfl(self, OFlags::NOATIME);
@@ -283,7 +283,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EPERM` for a device, unless the process is privileged. On error, nothing has
+    /// Returns `EPERM` for a device, unless the process is privileged. On error, nothing is
     /// changed.
     pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
         about_to_change()?;
@@ -297,7 +297,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EMLINK` if the file has reached the link limit, and `EXDEV` if the directories are
-    /// on different mounts. On error, nothing has changed.
+    /// on different mounts. On error, nothing is changed.
     pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
@@ -310,7 +310,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EISDIR` or `ENOTDIR` if only one of the two is a directory, and `ENOTEMPTY` if
-    /// `name` is a directory that is not empty. On error, nothing has changed.
+    /// `name` is a directory that is not empty. On error, nothing is changed.
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat(self, ready, self, name)?)
@@ -321,7 +321,7 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EEXIST` if `name` exists. Some file systems ignore case, so the existing name may
-    /// differ in case. On error, nothing has changed.
+    /// differ in case. On error, nothing is changed.
     ///
     /// # Platform behavior
     ///

@@ -25,8 +25,8 @@ struct Counts {
     recently_evicted: u64,
 }
 
-/// Returns the number of cached pages in a range of a file, or `None` if the kernel does not
-/// disclose it.
+/// Returns the number of cached pages in a range of a file, or `None` if the kernel does not report
+/// it.
 #[expect(unsafe_code, reason = "cachestat has no safe wrapper")]
 fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     let mut range = Range { offset, length };
@@ -41,7 +41,7 @@ fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
 }
 
 /// Returns whether a range of a file is completely in the page cache, or `None` if the kernel does
-/// not disclose it.
+/// not report this.
 pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<bool> {
     Some(pages_cached(file, offset, length)? >= pages_of(offset, length))
 }

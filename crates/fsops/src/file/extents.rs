@@ -70,8 +70,8 @@ pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>>
 /// Implements [`File::is_inline`].
 pub(crate) fn is_inline(file: &File) -> bool {
     let mut request = Request::<1>::new(0);
-    // Dirty data has no location yet. Whether it is stored inside the inode is decided when it is
-    // written to the device.
+    // Dirty data has no location yet. Whether the data will be inside the inode is decided when it
+    // is written to the device.
     request.flags = FLAG_SYNC;
     request.ask(file).is_ok() && request.mapped > 0 && request.extents[0].flags & EXTENT_INLINE != 0
 }

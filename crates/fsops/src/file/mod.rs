@@ -225,13 +225,13 @@ impl File {
     }
 
     /// Checks whether all of the `length` bytes starting at `offset` are in the page cache, without
-    /// reading them. Returns `None` if the kernel does not disclose it.
+    /// reading them. Returns `None` if the kernel does not report this.
     ///
     /// # Platform behavior
     ///
-    /// `cachestat(2)` exists since Linux 6.5. Later versions refuse the call for files that this
-    /// process neither owns nor may write. A non-blocking read (`RWF_NOWAIT`) is not a substitute
-    /// because it starts to fetch missing pages.
+    /// `cachestat(2)` exists since Linux 6.5. Later versions refuse the call for a file that
+    /// belongs to another user and is not writable. A non-blocking read (`RWF_NOWAIT`) is not a
+    /// substitute because it starts to fetch missing pages.
     pub fn is_cached(&self, offset: u64, length: u64) -> Option<bool> {
         cache::is_cached(self.fd(), offset, length)
     }

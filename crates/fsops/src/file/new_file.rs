@@ -11,7 +11,7 @@ use super::xattr::{self, Xattr};
 use crate::change::{about_to_change, timestamps};
 use crate::stat::{Stat, Time};
 
-/// Number of bytes copied per system call. Requests to stop are checked between two calls.
+/// Number of bytes copied per system call. A request to stop takes effect after the current call.
 const STEP_BYTES: u64 = 16 << 20;
 
 /// Size of the buffer for copies that cannot be made inside the kernel.
@@ -42,8 +42,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of the failed system call or of `step`. In this case, the copy is
-    /// incomplete.
+    /// Returns the error of the failed system call or of `step`. The copy is then incomplete.
     pub fn copy_from(
         &self,
         source: &File,
@@ -91,7 +90,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns `EPERM` if the process may not change the owner. On error, nothing has changed.
+    /// Returns `EPERM` if the process may not change the owner. On error, nothing is changed.
     pub fn copy_owner(&self, like: &Stat) -> io::Result<()> {
         let now = self.stat()?;
         if (now.uid, now.gid) == (like.uid, like.gid) {
@@ -120,7 +119,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing has changed.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing is changed.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
@@ -130,7 +129,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchmod(2)`. On error, nothing has changed.
+    /// Returns the error of `fchmod(2)`. On error, nothing is changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
@@ -160,7 +159,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `futimens(2)`. On error, nothing has changed.
+    /// Returns the error of `futimens(2)`. On error, nothing is changed.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
@@ -197,8 +196,8 @@ impl NewFile {
         Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
     }
 
-    /// Makes this file share all extents of `source`. Returns false if the two files cannot share
-    /// extents.
+    /// Makes this file share all of the extents of `source`. Returns false if the two files cannot
+    /// share extents.
     ///
     /// # Errors
     ///

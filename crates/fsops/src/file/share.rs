@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use super::File;
 use crate::change::about_to_change;
 
-/// Number of bytes per request. Of a larger request, btrfs and XFS process only this many bytes and
-/// report no error (`ioctl_fideduperange(2)`).
+/// Number of bytes per request. If a request is larger, btrfs and XFS silently process only this
+/// many bytes (`ioctl_fideduperange(2)`).
 const STEP: u64 = 16 << 20;
 
 /// The result of an attempt to share extents.
@@ -20,12 +20,12 @@ pub enum ShareOutcome {
 }
 
 impl File {
-    /// Shares the first `size` bytes of `source` with this file, or fewer if the files differ.
+    /// Shares extents of `source` with this file, up to the first difference or offset `size`.
     /// Before each request, calls `step` with the number of bytes that the previous request shared,
     /// which is at most 16 MiB. If `step` fails, no further request is made.
     ///
     /// The kernel keeps other processes from writing to the files while it compares them. The
-    /// content of the two files does not change at any time.
+    /// contents of the files do not change.
     ///
     /// # Errors
     ///

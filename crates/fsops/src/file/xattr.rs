@@ -148,8 +148,8 @@ fn missing<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'
     wanted.iter().filter(|wanted| !now.contains(wanted))
 }
 
-/// Changes the attributes from `now` to `wanted`. If an attribute fails, the remaining ones are
-/// processed nevertheless, and the first error is returned.
+/// Changes the attributes from `now` to `wanted`. If an attribute cannot be changed, the remaining
+/// ones are still processed, and the first error is returned.
 pub(crate) fn set(
     now: &[Xattr],
     wanted: &[Xattr],

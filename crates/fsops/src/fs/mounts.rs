@@ -17,7 +17,8 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
-    /// For a FUSE file system that shows another directory: the path of that directory.
+    /// Path of the directory that a FUSE file system shows, or `None` if its mount source is not a
+    /// directory.
     shows: Option<Vec<u8>>,
 }
 
@@ -70,8 +71,8 @@ impl Mounts {
         Some(DirLocation { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
-    /// If a path is on a FUSE file system such as bindfs whose mount source is a directory, returns
-    /// the location of the directory that is shown at the path. The path must be absolute and
+    /// Returns the location of the directory that is shown at a path, if the path is on a FUSE file
+    /// system whose mount source is a directory, such as bindfs. The path must be absolute and
     /// contain no symbolic links.
     pub fn location_shown(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
@@ -137,8 +138,8 @@ fn joined(dir: &[u8], rest: &[u8]) -> Vec<u8> {
     [dir, slash, rest].concat()
 }
 
-/// Returns the part of `path` that follows `dir`, or `None` if `path` is not `dir` or below it.
-/// Both paths must be absolute.
+/// Returns the part of `path` that follows `dir`, or `None` if `path` is neither `dir` nor below
+/// it. Both paths must be absolute.
 fn below<'p>(dir: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let dir = dir.strip_suffix(b"/").unwrap_or(dir);
     let rest = path.strip_prefix(dir)?;

@@ -31,7 +31,7 @@ impl Dir {
     /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
     /// not remove it, and `EBUSY` if it is a mount point. Unprivileged processes can remove
     /// subvolumes only if the file system is mounted with `user_subvol_rm_allowed`. On error,
-    /// nothing has changed.
+    /// nothing is changed.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;

@@ -182,9 +182,9 @@ impl Volume {
         self.magic == OVERLAY_MAGIC
     }
 
-    /// Returns true if this is FUSE, a network file system or overlayfs. Such file systems can show
-    /// the files of others under different device and inode numbers. `device` is the device number
-    /// of the file to check.
+    /// Returns true if this is FUSE, a network file system or overlayfs. Such a file system can
+    /// show the files of another one under different device and inode numbers. `device` is the
+    /// device number of the file to check.
     pub fn shows_others(&self, device: u64) -> bool {
         !self.is_local(device)
     }
@@ -226,8 +226,8 @@ impl Volume {
 
     /// Returns true if files with the same extent locations are certain to have the same content.
     ///
-    /// Other file systems than btrfs and XFS may use several devices, each with locations that
-    /// start at 0, or may report locations on an underlying file system.
+    /// Apart from btrfs and XFS, file systems may use several devices whose locations all start at
+    /// 0, or may report locations on another file system.
     pub fn equal_offsets_mean_equal_content(&self) -> bool {
         [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
     }
