@@ -108,7 +108,7 @@ impl Fingerprints {
         self.contents[file as usize].store(CHANGED, Relaxed);
     }
 
-    /// Copies the fingerprints of one name of an inode to another name.
+    /// Copies the fingerprints of a file name to another name of the same inode.
     pub fn copy(&self, from: u32, to: u32) {
         let (from, to) = (from as usize, to as usize);
         self.heads[to].store(self.heads[from].load(Relaxed), Relaxed);

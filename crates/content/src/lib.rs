@@ -50,7 +50,7 @@ pub enum ReadError {
     Interrupted(#[from] runtime::Interrupted),
 }
 
-/// Reads exactly `buffer.len()` bytes at `offset` and adds them to the bytes read in `progress`.
+/// Reads exactly `buffer.len()` bytes at `offset` and adds their number to `progress.bytes_read`.
 ///
 /// # Errors
 ///

@@ -55,8 +55,8 @@ pub struct CompareOptions {
 }
 
 impl CompareOptions {
-    /// Returns the offsets to probe in files of `size` bytes. They are the end, the middle, the
-    /// middles of both halves, and so on.
+    /// Returns the offsets to probe in files of `size` bytes. The offsets are the end, the middle,
+    /// the middles of both halves, and so on.
     fn probes(&self, size: u64) -> impl Iterator<Item = u64> + use<> {
         let number = (size / self.quantum.max(PROBE) / 10).min(MOST_PROBES);
         let last = size.saturating_sub(PROBE);
@@ -236,8 +236,8 @@ impl Run<'_> {
         split(read, &set, 0)
     }
 
-    /// Reads `length` bytes at offset `at` from each file of a set. A file that cannot be read
-    /// becomes a failure, and its remaining bytes count as done.
+    /// Reads `length` bytes at offset `at` from each file of a set. A file that cannot be read is
+    /// added to the failures, and its remaining bytes count as done.
     fn read<'s>(
         &mut self,
         set: &Set,

@@ -24,7 +24,8 @@ pub fn may_give_files_away() -> bool {
         && ["uid_map", "gid_map"].map(read).iter().all(|map| map.split_whitespace().eq(all_numbers))
 }
 
-/// Returns the process's umask: the permissions that new files do not get (`umask(2)`).
+/// Returns the process's umask: the permission bits that are cleared in the mode of new files
+/// (`umask(2)`).
 ///
 /// # Platform behavior
 ///

@@ -88,7 +88,7 @@ pub struct Stat {
     pub uid: u32,
     /// Group id.
     pub gid: u32,
-    /// Birth time in nanoseconds since the epoch, or 0 if the file system has none.
+    /// Birth time in nanoseconds since the epoch, or 0 if the file system does not record it.
     pub born_ns: i64,
     /// Device number of a device node, as in `st_rdev`.
     pub special: u64,
@@ -163,7 +163,7 @@ impl Stat {
         Ok(Stat::from_raw(&rustix::fs::statx(dir, path, flags, MASK)?))
     }
 
-    /// Converts the answer of `statx(2)`.
+    /// Converts the result of `statx(2)`.
     // A scan calls this for every name, so it is inlined and takes its argument by reference.
     // Without this, copying the two structs took as long as the walk itself.
     #[inline]

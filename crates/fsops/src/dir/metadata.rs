@@ -188,7 +188,7 @@ impl Dir {
         let _not_locked = rustix::fs::flock(self, FlockOperation::Unlock);
     }
 
-    /// Returns a path to `name` through `/proc/thread-self/fd`, for system calls that take no
+    /// Returns a path to `name` through `/proc/thread-self/fd`, for system calls that do not take a
     /// descriptor. The kernel looks up `name` in the open directory and resolves no other name.
     fn path_of(&self, name: &CStr) -> io::Result<CString> {
         let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();

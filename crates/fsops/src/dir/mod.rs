@@ -254,7 +254,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of opening `name` or of `fstatfs(2)`.
+    /// Returns the error of `openat(2)` or `fstatfs(2)`.
     pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;

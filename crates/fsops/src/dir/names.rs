@@ -80,7 +80,7 @@ impl Dir {
         }
     }
 
-    /// Exchanges two existing names on the same mount atomically.
+    /// Atomically exchanges two existing names on the same mount.
     ///
     /// # Errors
     ///
@@ -219,8 +219,8 @@ impl Dir {
         Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
     }
 
-    /// Creates the regular file `name` with the permissions of `mode` minus the umask, and opens it
-    /// for writing. `name` must not exist.
+    /// Creates the regular file `name` with the permissions in `mode` that the umask allows, and
+    /// opens it for writing. `name` must not exist.
     ///
     /// # Errors
     ///
@@ -303,7 +303,7 @@ impl Dir {
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
     }
 
-    /// Renames `ready` to `name` atomically. If `name` exists, it is replaced.
+    /// Atomically renames `ready` to `name`. If `name` exists, it is replaced.
     ///
     /// If both names belong to the same file, `rename(2)` does nothing and both names remain.
     ///
@@ -316,7 +316,7 @@ impl Dir {
         Ok(rustix::fs::renameat(self, ready, self, name)?)
     }
 
-    /// Renames `ready` to `name` atomically. `name` must not exist.
+    /// Atomically renames `ready` to `name`, which must not exist.
     ///
     /// # Errors
     ///

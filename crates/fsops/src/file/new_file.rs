@@ -186,7 +186,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// Sets the size in bytes. Ranges that were not written are holes.
+    /// Sets the size in bytes. Ranges that have not been written become holes.
     ///
     /// # Errors
     ///
@@ -270,7 +270,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of copying the descriptor (`fcntl(2)`).
+    /// Returns the error of `fcntl(2)`.
     pub fn reader(&self) -> io::Result<File> {
         Ok(File::from_fd(self.fd.try_clone()?))
     }
