@@ -10,7 +10,7 @@ use runtime::Progress;
 
 use crate::{Head, ReadError, Scratch, head_length, head_of, read_exact};
 
-/// A BLAKE3 digest. For a whole file it is the value that `b3sum` prints.
+/// A BLAKE3 digest. For a whole file, this is the value that `b3sum` prints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -22,7 +22,7 @@ impl Digest {
 }
 
 impl From<PrefixDigest> for Digest {
-    /// Converts the value of a prefix that is the whole file.
+    /// Converts the digest of a prefix that spans the whole file.
     fn from(whole: PrefixDigest) -> Digest {
         Digest(whole.0)
     }
@@ -46,7 +46,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Error for a text that is not 64 hexadecimal digits.
+/// Error for a string that is not exactly 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("not a digest of 64 hexadecimal digits")]
 pub struct ParseDigestError;
@@ -59,33 +59,33 @@ impl FromStr for Digest {
     }
 }
 
-/// BLAKE3 of a prefix of a file.
+/// The BLAKE3 hash of a prefix of a file.
 ///
 /// For a proper prefix, this is the chaining value of the prefix's subtree (BLAKE3 paper, section
-/// 2.1). For a whole file, it is the [`Digest`]. If two files have the same size and the values of
-/// two prefixes of the same length are equal, the prefixes are equal. The value of a longer prefix
-/// is computed from this value and the bytes that follow, so a file that is read in several rounds
-/// is read only once.
+/// 2.1). For a whole file, this is its [`Digest`]. If two files have the same size, and two
+/// prefixes of the same length have the same hash, the prefixes are identical. The hash of a longer
+/// prefix is computed from this hash and the bytes that follow, so no byte is read twice when a
+/// file is read in several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixDigest(pub [u8; 32]);
 
-/// A range of a file that extends a prefix.
+/// The range of a file to read in order to extend a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashRange {
     /// The file's size in bytes.
     pub size: u64,
-    /// Length and value of the prefix read so far, or `None` at the start of the file.
+    /// Length and hash of the prefix read so far, or `None` at the start of the file.
     pub before: Option<(u64, PrefixDigest)>,
-    /// End of the range. It is the file's size or a smaller [`round_length`].
+    /// End of the range: the file's size, or a smaller [`round_length`].
     pub to: u64,
 }
 
 /// Result of [`extend_prefix`].
 #[derive(Clone, Copy, Debug)]
 pub struct HashedPrefix {
-    /// Value of the prefix up to the end of the range.
+    /// Hash of the prefix up to the end of the range.
     pub beginning: PrefixDigest,
-    /// Head of the file, if the range covers it.
+    /// Head of the file, if the range includes it.
     pub head: Option<Head>,
 }
 
@@ -94,8 +94,9 @@ pub fn round_length(length: u64) -> u64 {
     length.max(blake3::CHUNK_LEN as u64).checked_next_power_of_two().unwrap_or(1 << 63)
 }
 
-/// Reads a range of a file and extends its prefix. Adds to `progress.bytes_done` as it reads. After
-/// a failure, the unread rest of the range also counts as done.
+/// Reads a range of a file and computes the hash of the extended prefix. Adds to
+/// `progress.bytes_done` as it reads. If reading fails, the unread rest of the range also counts as
+/// done.
 ///
 /// # Errors
 ///
@@ -137,8 +138,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Extends `value`, the prefix of length `at`, to length `to`. Each step reads a subtree as
-    /// long as the prefix so far and doubles the prefix. At the end of the file, the last step
+    /// Extends the prefix of length `at`, whose hash is `value`, to length `to`. Each step doubles
+    /// the prefix by reading a subtree of the same length. At the end of the file, the last step
     /// reads the rest.
     fn grow(
         &mut self,

@@ -1,4 +1,4 @@
-//! A table of file fingerprints, with 12 bytes per file and a digest per content number.
+//! A table of file fingerprints. It takes 12 bytes per file, plus a digest per content number.
 
 use runtime::Mutex;
 use std::num::NonZeroU64;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::digest::Digest;
 use crate::head::Head;
 
-/// A content number. If two files of the same size both have a number, the numbers are equal if,
-/// and only if, the bytes are equal.
+/// A content number. Two files of the same size that both have a content number have the same
+/// number if and only if their bytes are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(u32);
 
 impl ContentId {
-    /// Returns the number as an index that starts at 0.
+    /// Returns the content number as a zero-based index.
     pub fn index(self) -> usize {
         self.0 as usize - 1
     }
@@ -96,7 +96,7 @@ impl Fingerprints {
         self.contents[file as usize].store(content.0, Relaxed);
     }
 
-    /// Drops a file that cannot be read. It cannot be part of a group.
+    /// Drops a file that cannot be read, so that it is not part of any group.
     pub fn drop_file(&self, file: u32) {
         self.heads[file as usize].store(0, Relaxed);
         self.contents[file as usize].store(UNREADABLE, Relaxed);
@@ -108,7 +108,7 @@ impl Fingerprints {
         self.contents[file as usize].store(CHANGED, Relaxed);
     }
 
-    /// Copies the fingerprints of one name of an inode to another name.
+    /// Copies the fingerprints of a file name to another name of the same inode.
     pub fn copy(&self, from: u32, to: u32) {
         let (from, to) = (from as usize, to as usize);
         self.heads[to].store(self.heads[from].load(Relaxed), Relaxed);
@@ -119,7 +119,7 @@ impl Fingerprints {
     ///
     /// # Panics
     ///
-    /// Panics if all 2^32 - 1 numbers are in use.
+    /// Panics if all 2^32 - 1 content numbers are in use.
     pub fn new_content(&self, digest: Option<Digest>) -> ContentId {
         let mut digests = self.lock();
         digests.push(digest);

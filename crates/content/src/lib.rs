@@ -4,9 +4,9 @@
 //!
 //! - [`read_head`] returns a 64-bit hash of the first bytes of a file. Two files with unequal heads
 //!   are different. Equal heads prove nothing.
-//! - [`partition()`] reads several files side by side and splits them into sets with equal bytes.
-//! - [`extend_prefix`] computes BLAKE3. It is used for files that are too numerous, or too far
-//!   apart on the disk, to be read side by side.
+//! - [`partition()`] reads several files side by side and splits them into sets of identical files.
+//! - [`extend_prefix`] computes BLAKE3 hashes. These are used for files that are too numerous, or
+//!   too far apart on the disk, to be read side by side.
 //!
 //! | module | contents |
 //! |---|---|
@@ -17,9 +17,10 @@
 //!
 //! # Why both bytes and BLAKE3
 //!
-//! BLAKE3 of every candidate would take 30 % of the time of a warm scan. Reading side by side
-//! proves equality by the bytes and needs BLAKE3 only once per group, for the digest that is
-//! stored. The digest is the value that `b3sum` prints, so users can check it.
+//! Hashing every candidate with BLAKE3 would take 30 % of the time of a warm scan. When files are
+//! read side by side, their bytes are compared directly, and only one file per group has to be
+//! hashed for the digest that is stored. The digest is the value that `b3sum` prints, so users can
+//! check it.
 //!
 //! This crate takes open files and has no notion of paths or trees.
 
@@ -49,7 +50,7 @@ pub enum ReadError {
     Interrupted(#[from] runtime::Interrupted),
 }
 
-/// Reads exactly `buffer.len()` bytes at `offset` and adds them to the bytes read in `progress`.
+/// Reads exactly `buffer.len()` bytes at `offset` and adds their number to `progress.bytes_read`.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
-//! Splits open files of one size into sets of equal files.
+//! Splits open files of one size into sets of identical files.
 //!
 //! The files of a set are read side by side, chunk by chunk. After each chunk, the set is split
 //! into sets of files with equal chunks. A set of one file is finished and is not read any further.
-//! The files of a final set are equal byte by byte. The digest of a set is computed from one of its
-//! files as it is read. Apart from probes, each byte is read at most once.
+//! The files of a final set are identical, byte by byte. The digest of a set is computed from one
+//! of its files as it is read. Apart from probes, each byte is read at most once.
 //!
 //! Holes that all files of a set have in common are neither read nor compared.
 //!
@@ -22,17 +22,17 @@ use runtime::{Interrupted, Progress};
 use crate::digest::Digest;
 use crate::{ReadError, read_exact};
 
-/// Number of bytes read per round, for all files of a set together. The data stays in the
-/// processor's cache between the read and the comparison.
+/// Number of bytes read per round, for all files of a set together. The data is small enough to
+/// stay in the processor's cache until it is compared.
 ///
-/// Measured on pairs of 128 MiB files in a warm cache with two threads: 2 MiB took twice as long,
-/// 128 KiB a tenth longer.
+/// Measured on pairs of 128 MiB files in a warm cache with two threads: rounds of 2 MiB took twice
+/// as long, and rounds of 128 KiB took a tenth longer.
 const ROUND: usize = 512 * 1024;
-/// Range of the chunk size per file and round.
+/// Minimum and maximum number of bytes read per file and round.
 const CHUNK: Range<usize> = 16 * 1024..256 * 1024;
-/// Maximum number of bytes in common holes that are hashed per set. Sets with larger holes get no
-/// digest, as hashing the zeros of a 1 TB hole would take minutes. Their files are still proven
-/// equal.
+/// Maximum number of bytes to hash per set within holes that all files of the set have in common.
+/// Sets with larger holes get no digest, as hashing the zeros of a 1 TB hole would take minutes.
+/// The files of such sets are still proven equal.
 const HOLE_DIGEST_LIMIT: u64 = 1 << 30;
 
 /// Size of a probe in bytes: one page.
@@ -41,21 +41,22 @@ const PROBE: u64 = 4096;
 /// Maximum number of probes. More probes found few further differences.
 const MOST_PROBES: u64 = 8;
 
-/// Options for a comparison side by side.
+/// Options for [`partition()`].
 #[derive(Clone, Copy, Debug)]
 pub struct CompareOptions {
-    /// Set to skip holes that all files have in common.
+    /// Whether to skip holes that all files have in common.
     pub sparse: bool,
-    /// Set to compute digests of equal files.
+    /// Whether to compute the digests of identical files.
     pub digest: bool,
-    /// Number of bytes that can be read in the time of one access. It limits the number of probes,
-    /// which together cost at most a tenth of reading the whole files.
+    /// Number of bytes that can be read sequentially in the time that one random access takes. It
+    /// limits the number of probes, so that all of them together take at most a tenth of the time
+    /// needed to read the whole files.
     pub quantum: u64,
 }
 
 impl CompareOptions {
-    /// Returns the offsets to probe in files of `size` bytes. They are the end, the middle, the
-    /// middles of both halves, and so on.
+    /// Returns the offsets to probe in files of `size` bytes. The offsets are the end, the middle,
+    /// the middles of both halves, and so on.
     fn probes(&self, size: u64) -> impl Iterator<Item = u64> + use<> {
         let number = (size / self.quantum.max(PROBE) / 10).min(MOST_PROBES);
         let last = size.saturating_sub(PROBE);
@@ -92,14 +93,14 @@ impl Scratch {
     }
 }
 
-/// A set of files that are equal byte by byte. Files are indices into the list passed by the
-/// caller.
+/// A set of files that are identical, byte by byte. Files are identified by their index in the list
+/// passed by the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EqualFiles {
     /// The files, in ascending order. Never empty.
     pub members: Vec<usize>,
-    /// Digest of the files, or `None` for a single file and for files with more than 1 GiB of
-    /// common holes.
+    /// Digest of the files. `None` for a single file, and for files with more than 1 GiB of common
+    /// holes.
     pub digest: Option<Digest>,
 }
 
@@ -112,12 +113,12 @@ pub struct ReadFailure {
     pub error: ReadError,
 }
 
-/// Splits contents in memory into sets of equal contents. `content(i)` returns the `i`-th of
-/// `count` contents.
+/// Splits `count` files whose bytes are in memory into sets of identical files. `content(i)`
+/// returns the bytes of the `i`-th file.
 ///
-/// `same` is a cheap check that returns false if two contents cannot be equal, for example because
-/// their heads differ. Otherwise the bytes decide. If `digest` is true, the digest of each set is
-/// computed.
+/// `same` is a cheap check that returns false if two files cannot be identical, for example because
+/// their heads differ. If it returns true, the bytes are compared. If `digest` is true, the digest
+/// of each set is computed.
 pub fn partition_bytes<'a>(
     count: usize,
     digest: bool,
@@ -141,9 +142,9 @@ pub fn partition_bytes<'a>(
     parts
 }
 
-/// Splits open files of `size` bytes each into sets of equal files.
+/// Splits open files of `size` bytes each into sets of identical files.
 ///
-/// Every file appears in exactly one set or one failure.
+/// Every file appears either in exactly one set or in exactly one failure.
 ///
 /// # Errors
 ///
@@ -175,11 +176,11 @@ pub fn partition(
     Ok((run.parts, run.failures))
 }
 
-/// Files that are equal in the first `at` bytes.
+/// Files with the same first `at` bytes.
 struct Set {
     members: Vec<usize>,
     at: u64,
-    /// Hash state of these bytes, or `None` if no digest will be computed.
+    /// Hash state after the first `at` bytes, or `None` if no digest will be computed.
     hasher: Option<Box<blake3::Hasher>>,
     hole_bytes: u64,
 }
@@ -221,7 +222,8 @@ impl Run<'_> {
         split(read, &set, step)
     }
 
-    /// Splits a set by the page at `at`, which is beyond the part already compared.
+    /// Splits a set by comparing the page at offset `at`, which is beyond the part already
+    /// compared.
     fn probe(&mut self, set: Set, at: u64, scratch: &mut Scratch) -> Vec<Set> {
         if set.members.len() < 2 {
             return vec![set];
@@ -234,8 +236,8 @@ impl Run<'_> {
         split(read, &set, 0)
     }
 
-    /// Reads `length` bytes at `at` of each file of a set. A file that cannot be read becomes a
-    /// failure, and its remaining bytes count as done.
+    /// Reads `length` bytes at offset `at` from each file of a set. A file that cannot be read is
+    /// added to the failures, and its remaining bytes count as done.
     fn read<'s>(
         &mut self,
         set: &Set,
@@ -257,12 +259,12 @@ impl Run<'_> {
         read
     }
 
-    /// Returns the end of the hole at `at` that all files of the set have in common. If there is
-    /// none, the result is at most `at`.
+    /// Returns the end of the hole at offset `at` that all files of the set have in common. If
+    /// there is no such hole, the result is at most `at`.
     fn common_hole(&self, set: &Set, at: u64) -> u64 {
         let mut end = self.size;
         for &member in &set.members {
-            // If the holes of a file cannot be queried, it is treated as data.
+            // A file whose holes cannot be queried is treated as having none.
             let data = self.files[member].next_data(at).unwrap_or(Some(at));
             end = end.min(data.unwrap_or(self.size));
             if end <= at {
@@ -272,7 +274,8 @@ impl Run<'_> {
         end
     }
 
-    /// Skips a hole that all files of the set have in common. Returns true if there was one.
+    /// Skips a hole that all files of the set have in common. Returns true if there was such a
+    /// hole.
     fn skip_common_hole(&mut self, set: &mut Set) -> bool {
         let end = self.common_hole(set, set.at);
         if end <= set.at {
@@ -291,7 +294,8 @@ impl Run<'_> {
     }
 }
 
-/// Splits a set by the chunks just read, and advances the new sets by `on` bytes.
+/// Splits a set by the chunks just read, and moves the offset of the new sets forward by `on`
+/// bytes.
 fn split(mut read: Vec<(usize, &[u8])>, set: &Set, on: usize) -> Vec<Set> {
     let mut sets = Vec::new();
     while let Some(&(_, leader)) = read.first() {

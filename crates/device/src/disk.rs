@@ -1,4 +1,4 @@
-//! A physical disk, its measured properties, and the reading strategy that follows from them.
+//! A physical disk, its measured properties, and the strategy for reading from it.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -23,47 +23,48 @@ pub enum Io {
     Cached,
 }
 
-/// A disk counts as cold once threads have waited for it this long. This is the time of three seeks
-/// of a hard disk, or of about 300 reads of an SSD. Scans in a warm cache also wait for locks and
-/// memory, but for less time and less often.
+/// A disk counts as cold once threads have waited for it this long. In this time, a hard disk
+/// performs three seeks, and an SSD about 300 reads. Scans with a warm cache also wait, for locks
+/// and memory, but less often and for less time.
 const COLD: Duration = Duration::from_millis(30);
 
-/// Amount of work that cancels a wait, as a multiple of the waiting time.
+/// Amount of processor time that cancels a wait, as a multiple of the waiting time.
 ///
-/// Under memory pressure a few files leave the cache. Fetching these must not switch a scan to the
-/// strategy for cold disks. With that strategy, a scan that had to fetch 600 of 180,000 files took
-/// a quarter longer.
+/// Under memory pressure, the kernel drops a few files from the cache. Fetching them again must not
+/// switch a scan to the strategy for cold disks. With that strategy, a scan that had to fetch 600
+/// of 180,000 files took a quarter longer.
 const WORK_PER_WAIT: u32 = 4;
 
-/// Minimum speed-up of parallel reads over single reads that rules out a hard disk.
+/// A disk on which parallel reads are at least this many times as fast as single reads is not a
+/// hard disk.
 ///
-/// With 8 requests in flight, a hard disk serves the nearest request first and is 1.5 to 2 times as
-/// fast as with single requests. An SSD is 4 to 8 times as fast.
+/// With 8 requests in flight, a hard disk can serve the nearest request first, which makes it 1.5
+/// to 2 times as fast as with one request at a time. For an SSD, the factor is 4 to 8.
 const SPEED_UP: u32 = 3;
 
-/// Minimum time of a single random read on a hard disk, for cases in which [`SPEED_UP`] does not
-/// decide. It is half the time of the fastest hard disks.
+/// Minimum time that a single random read takes on a hard disk. This is used if [`SPEED_UP`] does
+/// not rule out a hard disk. The value is half the access time of the fastest hard disks.
 const SLOW: Duration = Duration::from_millis(2);
 
-/// A random read that takes less time than this cannot have come from a hard disk. Half a turn of
-/// the platter alone takes 2 ms.
+/// A random read that takes less time than this cannot have come from a hard disk. The rotational
+/// delay alone averages at least 2 ms.
 ///
-/// The value is much smaller than 2 ms because the simulated hard disk of the benchmarks uses a
-/// scaled clock.
+/// The value is much smaller than 2 ms because the benchmarks simulate a hard disk with a scaled
+/// clock.
 const FAST: Duration = Duration::from_micros(150);
 
 /// Number of threads on a cold disk, each with [`AHEAD`] requests in flight.
 ///
-/// Measured on a virtual SSD with 154,000 files: 8 threads, or 32 threads with one request each,
-/// took a tenth longer. On the simulated hard disk, where requests are issued in disk order, 2 to
-/// 16 threads are within 3 % of each other.
+/// On a virtual SSD with 154,000 files, 8 threads took a tenth longer, and so did 32 threads with
+/// one request each. On the simulated hard disk, where requests are issued in disk order, the times
+/// with 2 to 16 threads are within 3 % of each other.
 const DEPTH: usize = 16;
 
-/// Number of requests that a thread on a cold disk issues in advance. Such requests need no
-/// additional thread and no waiting. Values of 4 and 16 were no faster.
+/// Number of requests that a thread on a cold disk issues in advance. The thread does not wait for
+/// these requests, so they need no additional threads. Values of 4 and 16 were no faster.
 const AHEAD: usize = 8;
 
-/// A snapshot of the conclusions about a disk and the measurements behind them.
+/// What lop has concluded about a disk, and the measurements that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskProfile {
     /// The kernel's description of the disk.
@@ -78,13 +79,13 @@ pub struct DiskProfile {
     pub waited: Duration,
 }
 
-/// A physical disk. A server behind a network file system also counts as one.
+/// A physical disk. The server behind a network file system also counts as a disk.
 #[derive(Debug)]
 pub struct Disk {
     info: DiskInfo,
     io: Io,
-    /// Waiting time minus the part that work cancelled. Once it reaches [`COLD`], work does not
-    /// reduce it. [`Disk::note_cached`] resets it.
+    /// Waiting time minus the part that work has cancelled. Once this reaches [`COLD`], work no
+    /// longer reduces it. [`Disk::note_cached`] resets it.
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
     /// [`NOT_SEEK_BOUND`], [`SEEK_BOUND`], or 0 if the disk is not classified.
@@ -112,12 +113,12 @@ impl Disk {
         &self.info.name
     }
 
-    /// Returns true if lop determines the type of the disk, and false if the user gave it.
+    /// Returns true if lop detects the type of the disk, and false if the user specified it.
     pub fn is_auto(&self) -> bool {
         self.io == Io::Auto
     }
 
-    /// Returns true if data comes from the disk and not from the page cache.
+    /// Returns true if data has to be read from the disk because it is not in the page cache.
     pub fn is_cold(&self) -> bool {
         match self.io {
             Io::Auto => self.level_ns.load(Relaxed) >= nanos(COLD),
@@ -126,19 +127,19 @@ impl Disk {
         }
     }
 
-    /// Returns true if this is a block device. The kernel counts the pages fetched from block
-    /// devices only.
+    /// Returns true if this is a block device. The kernel counts fetched pages only for block
+    /// devices.
     pub fn is_block_device(&self) -> bool {
         self.info.rotates.is_some()
     }
 
-    /// Notes that a thread waited for the disk.
+    /// Records that a thread waited for the disk.
     pub fn note_wait(&self, time: Duration) {
         self.level_ns.fetch_add(nanos(time), Relaxed);
         self.waited_ns.fetch_add(nanos(time), Relaxed);
     }
 
-    /// Notes that a thread worked without waiting for the disk.
+    /// Records that a thread worked without waiting for the disk.
     pub fn note_work(&self, time: Duration) {
         let less = |waited: u64| {
             let warm = waited < nanos(COLD);
@@ -147,19 +148,18 @@ impl Disk {
         let _settled = self.level_ns.fetch_update(Relaxed, Relaxed, less);
     }
 
-    /// Notes that data was not in the page cache, which makes the disk cold.
+    /// Records that some data was not in the page cache. The disk counts as cold.
     pub fn note_cold(&self) {
         self.level_ns.fetch_max(nanos(COLD), Relaxed);
     }
 
-    /// Notes that all data to be read after this call is in the page cache. The disk counts as
-    /// warm.
+    /// Records that all data to be read from now on is in the page cache. The disk counts as warm.
     pub fn note_cached(&self) {
         self.level_ns.store(0, Relaxed);
     }
 
-    /// Returns true if random reads on the disk need a seek. Until the disk is classified, this is
-    /// the type reported by the kernel.
+    /// Returns true if random reads on the disk need a seek. Until the disk is classified, the
+    /// answer is based on the type reported by the kernel.
     pub fn is_seek_bound(&self) -> bool {
         match self.seek_bound.load(Relaxed) {
             NOT_SEEK_BOUND => false,
@@ -168,17 +168,17 @@ impl Disk {
         }
     }
 
-    /// Returns true if the answer of [`Disk::is_seek_bound`] is final because it was measured by a
-    /// probe or given by the user.
+    /// Returns true if the answer of [`Disk::is_seek_bound`] is final, because it comes from a
+    /// probe or from the user.
     pub fn is_classified(&self) -> bool {
         self.seek_bound.load(Relaxed) != 0
     }
 
-    /// Decides from a probe whether the disk is seek-bound.
+    /// Uses the result of a probe to decide whether the disk is seek-bound.
     ///
     /// The type given in `/sys` is used unless the probe contradicts it. Slow reads that gain
     /// little from parallelism indicate a hard disk. Fast reads, or a large gain from parallelism,
-    /// rule it out.
+    /// rule out a hard disk.
     pub fn classify(&self, probe: Probe) {
         let faster = probe.single < FAST || probe.parallel * SPEED_UP <= probe.single;
         let seek_bound =
@@ -197,10 +197,10 @@ impl Disk {
         if self.is_cold() { AHEAD } else { 1 }
     }
 
-    /// Returns the number of bytes that can be read in the time of one access.
+    /// Returns the number of bytes that can be read sequentially in the time that one access takes.
     ///
-    /// An access is a system call for cached data, one of several parallel requests on an SSD, and
-    /// a seek on a hard disk.
+    /// For cached data, an access is a system call. On an SSD it is one of several parallel
+    /// requests, and on a hard disk it is a seek.
     pub fn quantum(&self) -> u64 {
         match (self.is_cold(), self.is_seek_bound()) {
             (false, _) => 16 << 10,
@@ -236,12 +236,13 @@ struct Known {
 }
 
 impl Disks {
-    /// Returns an empty set of disks. `io` is the type of storage that the user gave.
+    /// Returns an empty set of disks. `io` is the type of storage that the user specified.
     pub fn new(io: Io) -> Disks {
         Disks { io, known: Mutex::default() }
     }
 
-    /// Returns the disk that holds the device `number` (encoded as in [`fsops::Stat::device`]).
+    /// Returns the disk that holds the device with this number (encoded as in
+    /// [`fsops::Stat::device`]).
     pub fn of(&self, number: u64) -> Arc<Disk> {
         let mut known = self.known.lock();
         if let Some(disk) = known.by_number.get(&number) {
@@ -288,7 +289,7 @@ mod tests {
     #[test]
     fn probe_overrides_wrong_reports_of_the_kernel() {
         let cases = [
-            // A hard disk, also behind a controller that reports no type or the wrong one.
+            // A hard disk, reported correctly, without a type, or as the wrong type.
             (Some(true), probe(12_000, 7_000), true),
             (None, probe(12_000, 7_000), true),
             (Some(false), probe(9_000, 5_000), true),
@@ -298,7 +299,8 @@ mod tests {
             (Some(true), probe(900, 120), false),
             (Some(true), probe(50, 25), false),
             (None, probe(4_000, 600), false),
-            // A disk between an SSD and a hard disk in speed, reported as not rotational.
+            // A disk that is slower than an SSD and faster than a hard disk, reported as not
+            // rotational.
             (Some(false), probe(900, 700), false),
         ];
         for (rotates, probe, seek_bound) in cases {

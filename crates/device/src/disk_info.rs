@@ -2,12 +2,12 @@
 //!
 //! # Platform behavior
 //!
-//! `/sys/dev/block/MAJOR:MINOR` is a link to a block device
-//! (Documentation/ABI/testing/sysfs-block). A partition is in the directory of its disk.
-//! Device-mapper and md devices list their components in `slaves`. The backing file of a loop
+//! `/sys/dev/block/MAJOR:MINOR` is a link to the directory of a block device
+//! (Documentation/ABI/testing/sysfs-block). The directory of a partition is inside that of its
+//! disk. Device-mapper and md devices list their components in `slaves`. The backing file of a loop
 //! device is in `loop/backing_file`. File systems with an anonymous device number (btrfs,
-//! overlayfs, NFS, FUSE) have no entry in `/sys/dev/block`. `/proc/self/mountinfo` has their mount
-//! source, which is a block device only for btrfs.
+//! overlayfs, NFS, FUSE) have no entry in `/sys/dev/block`. For these file systems,
+//! `/proc/self/mountinfo` lists the mount source, which is a block device only for btrfs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,15 +18,16 @@ use std::path::{Path, PathBuf};
 pub struct DiskInfo {
     /// Name of the disk in `/sys/block`, or the device number if there is no block device.
     pub name: String,
-    /// True if the kernel reports the disk as rotational. `None` if the kernel does not say.
+    /// Whether the kernel reports the disk as rotational. `None` if the kernel reports nothing.
     pub rotates: Option<bool>,
 }
 
-/// Maximum number of nested devices to resolve.
+/// Maximum depth of nested devices to resolve.
 const DEPTH: u32 = 8;
 
 impl DiskInfo {
-    /// Returns the disk that holds device `number` (encoded as in [`fsops::Stat::device`]).
+    /// Returns the disk that holds the device with this number (encoded as in
+    /// [`fsops::Stat::device`]).
     pub fn of(number: u64) -> DiskInfo {
         DiskInfo::within(number, DEPTH).unwrap_or_else(|| DiskInfo {
             name: format!("{}:{}", number >> 32, number & u64::from(u32::MAX)),
@@ -58,10 +59,10 @@ impl DiskInfo {
     }
 }
 
-/// Returns the name of the disk below a stacked device, or `None` for other devices.
+/// Returns the name of the disk that a stacked device is built on, or `None` for other devices.
 ///
-/// If a stacked device has several disks, the first by name represents them. Two volumes on the
-/// same disks then count as one disk.
+/// A stacked device that spans several disks is represented by the disk whose name sorts first. All
+/// volumes on the same set of disks therefore count as one disk.
 fn below(block: &Path, depth: u32) -> Option<String> {
     let slaves = fs::read_dir(block.join("slaves")).into_iter().flatten().flatten();
     let slave = slaves.filter_map(|slave| fs::canonicalize(slave.path()).ok()).min();
@@ -73,12 +74,12 @@ fn below(block: &Path, depth: u32) -> Option<String> {
     DiskInfo::within(packed(file.dev()), depth).map(|info| info.name)
 }
 
-/// Returns the device number of the mount source of a file system with an anonymous device number,
-/// if the source is a device.
+/// Looks up the mount source of a file system with an anonymous device number. Returns the device
+/// number of the source, if the source is a device.
 fn source(numbers: &str) -> Option<u64> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(numbers))?;
-    // The type and the source follow a single hyphen (proc_pid_mountinfo(5)).
+    // The file system type and the mount source follow a single hyphen (proc_pid_mountinfo(5)).
     let source = line.split(" - ").nth(1)?.split(' ').nth(1)?;
     let device = fs::metadata(PathBuf::from(source)).ok()?;
     (device.rdev() != 0).then(|| packed(device.rdev()))

@@ -1,9 +1,9 @@
 //! Classifies the disks that hold a tree, and runs a suitable number of threads on each disk.
 //!
-//! A [`Disk`] is one physical disk with all of its partitions. [`Disks`] finds the disk of a device
-//! number. Different disks are processed in parallel. A [`WorkerPool`] runs the threads of one
-//! disk. It starts with one thread per processor and grows while the threads wait for the disk. A
-//! [`Queue`] holds their work.
+//! A [`Disk`] is one physical disk with all of its partitions. [`Disks`] maps a device number to
+//! its disk. Different disks are processed in parallel. A [`WorkerPool`] runs the threads of one
+//! disk. The pool starts with one thread per processor and grows while the threads wait for the
+//! disk. A [`Queue`] holds the work of the pool.
 //!
 //! | module | contents |
 //! |---|---|
@@ -18,12 +18,13 @@
 //! The type given in `/sys` is only a first guess because virtual disks and controllers report
 //! wrong values. Two properties matter:
 //!
-//! - *Cold*: data comes from the disk and not from the page cache. A walk detects this when its
-//!   threads wait more than they work. Before contents are read, a sample of files is checked for
-//!   cached pages. A disk counts as warm until it proves cold, so scans in a warm cache have no
-//!   extra cost.
-//! - *Seek-bound*: random reads move a disk head. A [`Probe`] measures this ([`Disk::classify`]),
-//!   as parallel requests are much faster on an SSD but hardly faster on a hard disk.
+//! - *Cold*: data has to be read from the disk because it is not in the page cache. A walk detects
+//!   this when its threads spend more time waiting than working. Before the contents of files are
+//!   read, lop checks whether the pages of a sample of files are cached. A disk counts as warm
+//!   until it proves to be cold, so scans with a warm cache have no extra cost.
+//! - *Seek-bound*: each random read has to move a disk head. A [`Probe`] detects this
+//!   ([`Disk::classify`]), as parallel requests are much faster on an SSD but hardly faster on a
+//!   hard disk.
 
 mod disk;
 mod disk_info;

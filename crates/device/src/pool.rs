@@ -1,10 +1,11 @@
-//! The worker threads of one disk. There is one per processor, and more are added while they wait
-//! for the disk.
+//! The worker threads of one disk. A pool starts with one thread per processor, and more threads
+//! are added while the existing ones wait for the disk.
 //!
-//! In a warm cache, more threads than processors only add cost. On cold storage a thread spends
-//! nearly all its time waiting, and a device that serves requests in parallel needs many of them.
-//! Each thread measures its own waits. It times its work items and periodically asks the kernel for
-//! its processor time. On a cold disk, a thread that waited for most of its time doubles the pool.
+//! With a warm cache, more threads than processors only add overhead. With a cold disk, a thread
+//! spends nearly all its time waiting, and a disk that serves requests in parallel needs many
+//! threads to be fully used. Each thread measures how long it waits. It times its work items and
+//! periodically asks the kernel how much processor time it has used. If the disk is cold, a thread
+//! that spent most of its time waiting doubles the size of the pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
@@ -14,18 +15,17 @@ use runtime::{Mutex, ThreadUsage, own_descriptor_table};
 
 use crate::disk::Disk;
 
-/// Time between two measurements. It is long enough for an exact processor time, and a measurement
-/// costs a thousandth of it.
+/// Time between two measurements. This is long enough to measure the processor time precisely, and
+/// a measurement takes only a thousandth of it.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// Number of blocks per page. The kernel counts fetched blocks of 512 bytes, but fetches pages of 4
-/// KiB.
+/// Number of blocks per page. The kernel fetches pages of 4 KiB, but counts blocks of 512 bytes.
 const BLOCKS_OF_A_PAGE: u64 = 8;
 
 /// Number of threads on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// Initial number of threads while the disk is not known to be cold.
+    /// Initial number of threads if the disk is not known to be cold.
     pub first: usize,
     /// True if the pool may grow.
     pub grows: bool,
@@ -42,7 +42,7 @@ pub struct WorkerPool<'a> {
     pub pieces: Option<usize>,
 }
 
-/// Measures how much of a thread's time is spent on work and how much on waiting for the disk.
+/// Measures how much time a thread spends working and how much it spends waiting for the disk.
 pub struct WaitMeter<'a> {
     disk: &'a Disk,
     spawn: &'a dyn Fn(),
@@ -61,10 +61,11 @@ struct Shared<'a, R, F> {
 impl WorkerPool<'_> {
     /// Runs `work` once on each thread and returns the results in no particular order.
     ///
-    /// The calling thread is one of the workers. The others get their own descriptor tables.
+    /// The calling thread is one of the workers. Each of the other workers gets its own descriptor
+    /// table.
     ///
     /// `work` MUST take its items from a source that all threads share, and return when the source
-    /// is empty. Threads may start at any time before that.
+    /// is empty. Additional threads may start at any time until the source is empty.
     pub fn run<R: Send>(&self, work: impl Fn(&mut WaitMeter<'_>) -> R + Sync) -> Vec<R> {
         let results = Mutex::new(Vec::new());
         let shared = Shared { pool: *self, each: work, size: AtomicUsize::new(1), results };
@@ -102,7 +103,7 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     hired
 }
 
-/// Doubles the pool, which reaches 16 threads in at most four steps.
+/// Doubles the number of threads in the pool. A pool reaches 16 threads in at most four such steps.
 fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<'_, R, F>,
@@ -135,8 +136,8 @@ impl WaitMeter<'_> {
         }
     }
 
-    /// Ends a work item and starts the clock for the next. The time between this call and a later
-    /// [`WaitMeter::begin`] counts neither as work nor as waiting.
+    /// Ends a work item and starts the clock for the next one. If [`WaitMeter::begin`] is called
+    /// later, the time in between counts neither as work nor as waiting.
     pub fn tick(&mut self) {
         if !self.disk.is_auto() {
             return;
@@ -154,8 +155,8 @@ impl WaitMeter<'_> {
         let worked = now.cpu.saturating_sub(self.before.cpu);
         let waits = now.waits.saturating_sub(self.before.waits);
         // A thread also waits for locks and for a processor. On a block device, the number of waits
-        // for the disk is at most the number of fetched pages. The kernel does not count pages of
-        // other devices, so for them all waits count.
+        // for the disk is at most the number of fetched pages. For other devices, the kernel does
+        // not count fetched pages, so every wait counts as a wait for the disk.
         let fetches = if self.disk.is_block_device() {
             now.blocks_fetched.saturating_sub(self.before.blocks_fetched).div_ceil(BLOCKS_OF_A_PAGE)
         } else if waits > 1 {
@@ -172,8 +173,9 @@ impl WaitMeter<'_> {
         let busy = std::mem::take(&mut self.busy);
         if fetches > 0 && waited * 2 > busy {
             self.disk.note_wait(waited);
-            // The pool must not grow before the disk is cold. With more threads than processors,
-            // threads also wait for processors.
+            // The pool must not grow until the disk is known to be cold. With more threads than
+            // processors, threads also wait for a processor, which would be mistaken for waiting
+            // for the disk.
             if self.disk.is_cold() {
                 (self.spawn)();
             }
@@ -195,7 +197,7 @@ mod tests {
     const TWO: Threads = Threads { first: 2, grows: true };
 
     fn disk(io: Io) -> Arc<Disk> {
-        // There is no device with this number.
+        // No device has this number.
         Disks::new(io).of(u64::MAX)
     }
 
@@ -232,7 +234,7 @@ mod tests {
         let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
         assert!(sleepy(&pool, 1000).len() > 2);
         assert!(disk.is_cold());
-        // The next pool starts with the maximum.
+        // The next pool starts with the maximum number of threads.
         let all = Barrier::new(disk.depth(2));
         let met = pool.run(|_| all.wait());
         assert_eq!(met.len(), disk.depth(2));

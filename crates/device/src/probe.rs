@@ -1,4 +1,4 @@
-//! Measures random reads of a disk, first one at a time and then several in parallel.
+//! Measures random reads from a disk, first one at a time and then several in parallel.
 //!
 //! Parallel reads are much faster on an SSD, but hardly faster on a hard disk
 //! ([`crate::Disk::classify`]).
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use runtime::{Mutex, own_descriptor_table};
 
-/// Number of reads in flight in the parallel part.
+/// Number of reads in flight in the parallel part of a probe.
 const PARALLEL: u32 = 8;
 
 /// The result of a probe.
@@ -24,11 +24,11 @@ impl Probe {
     /// Number of reads in each part.
     pub const READS: usize = 24;
 
-    /// Measures reads of `things`, which should be spread over the disk. `fetch` reads one of them
-    /// and returns the duration, or `None` if the data did not come from the disk. `own` creates
-    /// the state that a thread passes to `fetch`.
+    /// Measures how long it takes to read `things`, which should be spread over the disk. `fetch`
+    /// reads one thing and returns the time taken, or `None` if the data did not come from the
+    /// disk. `own` creates the state that a thread passes to `fetch`.
     ///
-    /// Returns `None` if fewer than [`Probe::READS`] reads of either part came from the disk.
+    /// Returns `None` unless at least [`Probe::READS`] reads in each part came from the disk.
     pub fn run<T: Copy + Sync, O>(
         things: &[T],
         own: impl Fn() -> O + Sync,
@@ -53,23 +53,24 @@ impl Probe {
         };
         std::thread::scope(|scope| {
             for _ in 0..PARALLEL {
-                // If a thread does not start, a hard disk may look like an SSD. The scan is then
-                // slower, but correct.
+                // If some threads fail to start, a hard disk may be mistaken for an SSD. The scan
+                // is then slower but still correct.
                 let _unstarted = std::thread::Builder::new().spawn_scoped(scope, one);
             }
         });
         let times = times.into_inner();
         let number = u32::try_from(times.len()).unwrap_or(u32::MAX);
-        // A disk may serve some requests quickly and delay others, so this is the mean and not the
-        // median.
+        // This is the mean and not the median, because a disk may serve some requests quickly and
+        // delay others.
         let parallel = times.iter().sum::<Duration>() / number.max(1) / PARALLEL;
         (times.len() >= Probe::READS).then_some(Probe { single, parallel })
     }
 }
 
-/// Returns each number below `len` once, in an order that puts nearby numbers far apart.
+/// Returns each number below `len` once, in an order in which consecutive numbers are far apart.
 pub fn spread(len: usize) -> impl Iterator<Item = usize> + Clone {
-    // Each step is about 0.618 times a prime, modulo that prime, so each number occurs once.
+    // The step is about 0.618 times a prime. Modulo that prime, its multiples include each number
+    // exactly once.
     let steps = (len..=2 * len + 2).find(|&n| is_prime(n)).unwrap_or(1);
     let step = (steps * 618 / 1000).max(1);
     (0..steps).map(move |n| n * step % steps).filter(move |&n| n < len)

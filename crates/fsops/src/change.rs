@@ -1,4 +1,5 @@
-//! A hook that every change to a file system passes through, and helpers for such changes.
+//! A hook that is called before every change to a file system, and helper functions for these
+//! changes.
 
 use std::io;
 
@@ -7,8 +8,8 @@ use rustix::io::Errno;
 
 use crate::stat::Time;
 
-/// Called before every change to a file system. Tests can make the change fail, or kill the process
-/// before it.
+/// Called before every change to a file system. Tests use it to make the change fail, or to kill
+/// the process before the change.
 #[cfg_attr(
     not(feature = "faults"),
     expect(clippy::unnecessary_wraps, reason = "tests have it fail")
@@ -24,7 +25,7 @@ pub(crate) fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-/// Converts an access and a modification time for `utimensat(2)`.
+/// Converts an access time and a modification time to the form that `utimensat(2)` expects.
 pub(crate) fn timestamps(atime: Time, mtime: Time) -> Timestamps {
     let time = |time: Time| Timespec { tv_sec: time.s, tv_nsec: time.ns.into() };
     Timestamps { last_access: time(atime), last_modification: time(mtime) }

@@ -8,7 +8,7 @@ pub fn effective_user() -> u32 {
 }
 
 /// Returns true if the kernel lets this process change the owner of any file to any user. If
-/// `chown(2)` still fails, the file system refused the change.
+/// `chown(2)` fails nevertheless, it was the file system that refused the change.
 ///
 /// This is true for root, unless root lacks `CAP_CHOWN` or is in a user namespace.
 pub fn may_give_files_away() -> bool {
@@ -24,11 +24,12 @@ pub fn may_give_files_away() -> bool {
         && ["uid_map", "gid_map"].map(read).iter().all(|map| map.split_whitespace().eq(all_numbers))
 }
 
-/// Returns the process's umask: the permissions that new files do not get (`umask(2)`).
+/// Returns the process's umask: the permission bits that are cleared in the mode of new files
+/// (`umask(2)`).
 ///
 /// # Platform behavior
 ///
-/// Before Linux 4.7, or without `/proc`, the umask can only be read by changing it for a moment.
+/// Before Linux 4.7, or without `/proc`, the only way to read the umask is to change it briefly.
 /// Call this while the process has only one thread.
 pub fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The error type of this crate, which carries the operation, the path and the system's error.
+//! The error type of this crate. It includes the operation, the path and the system's error.
 
 use std::io;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Returns the operation as a verb for messages: "cannot *open* …".
+    /// Returns the verb for the operation in an error message, such as *open* in "cannot *open* …".
     pub fn verb(self) -> &'static str {
         match self {
             Op::Open => "open",
@@ -72,7 +72,7 @@ impl Op {
 
 /// A failed operation on a path.
 ///
-/// The path is spelled as the caller passed it. The original [`io::Error`] is kept because callers
+/// The path is the one that the caller passed. The original [`io::Error`] is kept because callers
 /// need its errno.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {} {}", op.verb(), path.display())]
@@ -88,7 +88,8 @@ pub struct Error {
 
 /// Adds an operation and a path to an [`io::Result`].
 pub trait Context<T> {
-    /// Adds `op` and the path to an error. `path` is called only for an error.
+    /// If `self` is an error, adds `op` and the path that `path` returns. Otherwise `path` is not
+    /// called.
     ///
     /// # Errors
     ///
@@ -101,8 +102,8 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error { op, path: path().into(), source })
     }
 }
-/// Returns true if an error means that a path does not exist. This is the case if a name is
-/// missing, or if a component is not a directory or is a link that is not followed (`ELOOP`).
+/// Returns true if an error means that a path does not exist: a name is missing, or a component is
+/// not a directory or is a link that is not followed (`ELOOP`).
 pub fn is_gone(error: &io::Error) -> bool {
     let link = rustix::io::Errno::LOOP.raw_os_error();
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

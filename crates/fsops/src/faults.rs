@@ -1,10 +1,10 @@
-//! Makes chosen calls fail, so that tests can simulate a bad disk.
+//! Makes selected calls fail, so that tests can simulate a bad disk.
 //!
 //! This module exists only with the feature `faults`. A rule consists of an operation and a file
-//! name suffix. Every matching call fails until the rules are replaced.
+//! name suffix. Every call that matches a rule fails until the rules are replaced.
 //!
-//! Calls that change a file system are also counted across all threads. A test can make any one of
-//! them fail, or kill the process before it.
+//! Calls that change a file system are also counted, across all threads. A test can make any one of
+//! these calls fail, or have the process killed just before it.
 
 use std::cell::RefCell;
 use std::io;
@@ -18,7 +18,7 @@ use crate::Op;
 pub struct Fault {
     /// The operation.
     pub op: Op,
-    /// The end of the file names to which the rule applies.
+    /// The rule applies to file names that end with this suffix.
     pub name_suffix: Vec<u8>,
     /// The error number, such as `libc::EIO`.
     pub errno: i32,
@@ -26,11 +26,11 @@ pub struct Fault {
 
 static FAULTS: RwLock<Vec<Fault>> = RwLock::new(Vec::new());
 
-/// Replaces all rules by `faults`.
+/// Replaces all rules with `faults`.
 ///
 /// # Panics
 ///
-/// Panics if another thread panicked while it changed the rules.
+/// Panics if another thread panicked while changing the rules.
 pub fn inject(faults: Vec<Fault>) {
     *FAULTS.write().expect("fault rules poisoned") = faults;
 }
@@ -43,7 +43,7 @@ pub(crate) fn check(op: Op, name: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Effect on a chosen change.
+/// What happens at the selected change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeFault {
     /// The change fails with this error number.
@@ -56,7 +56,8 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 static STRUCK: AtomicU64 = AtomicU64::new(u64::MAX);
 static BLOW: AtomicI64 = AtomicI64::new(0);
 
-/// Applies `blow` to the `number`-th change after this call, counted from 0.
+/// Counts the changes from this call on, starting at 0, and applies `blow` to the change with the
+/// given number.
 pub fn fault_at_change(number: u64, blow: ChangeFault) {
     let blow = match blow {
         ChangeFault::Fail(errno) => i64::from(errno),
@@ -67,7 +68,7 @@ pub fn fault_at_change(number: u64, blow: ChangeFault) {
     STRUCK.store(number, Relaxed);
 }
 
-/// Returns the number of changes since the last call of [`fault_at_change`].
+/// Returns the number of changes since the last call to [`fault_at_change`].
 pub fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
@@ -79,8 +80,9 @@ thread_local! {
     static MEDDLER: RefCell<Option<Meddler>> = const { RefCell::new(None) };
 }
 
-/// Calls `meddle` once, before the `number`-th change that this thread makes after this call,
-/// counted from 0. The callback simulates another process that acts between two steps.
+/// Counts the changes that this thread makes from now on, starting at 0, and calls `meddle` just
+/// before the change with the given number. The callback simulates another process that interferes
+/// between two steps.
 pub fn before_change(number: u64, meddle: impl FnOnce() + 'static) {
     MEDDLER.set(Some((number, Box::new(meddle))));
 }

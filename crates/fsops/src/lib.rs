@@ -1,8 +1,7 @@
-//! File system calls relative to open directories, identities of files, and errors that carry
-//! paths.
+//! File system calls relative to open directories, identities of files, and errors with paths.
 //!
-//! This is the bottom layer, and the only crate that changes a user's file system. Every call is
-//! relative to an open directory and follows no link, except for [`Dir::open`],
+//! This is the lowest layer, and the only crate that changes the user's file systems. Every call is
+//! relative to an open directory and follows no links. The exceptions are [`Dir::open`],
 //! [`Dir::open_operand`] and [`File::open`], which take a path that the user typed.
 //!
 //! | module | contents |
@@ -23,9 +22,9 @@
 //!
 //! # Errors
 //!
-//! Calls on a descriptor return a plain [`std::io::Error`]. Only the caller knows the path, and
-//! building one for every file would cost more than the call. [`Context::context`] adds the
-//! operation and the path when an error is kept or shown.
+//! Calls on a descriptor return a plain [`std::io::Error`] without a path. Only the caller knows
+//! the path, and constructing it for every file would cost more than the call itself.
+//! [`Context::context`] adds the operation and the path when an error is stored or displayed.
 
 mod change;
 mod credentials;

@@ -21,14 +21,13 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Returns `EEXIST` if the name exists. Returns `PermissionDenied` with the reason if the file
-    /// system lets other users write to the file, as FAT and NTFS may. The file has been removed
-    /// then.
+    /// Returns `EEXIST` if the name exists. If the file system lets other users write to the file,
+    /// as FAT and NTFS may, removes the file and returns `PermissionDenied` with the reason.
     pub fn create(dir: &crate::Dir, name: &CStr) -> io::Result<Log> {
         about_to_change()?;
         let log = Log::open_with(dir, name, OFlags::CREATE | OFlags::EXCL)?;
         check_private(&log.fd).inspect_err(|_| {
-            // A failure to remove the empty file must not hide the reason.
+            // If removing the empty file fails, the original error must still be reported.
             let _removed = rustix::fs::unlinkat(dir, name, AtFlags::empty());
         })?;
         Ok(log)
@@ -51,7 +50,7 @@ impl Log {
     ///
     /// Returns `ELOOP` for a symbolic link and `InvalidInput` for any other non-regular file.
     /// Returns `PermissionDenied` with the reason if another user owns the file or may write to it,
-    /// as that user could have changed the content.
+    /// because that user could have changed the content.
     pub fn reader(path: &Path) -> io::Result<std::fs::File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -71,7 +70,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Returns the error of `write(2)`. Part of the bytes may have been written.
+    /// Returns the error of `write(2)`. Some of the bytes may have been written.
     pub fn append(&self, mut bytes: &[u8]) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -85,7 +84,7 @@ impl Log {
         Ok(())
     }
 
-    /// Writes everything appended to the disk and waits for completion.
+    /// Writes all appended bytes to the disk and waits for completion.
     ///
     /// # Errors
     ///
@@ -96,7 +95,7 @@ impl Log {
     }
 }
 
-/// Checks that only this user and root can have written to a file or directory.
+/// Checks that nobody except this user and root can have written to a file or directory.
 ///
 /// # Errors
 ///

@@ -1,9 +1,10 @@
-//! Marks on directories that other processes on this host can see. The kernel removes a mark when
-//! its process ends.
+//! Marks on directories. Other processes on this host can see them, and the kernel removes a mark
+//! when the process that set it ends.
 //!
 //! A mark is a shared byte-range lock of an open file description (`F_OFD_SETLK`) on a byte that no
-//! other program locks. Unlike `flock(2)`, it excludes no other process and does not conflict with
-//! scripts that lock the directory. It needs only a descriptor that is open for reading.
+//! other program locks. Unlike a lock taken with `flock(2)`, a mark does not exclude other
+//! processes and does not conflict with scripts that lock the directory. Setting a mark requires
+//! only a descriptor that is open for reading.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -48,14 +49,14 @@ impl Dir {
         self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_RDLCK))
     }
 
-    /// Removes the mark that was set through this descriptor or a copy of it.
+    /// Removes a mark that was set through this descriptor or a copy of it.
     pub fn unmark(&self, mark: DirMark) {
         // This fails only if the byte was not locked.
         let _not_locked = self.fcntl(libc::F_OFD_SETLK, &mut mark.lock(libc::F_UNLCK));
     }
 
-    /// Returns true if the directory is marked through another descriptor that is not a copy of
-    /// this one. Returns false if the file system does not support such locks.
+    /// Returns true if the directory has been marked through a descriptor other than this one and
+    /// its copies. Returns false if the file system does not support such locks.
     pub fn is_marked(&self, mark: DirMark) -> bool {
         let mut lock = mark.lock(libc::F_WRLCK);
         let answer = self.fcntl(libc::F_OFD_GETLK, &mut lock);

@@ -1,7 +1,7 @@
 //! Opens directories at paths that the user typed, without following another user's links.
 //!
 //! Another user who can create links in a parent directory, such as `/tmp`, could redirect the path
-//! anywhere. Only links of root and of the current user are followed.
+//! anywhere. lop therefore follows only links that belong to root or to the current user.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +19,7 @@ use crate::stat::{Kind, Stat};
 /// Maximum number of links followed, as in the kernel (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
 
-/// Reason why a directory was not opened.
+/// The reason why a directory was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OperandError {
     /// A system call failed.
@@ -42,20 +42,20 @@ impl From<Errno> for OperandError {
 }
 
 impl Dir {
-    /// Opens the directory at `path` for reading. Follows only links that root or the process's
-    /// user owns.
+    /// Opens the directory at `path` for reading. Follows only links that are owned by root or by
+    /// the user who runs this process.
     ///
     /// # Errors
     ///
-    /// Returns [`OperandError::Foreign`] for any other link; otherwise the error of the failed
-    /// call.
+    /// Returns [`OperandError::Foreign`] for any other link, and [`OperandError::Failed`] if a
+    /// system call fails.
     pub fn open_operand(path: &Path) -> Result<Dir, OperandError> {
         let dir = walk(path, effective_user())?;
         Ok(Dir::from(rustix::fs::openat(dir, c".", DIR_FLAGS, Mode::empty())?))
     }
 
-    /// Opens the directory at `path` in the same way, to reach the entries in it. If the directory
-    /// is not readable, the descriptor can look up names but not list them.
+    /// Like [`Dir::open_operand`], but also opens a directory that is not readable. Names in such a
+    /// directory can be looked up but not listed.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Dir {
 
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Resolves a path to an `O_PATH` descriptor.
+/// Resolves a path and returns an `O_PATH` descriptor.
 fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
     let mut rest: Vec<OsString> = Vec::new();
     let mut links = 0;
@@ -81,7 +81,7 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
         come_to.push("/");
     }
     while let Some(name) = rest.pop() {
-        // With `O_DIRECTORY`, the open triggers an automount.
+        // With `O_DIRECTORY`, opening the name triggers an automount.
         let opened = rustix::fs::openat(&here, &name, FLAGS | OFlags::DIRECTORY, Mode::empty());
         let at = come_to.join(&name);
         match opened {
@@ -117,7 +117,8 @@ fn walk(path: &Path, user: u32) -> Result<OwnedFd, OperandError> {
     Ok(here)
 }
 
-/// Opens the directory at which a path starts, and pushes the path's components onto `rest`.
+/// Opens the directory that a path is relative to, and pushes the components of the path onto
+/// `rest`.
 fn start(path: &Path, rest: &mut Vec<OsString>) -> Result<OwnedFd, OperandError> {
     push(path, rest);
     let first = if path.is_absolute() { OsStr::new("/") } else { OsStr::new(".") };
@@ -180,7 +181,7 @@ mod tests {
         Dir::open(temp.path()).and_then(|top| top.make_dir(c"a")).expect("created");
         symlink("a", at("theirs")).expect("created");
         if lchown(at("theirs"), Some(4711), None).is_err() {
-            // Only root can give a link to another user.
+            // Only root can change the owner of a link to another user.
             return;
         }
         symlink("theirs", at("mine")).expect("created");

@@ -8,22 +8,25 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
 
 use crate::error::{Context, Error, Op};
 
-/// Creates the directory `path` and its missing parents for the owner alone (mode 0700).
+/// Creates the directory `path` and any missing parents with mode 0700, so that only their owner
+/// can access them.
 ///
 /// # Errors
 ///
-/// Returns the error for the first directory that could not be created. Its parents exist then.
+/// Returns the error for the first directory that could not be created. Its parents have been
+/// created.
 pub fn create_dir_private(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(path).context(Op::Create, || path)
 }
 
-/// Creates the empty file `path` for the owner alone (mode 0600).
+/// Creates the empty file `path`, which only its owner can access (mode 0600).
 ///
 /// # Errors
 ///
-/// Returns `EEXIST` if the name exists, even as a dangling link. Nothing has changed then.
+/// Returns `EEXIST` if the name exists, even if it is a dangling link. On error, nothing is
+/// changed.
 pub fn create_file_private(path: &Path) -> Result<(), Error> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600));
@@ -37,13 +40,15 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, creating it if missing, and writes this process's id into it.
+    /// Locks the file at `path`, after creating it if necessary, and writes this process's id to
+    /// it.
     ///
-    /// If another process has the lock, calls `waiting` once with that process's id and then waits.
+    /// If another process holds the lock, calls `waiting` once with that process's id and then
+    /// waits.
     ///
-    /// Only the process that has the lock may remove the file, even while other processes wait for
-    /// the lock. A process that gets the lock therefore checks that the file is still at `path`,
-    /// and otherwise starts over.
+    /// Only the process that holds the lock may remove the file, and it may do so while other
+    /// processes wait for the lock. A process that acquires the lock therefore checks that the file
+    /// is still at `path`, and starts over if it is not.
     ///
     /// # Errors
     ///
@@ -65,8 +70,8 @@ impl Lock {
         }
     }
 
-    /// Locks the file without waiting. If another process has the lock, returns that process's id
-    /// instead.
+    /// Like [`Lock::take`], but does not wait. If another process holds the lock, returns the id of
+    /// that process, if known.
     ///
     /// # Errors
     ///
@@ -84,8 +89,8 @@ impl Lock {
         }
     }
 
-    /// Returns true if the locked file is still at `path`. The previous owner may have removed it,
-    /// and another process may have created a new file.
+    /// Returns true if the locked file is still at `path`. The previous holder of the lock may have
+    /// removed the file, and another process may have created a new one.
     fn is_at(&self, path: &Path) -> bool {
         let here = rustix::fs::fstat(&self.fd).map(|stat| (stat.st_dev, stat.st_ino));
         let there = rustix::fs::lstat(path).map(|stat| (stat.st_dev, stat.st_ino));
@@ -124,8 +129,8 @@ impl Lock {
         std::str::from_utf8(&text[..n]).ok()?.trim().parse().ok()
     }
 
-    /// Writes this process's id into the locked file at `path`. If that fails, for example on a
-    /// full disk, removes the file.
+    /// Writes this process's id to the locked file at `path`. Removes the file if this fails, for
+    /// example because the disk is full.
     fn sign(&self, path: &Path) -> Result<(), Error> {
         let text = format!("{}\n", std::process::id());
         let signed = rustix::fs::ftruncate(&self.fd, 0)
@@ -139,28 +144,30 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the descriptor is not enough. The lock would last until all copies are closed,
-        // and a thread with its own descriptor table may have a copy.
+        // Closing the descriptor is not enough, because the lock is held until all copies of the
+        // descriptor are closed, and a thread with its own descriptor table may have a copy.
         let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
     }
 }
 
 /// Renames the finished file `from` to `to` in the same directory. `to` must not exist.
 ///
-/// The file is synced before the rename and the directory after it, so after a crash `to` is either
-/// absent or complete.
+/// The file is synced before the rename, and the directory is synced afterwards. After a crash,
+/// `to` is therefore either absent or complete.
 ///
 /// # Errors
 ///
-/// Returns `EEXIST` if `to` exists; `from` then keeps its name. Otherwise returns the error of the
-/// failed step. If the sync of the directory failed, the file has its new name, but a crash may
-/// undo the rename. If `from` could not be unlinked after `to` was linked, the file has both names.
+/// Returns `EEXIST` if `to` exists, and leaves `from` unchanged. For any other failure, returns the
+/// error of the step that failed. If syncing the directory failed, the file has its new name, but a
+/// crash may undo the rename. If `from` could not be unlinked after `to` was linked, the file has
+/// both names.
 pub fn publish_new(from: &Path, to: &Path) -> Result<(), Error> {
     let file = std::fs::File::open(from).context(Op::Open, || from)?;
     file.sync_all().context(Op::Create, || from)?;
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        // Some network file systems lack RENAME_NOREPLACE. They need a link and an unlink instead.
+        // Some network file systems do not support RENAME_NOREPLACE. On these, the file is linked
+        // to its new name and then unlinked from the old one.
         Err(rustix::io::Errno::INVAL) => {
             rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())
                 .map_err(io::Error::from)

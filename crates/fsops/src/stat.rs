@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 
 /// Identity of an inode while the system runs: device and inode number.
 ///
-/// An inode number alone is not enough because two file systems can use the same numbers.
+/// An inode number alone is not enough because different file systems can use the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey {
     /// `st_dev`, with major and minor number encoded as in [`Stat::device`].
@@ -30,11 +30,11 @@ pub enum Kind {
     Socket,
     /// A block or character device.
     Device,
-    /// The listing does not have the type. Call [`crate::Dir::stat_child`] to get it.
+    /// The listing does not include the type. Call [`crate::Dir::stat_child`] to get it.
     Unknown,
 }
 
-/// A point in time, in any year that a file system can store.
+/// A point in time. Any time that a file system can store is supported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
     /// Seconds since the epoch.
@@ -50,8 +50,8 @@ impl Time {
         Time { s: ns.div_euclid(SECOND), ns: rest }
     }
 
-    /// Returns the nanoseconds since the epoch. The result saturates at the limits of 64 bits, in
-    /// the years 1677 and 2262.
+    /// Returns the nanoseconds since the epoch. The result is limited to the range of an `i64`,
+    /// from the year 1677 to 2262.
     pub fn as_ns(self) -> i64 {
         self.s.saturating_mul(SECOND).saturating_add(i64::from(self.ns))
     }
@@ -59,14 +59,14 @@ impl Time {
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Metadata of an inode at one moment.
+/// Metadata of an inode at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Device number.
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// Id of the mount through which the entry was reached (0 before Linux 5.8).
+    /// Id of the mount through which the inode was accessed (0 before Linux 5.8).
     pub mount: u64,
     /// File type.
     pub kind: Kind,
@@ -88,13 +88,13 @@ pub struct Stat {
     pub uid: u32,
     /// Group id.
     pub gid: u32,
-    /// Birth time in nanoseconds since the epoch, or 0 if the file system has none.
+    /// Birth time in nanoseconds since the epoch, or 0 if the file system does not record it.
     pub born_ns: i64,
     /// Device number of a device node, as in `st_rdev`.
     pub special: u64,
 }
 
-/// The smallest mask that fills every field of [`Stat`].
+/// The smallest mask that requests every field of [`Stat`].
 const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::INO)
     .union(StatxFlags::SIZE)
@@ -110,7 +110,8 @@ const MASK: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::MNT_ID);
 
 impl Stat {
-    /// Returns the metadata of `path`. If `path` is a link, it is the metadata of the link itself.
+    /// Returns the metadata of `path`. If `path` is a link, returns the metadata of the link
+    /// itself.
     ///
     /// # Errors
     ///
@@ -131,19 +132,20 @@ impl Stat {
     }
 
     /// Returns true if `self` and `other` have the same identity, size and mtime, and therefore
-    /// most likely the same bytes. Links and renames change none of these.
+    /// most likely the same bytes. Adding a link to a file or renaming it does not change any of
+    /// these.
     pub fn same_content(&self, other: &Stat) -> bool {
         self.key() == other.key() && self.size == other.size && self.mtime_ns() == other.mtime_ns()
     }
 
-    /// Returns true if both are the same inode. A reused inode number is detected if the file
-    /// system records birth times.
+    /// Returns true if `self` and `other` describe the same inode. If the inode number was reused,
+    /// this is detected only if the file system records birth times.
     pub fn same_file(&self, other: &Stat) -> bool {
         (self.key(), self.born_ns) == (other.key(), other.born_ns)
     }
 
-    /// Returns true if `self` and `other` are the same unchanged inode, with the same size, mtime
-    /// and ctime.
+    /// Returns true if `self` and `other` describe the same inode with the same size, mtime and
+    /// ctime.
     pub fn same_version(&self, other: &Stat) -> bool {
         self.key() == other.key()
             && self.size == other.size
@@ -161,9 +163,9 @@ impl Stat {
         Ok(Stat::from_raw(&rustix::fs::statx(dir, path, flags, MASK)?))
     }
 
-    /// Converts the answer of `statx(2)`.
-    // Inlined, with the argument by reference, because a scan calls this for every name. Copying
-    // both structs took as long as the walk itself.
+    /// Converts the result of `statx(2)`.
+    // A scan calls this for every name, so it is inlined and takes its argument by reference.
+    // Without this, copying the two structs took as long as the walk itself.
     #[inline]
     pub(crate) fn from_raw(raw: &Statx) -> Stat {
         let time = |t: rustix::fs::StatxTimestamp| Time { s: t.tv_sec, ns: t.tv_nsec };
@@ -188,13 +190,13 @@ impl Stat {
 }
 
 impl Kind {
-    /// Returns the file type in these bits of `st_mode`.
+    /// Returns the file type encoded in `mode` (`st_mode`).
     pub fn of_mode(mode: u32) -> Kind {
         kind_of_type(rustix::fs::FileType::from_raw_mode(mode))
     }
 
-    /// Returns the file type bits of `st_mode`. They are those of a block device for both types of
-    /// device, and 0 for [`Kind::Unknown`].
+    /// Returns the file type bits of `st_mode`. For a block or character device, returns the bits
+    /// of a block device. For [`Kind::Unknown`], returns 0.
     pub fn mode_bits(self) -> u32 {
         use rustix::fs::FileType;
         let file_type = match self {

@@ -1,4 +1,4 @@
-//! Services for long-running processes: progress, cancellation, bounded memory, throttling.
+//! Services for long-running processes: progress, cancellation, bounded memory and throttling.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!

@@ -2,42 +2,43 @@
 //!
 //! # Guarantee
 //!
-//! The memory that lop needs grows with the number of files. Ten million files need more memory
-//! than a small NAS has. With `--memory 256M`, a scan of any number of files finishes. It becomes
-//! slower instead of being killed. The bound is soft, as explained below.
+//! The memory that lop needs grows with the number of files. For ten million files, it needs more
+//! memory than a small NAS has. With `--memory 256M`, a scan can process any number of files. The
+//! scan becomes slower, but it is not killed for lack of memory. The bound is soft, as explained
+//! below.
 //!
 //! # How it works
 //!
-//! The tables that grow have a row per file, and each table is a single allocation of many
+//! The memory is needed for tables with one row per file. Each table is a single allocation of many
 //! megabytes. [`Allocator`] therefore handles only allocations of at least 1 MiB. Smaller
-//! allocations go to the system's allocator.
+//! allocations are passed to the system's allocator.
 //!
 //! 1. Large allocations are anonymous mappings until they use up their share of the bound.
-//! 2. Beyond the share, each large allocation is a shared mapping of an unlinked file in a
-//!    temporary directory (`spill`). The kernel can write pages of a file to the disk and drop
-//!    them. Without swap, it cannot do that with anonymous memory.
+//! 2. After that, each large allocation is a shared mapping of an unlinked file in a temporary
+//!    directory (`spill`). The kernel can write the pages of a file to the disk and drop them,
+//!    which it cannot do with anonymous memory if there is no swap space.
 //! 3. When the resident pages of these files exceed an eighth of the bound, all of them are dropped
 //!    at once. Each page is read back when it is next used.
 //!
-//! Tables are used in the same way with both kinds of memory, and no algorithm needs a second
+//! Tables in both kinds of memory are used in the same way, so algorithms do not need a separate
 //! version for external memory.
 //!
 //! # What callers must do
 //!
-//! - Process tables in order. Random access is correct but slow, as it reads a page from the disk
-//!   for each row.
-//! - Call [`crate::Progress::poll_stop`] or [`crate::Progress::check`] often. They also check the
-//!   amount of resident spilled memory, and may block for a few milliseconds while pages are
-//!   dropped.
-//! - Sort large tables with [`crate::Progress::sort`] and its variants. Their comparisons pause
-//!   while pages are dropped. Without the pauses, a sort would read pages back faster than they are
-//!   dropped.
+//! - Process tables in order. Random access works but is slow, because it reads a page from the
+//!   disk for each row.
+//! - Call [`crate::Progress::poll_stop`] or [`crate::Progress::check`] often. Both methods also
+//!   check how much spilled memory is resident, and may block for a few milliseconds while pages
+//!   are dropped.
+//! - Sort large tables with [`crate::Progress::sort`] and its variants. While pages are being
+//!   dropped, the comparisons in these sorts block. Otherwise a sort would read pages back faster
+//!   than they are dropped.
 //!
 //! # Limits
 //!
-//! The bound is not strict. Between two checks, random access can read back more pages than fit. If
-//! a file cannot be created or extended, the allocation takes anonymous memory. [`spilled`] reports
-//! the peak size of the files and the last failure.
+//! The bound is not strict. Between two checks, random access can read back more pages than the
+//! bound allows. If a file cannot be created or extended, the allocation uses anonymous memory
+//! instead. [`spilled`] reports the peak size of the files and the last failure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -48,34 +49,35 @@ use rustix::mm::{MapFlags, MremapFlags, ProtFlags, mmap_anonymous, mremap, munma
 
 use crate::spill;
 
-/// Minimum size of an allocation that this allocator handles, 1/256 of the smallest bound.
+/// Minimum size of the allocations that this allocator handles: 1/256 of the smallest bound.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// Alignment of large allocations. Layouts with a larger alignment go to the system's allocator.
+/// Alignment of large allocations. Layouts with a larger alignment are passed to the system's
+/// allocator.
 const PAGE_BYTES: usize = 4096;
 
-/// The smallest bound that a scan can keep.
+/// The smallest bound that a scan can stay within.
 ///
 /// The program, the buffers of 16 threads and the cache of a catalog take 20 to 50 MiB. The rest is
-/// for pages that become resident again between two checks. The kernel maps 64 KiB around each page
-/// that is used, which can amount to 60 MiB per millisecond. A checking thread may wait for a
-/// processor for a few milliseconds.
+/// for pages that become resident again between two checks. When a page is used, the kernel maps
+/// the 64 KiB around it. This can amount to 60 MiB per millisecond. A check can be delayed by a few
+/// milliseconds if its thread has to wait for a processor.
 pub const MIN_BOUND_BYTES: u64 = 256 << 20;
 
-/// Number of bytes that large allocations may take before further ones are spilled.
+/// Number of bytes that large allocations may occupy before further ones are spilled.
 static SHARE_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// Total size of the large allocations that are not spilled.
 static UNSPILLED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the memory bound of the process to `bytes`. Large allocations beyond their share of the
-/// bound go to unlinked files in `folder`.
+/// Sets the memory bound of the process to `bytes`. Once large allocations have used up their share
+/// of the bound, further ones are placed in unlinked files in `folder`.
 ///
-/// If a file cannot be created, the allocation takes anonymous memory, and [`Spilled::failed`] has
-/// the reason.
+/// If a file cannot be created, the allocation uses anonymous memory, and [`Spilled::failed`] is
+/// set to the reason.
 pub fn bound(bytes: u64, folder: &Path) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    // Reserve for small allocations and for resident pages of spilled allocations.
+    // Reserved for small allocations and for resident pages of spilled allocations.
     let small = 64 << 20;
     SHARE_BYTES.store((bytes / 2).saturating_sub(small).max(bytes / 4), Relaxed);
     spill::start(bytes, folder);
@@ -88,7 +90,7 @@ pub use spill::{Spilled, spilled};
 pub fn available() -> u64 {
     let system = rustix::system::sysinfo();
     let unit = u64::from(system.mem_unit.max(1));
-    // The field is a kernel word, which has 32 bits on some machines.
+    // On some machines, the field has only 32 bits.
     #[allow(clippy::useless_conversion, reason = "it is not a u64 everywhere")]
     let machine = u64::from(system.totalram).saturating_mul(unit);
     machine.min(in_control_group().unwrap_or(u64::MAX))
@@ -108,8 +110,8 @@ fn in_control_group() -> Option<u64> {
 #[derive(Debug)]
 pub struct Allocator;
 
-/// Returns true if an allocation is large. Only the layout decides, so allocation and deallocation
-/// give the same answer.
+/// Returns true if an allocation is large. The result depends only on the layout, so it is the same
+/// for allocation and deallocation.
 fn is_large(size: usize, align: usize) -> bool {
     size >= LARGE_BYTES && align <= PAGE_BYTES
 }
@@ -118,10 +120,10 @@ fn pages(size: usize) -> usize {
     size.next_multiple_of(PAGE_BYTES)
 }
 
-// SAFETY: small allocations come from `System`. A large allocation is a separate mapping from
-// `mmap`, which is page-aligned and overlaps no other. Deallocation unmaps the whole mapping.
-// Nothing here unwinds, because a poisoned lock is not an error and no arithmetic overflows (a
-// layout is at most `isize::MAX` bytes).
+// SAFETY: small allocations come from `System`. A large allocation is a separate mapping created
+// with `mmap`, which is page-aligned and does not overlap any other mapping. Deallocation unmaps
+// the whole mapping. No method unwinds: a poisoned lock does not cause a panic, and no arithmetic
+// overflows because a layout is at most `isize::MAX` bytes.
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -170,8 +172,9 @@ unsafe impl GlobalAlloc for Allocator {
                 return moved;
             }
         }
-        // SAFETY: the caller guarantees that `size` fits this alignment. The copy stays within both
-        // allocations, which do not overlap, and the caller no longer uses the old one.
+        // SAFETY: the caller guarantees that `size` is valid for this alignment. The copy stays
+        // within both allocations, which do not overlap, and the caller no longer uses the old
+        // allocation.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !new.is_null() {
@@ -183,8 +186,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Takes `length` bytes from the share of large allocations. Returns false, and takes nothing, if
-/// that would exceed the share.
+/// Takes `length` bytes from the share of large allocations. If fewer bytes are left, takes none
+/// and returns false.
 fn take(length: usize) -> bool {
     let share = SHARE_BYTES.load(Relaxed);
     let fits = |taken: usize| taken.checked_add(length).filter(|&sum| sum <= share);
@@ -228,12 +231,13 @@ unsafe fn unmap(at: *mut u8, length: usize) {
     UNSPILLED_BYTES.fetch_sub(length, Relaxed);
 }
 
-/// Changes the length of a mapping if that is possible without copying bytes. Returns its address,
-/// which may differ from the old one. Otherwise returns null and leaves the mapping unchanged.
+/// Changes the length of a mapping if this is possible without copying bytes. Returns the new
+/// address of the mapping, which may differ from the old one. Otherwise returns null and leaves the
+/// mapping unchanged.
 ///
 /// # Safety
 ///
-/// Same as for [`unmap`], with the old length.
+/// Same as for [`unmap`], where `before` is the length.
 #[expect(unsafe_code, reason = "an allocator")]
 unsafe fn resize(at: *mut u8, before: usize, after: usize) -> *mut u8 {
     if spill::holds(at) {
@@ -242,7 +246,7 @@ unsafe fn resize(at: *mut u8, before: usize, after: usize) -> *mut u8 {
     if after > before && !take(after - before) {
         return null_mut();
     }
-    // SAFETY: the caller guarantees that this is a whole mapping of the old length.
+    // SAFETY: the caller guarantees that this is a whole mapping of length `before`.
     let moved = unsafe { mremap(at.cast(), before, after, MremapFlags::MAYMOVE) };
     let (moved, back) = match moved {
         Ok(moved) => (moved.cast(), before.saturating_sub(after)),
@@ -282,7 +286,8 @@ mod tests {
         (0..).zip(bytes).all(|(n, byte)| *byte == pattern(n))
     }
 
-    /// This is a single test because a process can set only one bound.
+    /// These checks are combined in a single test because the bound can be set only once per
+    /// process.
     #[test]
     fn memory_beyond_the_bound_is_spilled_and_keeps_its_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -309,8 +314,8 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0, "no names");
         spill::drop_pages();
         assert!(at.iter().all(|&(at, size)| is_filled(at, size)));
-        // The sizes are larger, smaller, below the limit of a large allocation, tiny, and large
-        // again.
+        // The new sizes: larger, smaller, just below the minimum of a large allocation, tiny, and
+        // large again.
         for to in [11 * LARGE_BYTES, 2 * LARGE_BYTES, LARGE_BYTES - 1, 100, 4 * LARGE_BYTES] {
             for (at, size) in &mut at {
                 // SAFETY: the memory was allocated with this layout.

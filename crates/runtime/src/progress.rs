@@ -1,7 +1,7 @@
-//! Progress counters of an engine, and the request to stop it.
+//! Progress counters of an engine, and a flag that asks the engine to stop.
 //!
-//! This is a struct of atomics and not a trait with callbacks. Engines add to the counters in
-//! batches and never wait for the thread that displays them.
+//! [`Progress`] is a struct of atomics rather than a trait with callbacks. Engines update the
+//! counters in batches and never wait for the thread that displays them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ pub enum Stage {
     Begin,
     /// Walking directories.
     Walk,
-    /// Sorting the entries found and matching them with the catalog.
+    /// Sorting the entries that were found and matching them with the catalog.
     Sort,
-    /// Reading heads of files.
+    /// Reading the heads of files.
     Heads,
-    /// Comparing whole contents.
+    /// Comparing the whole contents of files.
     Compare,
     /// Checking whether remembered files have changed.
     Look,
@@ -41,23 +41,25 @@ pub enum Stage {
     Mirror,
 }
 
-/// Error for work that stopped on request.
+/// Error of an operation that was stopped on request.
 ///
-/// Changes made before the stop remain. `purge`, `mirror` and `action` can return this error after
-/// they have changed files.
+/// Changes made before the stop are kept. `purge`, `mirror` and `action` can return this error
+/// after they have changed files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// Counters of an engine's progress, and the request to stop. Counters only grow.
+/// Counters of an engine's progress, and a flag that asks the engine to stop. The counters never
+/// decrease.
 ///
-/// Unnecessary and failed work counts as done. When a stage with a total ends, its done counter
-/// therefore equals the total.
+/// Work that fails or turns out to be unnecessary counts as done. At the end of a stage that has a
+/// total, the done counter is therefore equal to the total.
 #[derive(Debug, Default)]
 pub struct Progress {
     stop: Arc<AtomicBool>,
     stage: AtomicU8,
-    /// True while results are being saved. After a request to stop, this may still take a while.
+    /// True while results are being saved. Saving may still take a while after a stop was
+    /// requested.
     pub saving: AtomicBool,
     /// Number of entries of any type that the walk has found.
     pub entries: AtomicU64,
@@ -74,23 +76,23 @@ pub struct Progress {
     pub files_total: AtomicU64,
     /// Number of files whose content has been processed, including failed ones.
     pub files_done: AtomicU64,
-    /// Maximum number of bytes to read or copy. `bytes_done` reaches it at the end.
+    /// Maximum number of bytes to read or copy. At the end, `bytes_done` reaches this value.
     pub bytes_total: AtomicU64,
-    /// Number of bytes read, copied, or found unnecessary.
+    /// Number of bytes that have been read or copied, or that turned out not to be needed.
     pub bytes_done: AtomicU64,
     /// Number of entries to remove, or 0 if unknown.
     pub removed_total: AtomicU64,
-    /// Number of entries removed, or counted before the removal.
+    /// Number of entries removed, or counted during [`Stage::Count`].
     pub removed_done: AtomicU64,
-    /// Number of bytes of file content read.
+    /// Number of bytes read from the contents of files.
     pub bytes_read: AtomicU64,
-    /// Number of files opened to read their content.
+    /// Number of files opened in order to read their content.
     pub opened: AtomicU64,
 }
 
 impl Progress {
     /// Returns a separate set of counters that are not displayed. A request to stop applies to both
-    /// sets.
+    /// sets of counters.
     #[must_use]
     pub fn uncounted(&self) -> Progress {
         Progress { stop: Arc::clone(&self.stop), ..Progress::default() }
@@ -103,20 +105,20 @@ impl Progress {
 
     /// Returns true if a stop was requested. **May block** to release memory.
     ///
-    /// Workers call this often, so it also checks the memory bound of the process
+    /// Workers call this often, so it also checks that the process is within its memory bound
     /// ([`crate::memory`]).
     pub fn poll_stop(&self) -> bool {
         self.relieve_memory();
         self.stop.load(Relaxed)
     }
 
-    /// Releases memory beyond the bound, as [`Progress::poll_stop`] does. Long work that cannot
-    /// stop calls this instead.
+    /// Releases memory beyond the bound. Long operations that cannot be stopped call this instead
+    /// of [`Progress::poll_stop`].
     pub fn relieve_memory(&self) {
         spill::relieve();
     }
 
-    /// Blocks while memory is being released. A sort calls this in each comparison.
+    /// Blocks while memory is being released. Sorts call this for each comparison.
     #[inline]
     pub fn wait_for_release(&self) {
         spill::wait_for_release();
@@ -134,16 +136,16 @@ impl Progress {
         table.sort_unstable_by(|a, b| self.compare(a, b));
     }
 
-    /// Sorts a large table by a key, as [`Progress::sort`] does.
+    /// Like [`Progress::sort`], but sorts by a key.
     pub fn sort_by_key<T, K: Ord>(&self, table: &mut [T], key: impl Fn(&T) -> K) {
         table.sort_unstable_by(|a, b| self.compare(&key(a), &key(b)));
     }
 
-    /// Fails if a stop was requested. **May block**, as [`Progress::poll_stop`] does.
+    /// Fails if a stop was requested. **May block**, like [`Progress::poll_stop`].
     ///
     /// # Errors
     ///
-    /// Returns [`Interrupted`] after a request to stop.
+    /// Returns [`Interrupted`] if a stop was requested.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.poll_stop() { Err(Interrupted) } else { Ok(()) }
     }

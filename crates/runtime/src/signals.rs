@@ -1,13 +1,13 @@
-//! Blocks signals in worker threads, and queries which signals are ignored.
+//! Blocks signals in worker threads, and checks which signals are ignored.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Blocks SIGINT, SIGTERM and SIGHUP in the calling thread until the value is dropped. Threads
-/// started in the meantime inherit the block.
+/// Blocks SIGINT, SIGTERM and SIGHUP in the calling thread until this value is dropped. Threads
+/// started in the meantime inherit the signal mask.
 ///
-/// The kernel delivers a signal to any thread that does not block it. If it chose a worker that
-/// hangs in a read from a failed disk, the handler would never run.
+/// The kernel may deliver a signal to any thread that does not block it. If it chose a worker that
+/// is stuck in a read from a failed disk, the handler would never run.
 #[derive(Debug)]
 #[must_use = "the signals are unblocked when it is dropped"]
 pub struct SignalsBlocked {
@@ -17,7 +17,8 @@ pub struct SignalsBlocked {
 }
 
 impl SignalsBlocked {
-    /// Blocks the signals in the calling thread. If all threads block a signal, it stays pending.
+    /// Blocks the three signals in the calling thread. A signal that all threads block stays
+    /// pending.
     #[expect(unsafe_code, reason = "signal masks have no safe wrapper")]
     #[expect(clippy::new_without_default, reason = "it is a guard, not a value")]
     pub fn new() -> SignalsBlocked {
@@ -39,18 +40,18 @@ impl SignalsBlocked {
 impl Drop for SignalsBlocked {
     #[expect(unsafe_code, reason = "signal masks have no safe wrapper")]
     fn drop(&mut self) {
-        // SAFETY: the kernel filled the set, and the set belongs to this thread.
+        // SAFETY: the kernel filled in the signal set, which belongs to this thread.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }
     }
 }
 
-/// Returns true if this process ignores a signal. Returns false if the number is not a signal.
+/// Returns true if this process ignores a signal. Returns false if the signal number is invalid.
 #[expect(unsafe_code, reason = "signal dispositions have no safe wrapper")]
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: the call changes no action, and the result is read only if the kernel reported
+    // SAFETY: the call does not change any action, and `action` is read only if the kernel reported
     // success.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0

@@ -1,8 +1,9 @@
-//! Memory in unlinked files, and a thread that drops its resident pages.
+//! Memory in unlinked files, and a thread that drops resident pages of this memory.
 //!
 //! [`REGIONS`] lists every mapping. A mapping is added after it is created and removed before it is
-//! unmapped. Pages may be dropped only under the lock of this list, because dropping pages of an
-//! address range that has been reused would destroy its content.
+//! unmapped. Pages may be dropped only while this list is locked. Otherwise an address range could
+//! be reused for another mapping in the meantime, and dropping its pages would destroy their
+//! content.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,10 +27,10 @@ pub struct Spilled {
     pub failed: Option<i32>,
 }
 
-/// The bound in bytes, and the directory for the files.
+/// The memory bound in bytes, and the directory in which the files are created.
 static BOUND: OnceLock<(usize, PathBuf)> = OnceLock::new();
 
-/// True once any memory has been spilled.
+/// True as soon as any memory has been spilled.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// True while pages are being dropped.
@@ -41,18 +42,18 @@ static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 struct Regions {
     /// Addresses and lengths of mappings. A free slot has length 0.
     all: [(usize, usize); Regions::MOST],
-    /// Total length of all mappings, and its peak.
+    /// Total length of all mappings, and the peak of this length.
     bytes: usize,
     most: usize,
     failed: Option<i32>,
 }
 
-/// Number of bytes that can become resident again in a microsecond. The kernel takes about that
-/// long to map the 64 KiB around a page that is in the page cache.
+/// Number of bytes that can become resident again in a microsecond. If a page is in the page cache,
+/// the kernel takes about a microsecond to map the 64 KiB around it.
 const RETURN_BYTES_PER_US: usize = 64 << 10;
 
 impl Regions {
-    /// Maximum number of mappings. A scan has about ten tables per thread.
+    /// Maximum number of mappings. A scan uses about ten tables per thread.
     const MOST: usize = 1024;
 
     const fn new() -> Regions {
@@ -74,7 +75,7 @@ pub fn spilled() -> Spilled {
     Spilled { most: regions.most as u64, failed: regions.failed }
 }
 
-/// Enables spilling with this bound and directory.
+/// Enables spilling to files in `folder`, with the given memory bound in bytes.
 pub(crate) fn start(bound: usize, folder: &Path) {
     // A second call has no effect.
     let _set = BOUND.set((bound, folder.to_path_buf()));
@@ -85,13 +86,15 @@ pub(crate) fn holds(at: *mut u8) -> bool {
     regions().used().any(|(address, _)| address == at.addr())
 }
 
-/// Maps `length` zeroed bytes from a new file. Returns `None` if spilling is disabled or fails.
+/// Creates a file of `length` zeroed bytes and maps it into memory. Returns `None` if spilling is
+/// disabled or fails.
 pub(crate) fn map(length: usize) -> Option<*mut u8> {
     let (_, folder) = BOUND.get()?;
     let mapped = unlinked_file(folder).and_then(|file| {
         reserve(&file, length)?;
         let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: the kernel chooses the address. The file is private and has this length.
+        // SAFETY: the kernel chooses the address. The file is at least as long as the mapping, and
+        // nobody else can open it.
         #[expect(unsafe_code, reason = "memory in a file")]
         let at = unsafe { mmap(null_mut(), length, read_write, shared, &file, 0)? };
         Ok(at.cast::<u8>())
@@ -106,7 +109,7 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     };
     let Some(free) = regions.all.iter().position(|&(_, length)| length == 0) else {
         drop(regions);
-        // SAFETY: this mapping was just created and has no other user.
+        // SAFETY: this mapping has just been created and is not used anywhere else.
         #[expect(unsafe_code, reason = "memory in a file")]
         let _done = unsafe { munmap(at.cast(), length) };
         return None;
@@ -116,7 +119,7 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     regions.most = regions.most.max(regions.bytes);
     drop(regions);
     if !IN_USE.swap(true, Relaxed) {
-        // If the thread does not start, [`relieve`] still drops pages.
+        // If the thread cannot be started, [`relieve`] still drops pages.
         let _unstarted = std::thread::Builder::new().spawn(watch_memory);
     }
     Some(at)
@@ -135,10 +138,10 @@ pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     };
     *region = (0, 0);
     regions.bytes -= length;
-    // It takes a long time to unmap a large file, so the lock is released first.
+    // Unmapping a large file takes a long time, so the lock is released first.
     drop(regions);
     // SAFETY: `map` created the mapping with this length, and the caller guarantees that it is not
-    // in use. It has been removed from the table, so its address range may be reused.
+    // in use. The mapping has been removed from the table, so its address range may be reused.
     let _done = unsafe { munmap(at.cast(), length) };
     true
 }
@@ -159,19 +162,20 @@ fn unlinked_file(folder: &Path) -> io::Result<File> {
         }
         Err(error) => return Err(error.into()),
     };
-    // Without this flag, each rewrite of a page on btrfs needs new space, and the disk may be full.
+    // Without this flag, btrfs needs new disk space each time a page is written again, and the disk
+    // may be full.
     let _elsewhere = ioctl_setflags(&file, IFlags::NOCOW);
     Ok(file.into())
 }
 
-/// Reserves disk space for a file. Without the space, a write to a mapped page would kill the
-/// process (`SIGBUS`).
+/// Reserves disk space for a file. If no space is left when a mapped page is written, the kernel
+/// kills the process (`SIGBUS`).
 ///
 /// # Errors
 ///
-/// Fails if there is not enough space.
+/// Fails if there is not enough disk space.
 fn reserve(file: &File, length: usize) -> io::Result<()> {
-    // On some file systems a signal can interrupt this call.
+    // On some file systems, this call can be interrupted by a signal.
     match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, length as u64)) {
         Err(rustix::io::Errno::OPNOTSUPP) => {
             static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
@@ -186,7 +190,7 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
 /// Drops resident pages if they exceed an eighth of the bound. Returns at once if no memory has
 /// been spilled.
 pub(crate) fn relieve() {
-    /// Number of calls per check. A check takes as long as mapping about ten pages again.
+    /// Number of calls per check. A check takes about as long as mapping ten pages again.
     const CALLS_PER_CHECK: usize = 8;
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     if !IN_USE.load(Relaxed) {
@@ -198,7 +202,7 @@ pub(crate) fn relieve() {
     }
 }
 
-/// Blocks while pages are being dropped. Without the pause, more pages would be read back than are
+/// Blocks while pages are being dropped. Otherwise pages would be read back faster than they are
 /// dropped.
 #[inline]
 pub(crate) fn wait_for_release() {
@@ -207,8 +211,8 @@ pub(crate) fn wait_for_release() {
     }
 }
 
-/// Checks the resident pages periodically. This covers long work that does not call [`relieve`],
-/// such as sorts and copies of growing tables.
+/// Checks the resident pages periodically. This is needed for long operations that do not call
+/// [`relieve`], such as sorting tables or copying them when they grow.
 fn watch_memory() {
     close_inherited_descriptors();
     loop {
@@ -220,8 +224,8 @@ fn watch_memory() {
 /// Drops resident pages if they exceed an eighth of the bound. Returns the number of bytes that may
 /// still become resident.
 fn drop_excess() -> usize {
-    // The limit is far below the bound because several times as much can become resident before the
-    // next check.
+    // The limit is far below the bound because several times this amount can become resident before
+    // the next check.
     let most = BOUND.get().map_or(usize::MAX, |(bound, _)| bound / 8);
     if regions().bytes <= most {
         return usize::MAX;
@@ -238,8 +242,8 @@ pub(crate) fn drop_pages() {
     let regions = regions();
     DROPPING.store(true, Relaxed);
     for (address, length) in regions.used() {
-        // SAFETY: `map` created the mapping, and it stays mapped while the lock is held. Its
-        // content is kept in the file.
+        // SAFETY: `map` created the mapping, and it stays mapped while the lock is held. The
+        // content of its pages is kept in the file.
         #[expect(unsafe_code, reason = "memory in a file")]
         let _done = unsafe {
             let at = std::ptr::with_exposed_provenance_mut(address);
@@ -249,17 +253,17 @@ pub(crate) fn drop_pages() {
     DROPPING.store(false, Relaxed);
 }
 
-/// Gives this thread its own descriptor table and closes the inherited descriptors in it. Otherwise
-/// the copies would keep locks and pipes open until the thread exits.
+/// Gives this thread its own descriptor table and closes all inherited descriptors in it. If they
+/// stayed open, they would keep locks and pipes open until the thread exits.
 fn close_inherited_descriptors() {
-    // SAFETY: the call either gives the thread its own table and closes the descriptors in it, or
-    // fails without effect. Nothing in this thread refers to these descriptors.
+    // SAFETY: the call either gives the thread its own descriptor table and closes the descriptors
+    // in it, or fails without effect. Nothing in this thread uses the closed descriptors.
     #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
     let _kept =
         unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
 }
 
-/// Returns the number of resident bytes of file mappings, or 0 if it is unknown.
+/// Returns the number of resident bytes of file mappings, or 0 if the number is unknown.
 fn mapped() -> usize {
     let mut text = [0; 128];
     let read = File::open("/proc/self/statm").and_then(|mut statm| statm.read(&mut text));

@@ -3,9 +3,9 @@
 //! # Platform behavior
 //!
 //! `/proc/self/task/TID/syscall` (`proc_pid_syscall(5)`) shows the system call in which a thread
-//! sleeps, and its arguments. These include a descriptor and the address of a name in the memory of
-//! this process. On kernels built without this file, no thread is found. The check does not slow
-//! down the threads.
+//! sleeps, with its arguments. The arguments can include a descriptor and the address of a name in
+//! this process's memory. On kernels built without this file, no blocked threads are found. Reading
+//! the file does not slow down the threads.
 
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,13 +17,14 @@ use std::path::PathBuf;
 pub struct BlockedThread {
     /// The thread's id.
     pub thread: u32,
-    /// The system call with its arguments. It does not change while the thread makes no progress.
+    /// The system call with its arguments. This value stays the same as long as the thread makes no
+    /// progress.
     pub call: String,
     /// Path of the file.
     pub path: PathBuf,
 }
 
-/// System calls on a descriptor, and on a name relative to a descriptor.
+/// System calls that take a descriptor, and those that take a name relative to a descriptor.
 const ON_DESCRIPTOR: [i64; 7] = [
     libc::SYS_getdents64,
     libc::SYS_pread64,
@@ -62,8 +63,8 @@ fn of_thread(thread: u32) -> Option<BlockedThread> {
     Some(BlockedThread { thread, call, path })
 }
 
-/// Returns the name at an address in this process's memory, or an empty name if the memory has been
-/// freed.
+/// Reads a name from an address in this process's memory. Returns an empty name if the memory has
+/// been freed.
 fn name_at(address: u64) -> PathBuf {
     let mut bytes = vec![0; 4096];
     let memory = fs::File::open("/proc/self/mem");

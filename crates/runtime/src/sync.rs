@@ -1,8 +1,8 @@
 //! Locks without poisoning, and cleanup after a panic.
 //!
-//! A panic in a worker is a bug, and it ends the operation: the other workers stop, the panic is raised again once all
-//! of them have ended, and nothing uses the results. Code that takes a lock therefore does not ask whether another
-//! thread panicked while it held the lock.
+//! A panic in a worker is a bug and ends the operation. The other workers stop, the panic is raised
+//! again once all of them have finished, and the results are discarded. Code that acquires a lock
+//! therefore does not need to know whether another thread panicked while holding it.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -51,7 +51,7 @@ impl<T> Mutex<T> {
 }
 
 impl Condvar {
-    /// Returns a condition variable without waiting threads.
+    /// Returns a condition variable on which no threads are waiting.
     pub const fn new() -> Condvar {
         Condvar(std::sync::Condvar::new())
     }

@@ -1,4 +1,4 @@
-//! Limits the rate of operations or bytes, to leave disk time to other processes.
+//! Limits the rate of operations or bytes, so that other processes can use the disk.
 
 use std::num::NonZeroU64;
 use std::sync::{Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::progress::Progress;
 
-/// Maximum length of a sleep, so that a request to stop takes effect soon. It is also the maximum
-/// credit for a pause. The throttle does not make up for more lost time than this.
+/// Maximum length of a sleep. It is short so that requests to stop take effect soon. It is also the
+/// maximum amount of lost time that callers can make up for after a pause.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A rate limit that threads share.
@@ -29,12 +29,13 @@ impl Throttle {
         self.rate
     }
 
-    /// Waits until one more unit may pass. Returns false if a stop was requested.
+    /// Waits until the rate limit allows one more unit. Returns false if a stop was requested.
     pub fn pass(&self, progress: &Progress) -> bool {
         self.pass_some(1, progress)
     }
 
-    /// Waits until `amount` more units may pass. Returns false if a stop was requested.
+    /// Waits until the rate limit allows `amount` more units. Returns false if a stop was
+    /// requested.
     pub fn pass_some(&self, amount: u64, progress: &Progress) -> bool {
         let Some(rate) = self.rate else { return true };
         let due = self.next_turn(rate, amount);
@@ -69,7 +70,7 @@ mod tests {
         let rate = NonZeroU64::new(10).expect("10 is not 0");
         let throttle = Throttle::new(Some(rate));
         let first = throttle.next_turn(rate, 1);
-        // This is longer than the credit of the throttle.
+        // This is longer than the amount of lost time that callers can make up for.
         let pause = Duration::from_millis(400);
         std::thread::sleep(pause);
         let late = throttle.next_turn(rate, 1);

@@ -1,4 +1,4 @@
-//! Processor time and waits of a thread, to tell work from waiting.
+//! Processor time and number of waits of a thread, used to distinguish working from waiting.
 
 use std::time::Duration;
 
@@ -13,9 +13,10 @@ pub fn process_cpu() -> Duration {
 pub struct ThreadUsage {
     /// Processor time.
     pub cpu: Duration,
-    /// Number of voluntary context switches. Each is a wait for a disk, a lock or another thread.
+    /// Number of voluntary context switches. Each of them is a wait for a disk, a lock or another
+    /// thread.
     pub waits: u64,
-    /// Number of blocks of 512 bytes that were read from block devices for this thread.
+    /// Number of 512-byte blocks that were read from block devices on behalf of this thread.
     pub blocks_fetched: u64,
 }
 
@@ -23,7 +24,7 @@ impl ThreadUsage {
     /// Queries the kernel (`getrusage(2)` with `RUSAGE_THREAD`). This takes half a microsecond.
     #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
     pub fn now() -> ThreadUsage {
-        // SAFETY: all fields are integers, for which zero is valid.
+        // SAFETY: all fields are integers, for which zero is a valid value.
         let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: the call writes one `struct rusage` to the given address.
         if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut raw) } != 0 {

@@ -50,7 +50,7 @@ fn digest_of_a_whole_file_is_the_one_b3sum_prints() {
     assert_eq!(progress.bytes_read.load(Relaxed), SIZES.iter().sum::<u64>());
 }
 
-/// Returns the line that `b3sum` prints for each file, or `None` if it is not installed.
+/// Returns the line that `b3sum` prints for each file, or `None` if `b3sum` is not installed.
 fn b3sum(dir: &Path) -> Option<Vec<String>> {
     let places = ["/opt/peers/bin/b3sum", "/usr/bin/b3sum", "/usr/local/bin/b3sum"];
     let Some(program) = places.into_iter().find(|p| Path::new(p).is_file()) else {
@@ -69,7 +69,7 @@ fn prefixes_grow_to_the_digest_and_every_byte_is_read_once() {
     let sizes = [1, 1023, 1024, 1025, 2048, 2049, 65_536, 65_537, 300_000, 524_288, 1_048_577];
     let opened = Opened::new(&sizes.map(seeded));
     let mut scratch = Scratch::default();
-    // The buffer is larger than needed and has other bytes in it.
+    // The buffer is larger than needed and contains bytes from an earlier use.
     scratch.bytes(1 << 20).fill(7);
     for ((i, size), first) in
         sizes.into_iter().enumerate().flat_map(|s| [1024, 4096, 65_536].map(|first| (s, first)))

@@ -67,7 +67,7 @@ fn whole(size: u64) -> HashRange {
     HashRange { size, before: None, to: size }
 }
 
-/// Serializes tests that inject faults, as the rules apply to the whole process.
+/// Serializes tests that inject faults, because faults apply to the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]

@@ -1,9 +1,9 @@
-//! Creates files with given contents and opens them.
+//! Creates test files and opens them.
 
 use fsops::File;
 use testkit::{Content, TempTree, TreeBuilder};
 
-/// Files of given contents in a temporary directory, open for reading.
+/// Test files in a temporary directory, open for reading.
 pub(crate) struct Opened {
     files: Vec<File>,
     pub(crate) tree: TempTree,
@@ -31,7 +31,7 @@ impl Opened {
     }
 }
 
-/// Returns options that compute digests and use the number of probes of a warm cache.
+/// Returns options that compute digests and make as many probes as in a warm cache.
 pub(crate) fn options(sparse: bool) -> content::CompareOptions {
     content::CompareOptions { sparse, digest: true, quantum: 16 << 10 }
 }

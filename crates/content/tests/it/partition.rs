@@ -1,4 +1,4 @@
-//! Tests that `partition` puts files into one set if, and only if, their bytes are equal.
+//! Tests that `partition` puts files into the same set if and only if their bytes are equal.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,10 +13,11 @@ use testkit::Content;
 
 use crate::open::Opened;
 
-/// Sizes around a page, the chunks of a comparison and the chunks of a digest.
+/// File sizes close to the size of a page, of a compared chunk and of a hashed chunk.
 const SIZES: [u64; 9] = [1, 4096, 65_535, 65_536, 65_537, 131_073, 1_048_575, 1_048_577, 2_200_000];
 
-/// Computes the expected sets by comparing everything in memory. They are sorted by first member.
+/// Computes the expected sets by comparing everything in memory. The sets are sorted by first
+/// member.
 fn naive(contents: &[Vec<u8>]) -> Vec<EqualFiles> {
     let mut classes: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
     for (i, bytes) in contents.iter().enumerate() {
@@ -44,8 +45,9 @@ fn split(contents: &[Content], size: u64, sparse: bool) -> (Vec<EqualFiles>, Pro
     (sorted(parts), progress)
 }
 
-/// Generates contents of one size. Some are written zeros, or a hole with at most one byte of data.
-/// The others agree up to the first byte, a middle byte, the last byte or a random byte.
+/// Generates files of the same size. Some consist of zeros that were written, or of a hole with at
+/// most one byte of data. The others are noise from one of two seeds, with at most one byte
+/// changed: the first, the middle, the last or a random one.
 fn contents() -> impl Strategy<Value = (u64, Vec<Content>)> {
     select(&SIZES[..]).prop_flat_map(|len| {
         let at = proptest::prop_oneof![select(vec![0, len / 2, len - 1]), 0..len];
@@ -73,7 +75,7 @@ proptest! {
         let (parts, progress) = split(&contents, size, sparse);
         prop_assert_eq!(&parts, &naive(&bytes));
         let (read, total) = (progress.bytes_read.load(Relaxed), size * contents.len() as u64);
-        // Probes add at most a tenth to the bytes read.
+        // Probes increase the number of bytes read by at most a tenth.
         proptest::prop_assert!(read <= total + total / 10, "{read} bytes read of {total}");
         prop_assert_eq!(progress.bytes_done.load(Relaxed), total);
     }

@@ -1,4 +1,4 @@
-//! Tests that common holes are not read, and that other holes are compared as zeros.
+//! Tests that holes common to all files are not read, and that other holes are compared as zeros.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -93,8 +93,8 @@ fn truncated_file_is_not_grouped_with_files_that_have_data() {
         &Progress::default(),
     )
     .expect("not stopped");
-    // The short file may fail or look like a hole, because its size is checked only later. It must
-    // not end up in one set with a file that has data.
+    // The short file may fail or look like a hole, because its size is checked only later. The
+    // short file must not end up in the same set as a file that has data.
     let together = |part: &EqualFiles| part.members.contains(&1) && part.members.contains(&2);
     assert!(!parts.iter().any(together), "{parts:?} {failures:?}");
 }

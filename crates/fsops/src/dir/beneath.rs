@@ -1,8 +1,9 @@
 //! Opens directories without leaving a mount.
 //!
-//! A bind mount of the same file system has the same device number as the directory that it covers.
-//! Only the mount id tells them apart. With `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6) the kernel
-//! checks for mount points during the open, so no mount can appear between a check and the open.
+//! A bind mount of the same file system has the same device number as the directory that it covers,
+//! so only the mount id tells the two apart. With `RESOLVE_NO_XDEV` (`openat2(2)`, Linux 5.6), the
+//! kernel checks for mount points while it opens a path, so no mount can appear between a check and
+//! the open.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 use super::{DIR_FLAGS, Dir};
 use crate::stat::{FileKey, Stat};
 
-/// Identity of a directory over time. A reused inode number comes with a new birth time.
+/// Identity of a directory over time. If its inode number is reused later, the birth time differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirIdentity {
     key: FileKey,
@@ -40,8 +41,8 @@ impl Dir {
         Ok(born_ns.filter(|_| answered).map(origin))
     }
 
-    /// Opens the directory at `path`, following links, to reach the entries in it. If the directory
-    /// is not readable, the descriptor can look up names but not list them.
+    /// Opens the directory at `path`, following links, in order to access its entries. If the
+    /// directory is not readable, names in it can be looked up but not listed.
     ///
     /// # Errors
     ///
@@ -74,8 +75,8 @@ impl Dir {
         }
     }
 
-    /// Opens a directory several components below this one, on the same mount. No component may be
-    /// a link. `path` may be longer than `PATH_MAX`.
+    /// Opens the directory at `path`, relative to this one and on the same mount. No component may
+    /// be a link. `path` may be longer than `PATH_MAX`.
     ///
     /// # Errors
     ///
@@ -147,7 +148,8 @@ fn steps(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the id of the mount through which a descriptor was opened, from `/proc` (Linux 3.15).
+/// Returns the id of the mount through which a descriptor was opened. Requires `/proc` and Linux
+/// 3.15.
 fn mount_of(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", fd.as_raw_fd()))?;
     let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());

@@ -9,13 +9,13 @@ use super::{Dir, DirBuffer, DirItem};
 use crate::stat::kind_of_type;
 
 impl Dir {
-    /// Calls `each` for the next buffer of names, except `.` and `..`. Returns the position after
-    /// these names, for [`Dir::seek`], or `None` at the end.
+    /// Reads the next buffer of names and calls `each` for every name in it except `.` and `..`.
+    /// Returns the position after these names, for [`Dir::seek`], or `None` at the end.
     ///
     /// # Errors
     ///
-    /// Returns the error of `getdents64`. The names listed before the error have been passed to
-    /// `each`.
+    /// Returns the error of `getdents64`. The names listed before the error have already been
+    /// passed to `each`.
     pub fn list_some(
         &self,
         buffer: &mut DirBuffer,
@@ -48,7 +48,7 @@ impl Dir {
     /// # Platform behavior
     ///
     /// On file systems that NFS can export, positions stay valid while names are added and removed.
-    /// On other file systems a listing may skip names.
+    /// On other file systems, a listing that starts at such a position may skip names.
     pub fn seek(&self, place: u64) -> io::Result<()> {
         rustix::fs::seek(self, SeekFrom::Start(place))?;
         Ok(())
@@ -61,7 +61,8 @@ impl Dir {
     ///
     /// Returns the error of `getdents64` or `lseek(2)`.
     pub fn prefetch_first_block(&self) -> io::Result<()> {
-        // The buffer has room for one name of any length. A larger buffer would read more blocks.
+        // The buffer has room for one name of any length. With a larger buffer, more blocks would
+        // be read.
         let mut space = [MaybeUninit::uninit(); 512];
         if let Some(first) = RawDir::new(self, &mut space).next() {
             first?;

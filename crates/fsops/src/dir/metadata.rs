@@ -1,4 +1,4 @@
-//! Metadata of a directory and of the entries in it: owners, modes, times, extended attributes, locks.
+//! Metadata of a directory and its entries: owners, modes, times, extended attributes and locks.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -14,7 +14,8 @@ use crate::stat::Time;
 
 impl Dir {
     /// Returns the extended attributes of `name` that this process may see. If `name` is a link,
-    /// they are those of the link itself. The list is empty where attributes are not supported.
+    /// returns the attributes of the link itself. The list is empty if the file system does not
+    /// support attributes.
     ///
     /// # Errors
     ///
@@ -23,8 +24,8 @@ impl Dir {
         xattr::all_of_path(&self.path_of(name)?)
     }
 
-    /// Returns the ACLs of `name`. This needs no read permission. It also works where the list of
-    /// all attributes is too long for `llistxattr(2)`.
+    /// Returns the ACLs of `name`. This needs no read permission, and works even if the list of all
+    /// attributes is too long for `llistxattr(2)`.
     ///
     /// # Errors
     ///
@@ -33,7 +34,7 @@ impl Dir {
         xattr::acls_of_path(&self.path_of(name)?)
     }
 
-    /// Returns the directory's own ACLs, as [`Dir::child_acls`] does.
+    /// Like [`Dir::child_acls`], but returns the ACLs of the directory itself.
     ///
     /// # Errors
     ///
@@ -42,7 +43,7 @@ impl Dir {
         xattr::acls_of_path(&self.path_of(c".")?)
     }
 
-    /// Returns the directory's own extended attributes, as [`Dir::child_xattrs`] does.
+    /// Like [`Dir::child_xattrs`], but returns the attributes of the directory itself.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchownat(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchownat(2)`, such as `EPERM`. On error, nothing is changed.
     pub fn set_child_owner(&self, name: &CStr, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -66,12 +67,12 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `EOPNOTSUPP` or `ELOOP` for a link; otherwise the error of `fchmodat(2)`. Nothing
-    /// has changed then.
+    /// Returns `EOPNOTSUPP` or `ELOOP` for a link, and the error of `fchmodat(2)` for any other
+    /// failure. On error, nothing is changed.
     pub fn set_child_mode(&self, name: &CStr, mode: u32) -> io::Result<()> {
         about_to_change()?;
-        // Before Linux 6.6 no call changes a mode without following a link. An `O_PATH` descriptor
-        // of the file avoids the lookup.
+        // Before Linux 6.6, every call that changes the mode of a path follows links. Changing the
+        // mode through an `O_PATH` descriptor avoids looking up the name again.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = rustix::fs::openat(self, name, flags, Mode::empty())?;
         if FileType::from_raw_mode(rustix::fs::fstat(&held)?.st_mode) == FileType::Symlink {
@@ -88,7 +89,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error for the first attribute that could not be set or removed. The other
+    /// Returns the error for the first attribute that could not be set or removed. The remaining
     /// attributes have still been processed.
     pub fn set_child_xattrs(&self, name: &CStr, now: &[Xattr], wanted: &[Xattr]) -> io::Result<()> {
         about_to_change()?;
@@ -106,7 +107,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `utimensat(2)`. Nothing has changed then.
+    /// Returns the error of `utimensat(2)`. On error, nothing is changed.
     pub fn set_child_times(&self, name: &CStr, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         let times = timestamps(atime, mtime);
@@ -117,7 +118,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing is changed.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         let (uid, gid) = (owner.map(Uid::from_raw), Gid::from_raw(group));
@@ -128,7 +129,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. On error, nothing is changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777))?)
@@ -145,7 +146,7 @@ impl Dir {
         xattr::set_on(self.as_fd(), now, wanted)
     }
 
-    /// Writes the directory's names to the disk and waits for completion.
+    /// Writes the directory's entries to the disk and waits for completion.
     ///
     /// # Errors
     ///
@@ -155,19 +156,19 @@ impl Dir {
         Ok(rustix::fs::fsync(self)?)
     }
 
-    /// Returns true if new files in the directory inherit a default ACL, or may do so because the
-    /// query failed.
+    /// Returns true if new files in the directory inherit a default ACL, or if this cannot be
+    /// determined.
     pub fn hands_down_acl(&self) -> bool {
         let name = c"system.posix_acl_default";
         match rustix::fs::fgetxattr_query(self, name) {
             Ok(length) => length > 0,
-            // After any other error there may be a default ACL.
+            // After any other error, there might be a default ACL.
             Err(e) => !matches!(e, Errno::NODATA | Errno::OPNOTSUPP),
         }
     }
 
     /// Locks the directory (`flock(2)`) until [`Dir::unlock`], or until all copies of this
-    /// descriptor are closed. Returns true if the lock was taken, or if the file system does not
+    /// descriptor are closed. Returns true if the lock was acquired, or if the file system does not
     /// support locks on directories.
     ///
     /// # Errors
@@ -181,14 +182,14 @@ impl Dir {
         }
     }
 
-    /// Releases the lock of [`Dir::lock`], for all copies of the descriptor.
+    /// Releases the lock taken by [`Dir::lock`], for all copies of the descriptor.
     pub fn unlock(&self) {
-        // This fails only if there was no lock.
+        // This fails only if the directory was not locked.
         let _not_locked = rustix::fs::flock(self, FlockOperation::Unlock);
     }
 
-    /// Returns a path to `name` through `/proc/thread-self/fd`, for system calls that take no
-    /// descriptor. Apart from the descriptor, the kernel resolves only `name`.
+    /// Returns a path to `name` through `/proc/thread-self/fd`, for system calls that do not take a
+    /// descriptor. The kernel looks up `name` in the open directory and resolves no other name.
     fn path_of(&self, name: &CStr) -> io::Result<CString> {
         let mut path = format!("/proc/thread-self/fd/{}/", self.as_fd().as_raw_fd()).into_bytes();
         path.extend_from_slice(name.to_bytes());

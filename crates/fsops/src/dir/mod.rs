@@ -1,4 +1,4 @@
-//! Open directories. Their entries are listed, examined and opened without following a link.
+//! Open directories, whose entries are listed, examined and opened without following links.
 
 mod beneath;
 mod listing;
@@ -31,18 +31,20 @@ pub struct Dir {
 /// One name in a directory listing.
 #[derive(Debug)]
 pub struct DirItem<'a> {
-    /// The name. It is NUL-terminated, as system calls expect.
+    /// The name, NUL-terminated as system calls expect.
     pub name: &'a CStr,
-    /// The type, or [`Kind::Unknown`] if the listing does not have it.
+    /// The type, or [`Kind::Unknown`] if the listing does not include types.
     pub kind: Kind,
-    /// The inode number. For a mount point it is the number of the covered directory.
+    /// The inode number. For a mount point, this is the inode number of the directory that it
+    /// covers.
     pub inode: u64,
 }
 
-/// A buffer for `getdents64`, reused from directory to directory.
+/// A buffer for `getdents64` that can be reused for any number of directories.
 ///
-/// Its 64 KiB hold about 2,000 names. Larger buffers made no difference on directories of a million
-/// entries. With smaller ones, ordinary directories took one more call.
+/// The buffer is 64 KiB in size, enough for about 2,000 names. Larger buffers made no difference
+/// for directories with a million entries. With smaller buffers, listing an ordinary directory took
+/// one more system call.
 #[derive(Debug)]
 pub struct DirBuffer(Box<[MaybeUninit<u8>]>);
 
@@ -61,8 +63,8 @@ impl DirBuffer {
 impl Dir {
     /// Opens the directory at `path`, following links. Use this for paths that the user typed.
     ///
-    /// A path longer than `PATH_MAX` does not come from the user. It is opened in several steps,
-    /// and no link is followed.
+    /// A path longer than `PATH_MAX` cannot have been typed by the user. Such a path is opened in
+    /// several steps, without following any links.
     ///
     /// # Errors
     ///
@@ -83,8 +85,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `ENOTDIR` if `name` is a link or not a directory; otherwise the error of
-    /// `openat(2)`.
+    /// Returns the error of `openat(2)`, which is `ENOTDIR` if `name` is a link or not a directory.
     pub fn open_child(&self, name: &CStr) -> io::Result<Dir> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::List, name.to_bytes())?;
@@ -92,15 +93,15 @@ impl Dir {
         Ok(Dir { fd: rustix::fs::openat(&self.fd, name, flags, Mode::empty())? })
     }
 
-    /// Opens a directory several components below this one. No component may be a link.
+    /// Opens the directory at `path`, relative to this one. No component may be a link.
     ///
-    /// `path` is relative and has no trailing slash. A path longer than `PATH_MAX` is opened in
+    /// `path` must not start or end with a slash. A path longer than `PATH_MAX` is opened in
     /// several steps.
     ///
     /// # Errors
     ///
-    /// Returns `ELOOP` or `ENOTDIR` if a component is a link or not a directory; otherwise the
-    /// error of `openat2(2)`.
+    /// Returns the error of `openat2(2)`, which is `ELOOP` or `ENOTDIR` if a component is a link or
+    /// not a directory.
     pub fn open_below(&self, path: &[u8]) -> io::Result<Dir> {
         // The kernel's limit includes the final NUL.
         const STEP: usize = libc::PATH_MAX as usize - 1;
@@ -145,8 +146,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `getdents64`. The names listed before the error have been passed to
-    /// `each`.
+    /// Returns the error of `getdents64`. The names listed before the error have already been
+    /// passed to `each`.
     pub fn for_each(
         &self,
         buffer: &mut DirBuffer,
@@ -173,7 +174,8 @@ impl Dir {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH)
     }
 
-    /// Returns the metadata of `name`. If `name` is a link, it is the metadata of the link itself.
+    /// Returns the metadata of `name`. If `name` is a link, returns the metadata of the link
+    /// itself.
     ///
     /// # Errors
     ///
@@ -198,9 +200,9 @@ impl Dir {
         Stat::of(&self.fd, name, flags)
     }
 
-    /// Opens a handle to `name` for its metadata only (`O_PATH`). If `name` is a link, the handle
-    /// refers to the link itself. The handle refers to the same inode even if the name is removed
-    /// or replaced.
+    /// Opens a handle to `name` that gives access only to its metadata (`O_PATH`). If `name` is a
+    /// link, the handle refers to the link itself. Even if the name is removed or replaced, the
+    /// handle still refers to the same inode.
     ///
     /// # Errors
     ///
@@ -209,8 +211,8 @@ impl Dir {
         File::hold_at(self.fd.as_fd(), name)
     }
 
-    /// Opens the regular file `name` for reading. See [`File`] for the checks that this leaves to
-    /// the caller.
+    /// Opens the regular file `name` for reading. See [`File`] for the checks that the caller has
+    /// to make.
     ///
     /// # Errors
     ///
@@ -247,12 +249,12 @@ impl Dir {
         Ok(rustix::fs::fstatfs(&self.fd)?.f_frsize.cast_unsigned())
     }
 
-    /// Returns the identity of the file system that `name` is on. If `name` is a mount point, that
-    /// is not the directory's file system.
+    /// Returns the identity of the file system that `name` is on. If `name` is a mount point, this
+    /// is the mounted file system.
     ///
     /// # Errors
     ///
-    /// Returns the error of opening `name` or of `fstatfs(2)`.
+    /// Returns the error of `openat(2)` or `fstatfs(2)`.
     pub fn child_volume(&self, name: &CStr) -> io::Result<crate::Volume> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;

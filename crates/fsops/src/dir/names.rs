@@ -1,8 +1,8 @@
-//! Renames, exchanges, creations, links and removals of names. Each operation is relative to open
-//! directories and follows no link.
+//! Creates, renames, exchanges, links and removes names. Each operation is relative to open
+//! directories and follows no links.
 //!
 //! Only [`Dir::replace`] overwrites a name. To replace a name safely, a caller exchanges it with a
-//! file in a private directory, checks the file that it got in return, and removes that file.
+//! file in a private directory, then checks and removes the file that it got in return.
 
 use std::ffi::CStr;
 use std::io;
@@ -25,16 +25,16 @@ impl Dir {
     /// # Errors
     ///
     /// Returns `EEXIST` if `to_name` exists, and `EXDEV` if the directories are on different
-    /// mounts. Nothing has changed then.
+    /// mounts. On error, nothing is changed.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, the file is
-    /// linked to its new name and then unlinked from the old one, so it has both names for a
-    /// moment. Directories, and files on file systems without hard links (exFAT through FUSE, cloud
-    /// storage), are moved by a plain rename after a check that the new name is free. If another
-    /// process creates a file or an empty directory of that name between the check and the rename,
-    /// the rename replaces it.
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, the new name is
+    /// created as a hard link before the old name is removed, so the file has both names for a
+    /// moment. For directories, and on file systems without hard links (exFAT through FUSE, cloud
+    /// storage), lop checks that the new name is free and then uses a plain rename. If another
+    /// process creates a file or an empty directory with that name between the check and the
+    /// rename, the rename replaces it.
     pub fn move_new(&self, name: &CStr, to: &Dir, to_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, name, to, to_name, RenameFlags::NOREPLACE) {
@@ -54,10 +54,10 @@ impl Dir {
         }
     }
 
-    /// Renames `name`, of any type, to `to_name` in a directory that only this process uses.
-    /// `to_name` must not exist.
+    /// Renames `name`, which may be of any type, to `to_name` in a directory that only this process
+    /// uses. `to_name` must not exist.
     ///
-    /// Unlike [`Dir::move_new`], this renames in a single step on every file system.
+    /// Unlike [`Dir::move_new`], this takes a single step on every file system.
     ///
     /// # Errors
     ///
@@ -80,33 +80,33 @@ impl Dir {
         }
     }
 
-    /// Exchanges two existing names on the same mount atomically.
+    /// Atomically exchanges two existing names on the same mount.
     ///
     /// # Errors
     ///
     /// Returns `EINVAL` if the file system does not support this operation (NFS, some FUSE file
-    /// systems). Nothing has changed then.
+    /// systems). On error, nothing is changed.
     pub fn exchange(&self, name: &CStr, with: &Dir, with_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat_with(self, name, with, with_name, RenameFlags::EXCHANGE)?)
     }
 
-    /// Gives an open file the additional name `name`, which must not exist. The file's other names
-    /// may have changed since it was opened.
+    /// Gives an open file the additional name `name`, which must not exist. This works even if the
+    /// file's other names have changed since it was opened.
     ///
     /// # Errors
     ///
-    /// Returns `ENOENT` if the file has no name left, `EMLINK` at the link limit, and `EPERM` if
-    /// the file system has no hard links or only the owner may link the file. Nothing has changed
-    /// then.
+    /// Returns `ENOENT` if the file has no name left, `EMLINK` if it has reached the link limit,
+    /// and `EPERM` if the file system does not support hard links or only the owner may link the
+    /// file. On error, nothing is changed.
     pub fn link_file(&self, file: &File, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::linkat(file.fd(), c"", self, name, AtFlags::EMPTY_PATH) {
-            // Before Linux 6.10, linkat with an empty path needs a capability. Without it, the call
-            // fails with ENOENT.
+            // Before Linux 6.10, linkat with an empty path fails with ENOENT unless the process has
+            // the required capability.
             Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
-                // A thread can have its own descriptor table, but /proc/self shows that of the main
-                // thread.
+                // A thread can have its own descriptor table, but /proc/self shows the table of the
+                // main thread.
                 let path = format!("/proc/thread-self/fd/{}", file.fd().as_raw_fd());
                 Ok(rustix::fs::linkat(CWD, path, self, name, AtFlags::SYMLINK_FOLLOW)?)
             }
@@ -114,11 +114,11 @@ impl Dir {
         }
     }
 
-    /// Creates the symbolic link `name` with exactly `target` as its target.
+    /// Creates the symbolic link `name`, whose target is exactly `target`.
     ///
     /// # Errors
     ///
-    /// Returns the error of `symlinkat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `symlinkat(2)`, such as `EEXIST`. On error, nothing is changed.
     pub fn make_symlink(&self, target: &[u8], name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::symlinkat(target, self, name)?)
@@ -133,11 +133,11 @@ impl Dir {
         Ok(rustix::fs::readlinkat(self, name, Vec::new())?.into_bytes())
     }
 
-    /// Creates the directory `name` for the owner alone (mode 0700).
+    /// Creates the directory `name`, which only its owner can access (mode 0700).
     ///
     /// # Errors
     ///
-    /// Returns the error of `mkdirat(2)`. Nothing has changed then.
+    /// Returns the error of `mkdirat(2)`. On error, nothing is changed.
     pub fn make_private_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         #[cfg(feature = "faults")]
@@ -149,7 +149,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `mkdirat(2)`. Nothing has changed then.
+    /// Returns the error of `mkdirat(2)`. On error, nothing is changed.
     pub fn make_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::mkdirat(self, name, Mode::from_raw_mode(0o777))?)
@@ -159,29 +159,29 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `unlinkat(2)`. Nothing has changed then.
+    /// Returns the error of `unlinkat(2)`. On error, nothing is changed.
     pub fn remove_empty_dir(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Unlinks `name`, which must not be a directory. The content is lost if this was the file's
-    /// last name.
+    /// Unlinks `name`, which must not be a directory. If this is the file's last name, its content
+    /// is lost.
     ///
     /// # Errors
     ///
-    /// Returns the error of `unlinkat(2)`. Nothing has changed then.
+    /// Returns the error of `unlinkat(2)`. On error, nothing is changed.
     pub fn remove_name(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
     }
 
-    /// Creates the file `name` for the owner alone (mode 0600) and opens it for writing. `name`
-    /// must not exist.
+    /// Creates the file `name`, which only its owner can access (mode 0600), and opens it for
+    /// writing. `name` must not exist.
     ///
     /// # Errors
     ///
-    /// Returns the error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. On error, nothing is changed.
     pub fn create_private_file(&self, name: &CStr) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -189,7 +189,7 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
-    /// Checks whether this process may change names in the directory.
+    /// Checks that this process may create, rename and remove names in the directory.
     ///
     /// # Errors
     ///
@@ -199,11 +199,12 @@ impl Dir {
         Ok(rustix::fs::accessat(self, c".", wanted, AtFlags::EACCESS)?)
     }
 
-    /// Writes all cached data and metadata of the file system to its disk (`syncfs(2)`).
+    /// Writes all cached data and metadata of the directory's file system to the disk
+    /// (`syncfs(2)`).
     ///
     /// # Errors
     ///
-    /// Fails if something could not be written.
+    /// Fails if some data could not be written.
     pub fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(self)?)
     }
@@ -212,18 +213,18 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. On error, nothing is changed.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self, &timestamps(atime, mtime))?)
     }
 
-    /// Creates the regular file `name` with the permissions of `mode` minus the umask, and opens it
-    /// for writing. `name` must not exist.
+    /// Creates the regular file `name` with the permissions in `mode` that the umask allows, and
+    /// opens it for writing. `name` must not exist.
     ///
     /// # Errors
     ///
-    /// Returns the error of `openat(2)`, such as `EEXIST`. Nothing has changed then.
+    /// Returns the error of `openat(2)`, such as `EEXIST`. On error, nothing is changed.
     pub fn create_file(&self, name: &CStr, mode: u32) -> io::Result<NewFile> {
         about_to_change()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -231,8 +232,8 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, name, flags | OFlags::NOFOLLOW, mode)?))
     }
 
-    /// Opens the regular file `name` for reading as [`Dir::open_file`] does. If this process owns
-    /// the file or is root, reads do not update the access time (`O_NOATIME`).
+    /// Opens the regular file `name` for reading, like [`Dir::open_file`]. If this process is root
+    /// or the owner of the file, reads do not update the access time (`O_NOATIME`).
     ///
     /// # Errors
     ///
@@ -244,8 +245,8 @@ impl Dir {
         }
     }
 
-    /// Creates an unnamed regular file (`O_TMPFILE`) for the owner alone, open for writing. The
-    /// directory does not change, and the file is removed when it is closed.
+    /// Creates an unnamed regular file (`O_TMPFILE`), which only its owner can access, and opens it
+    /// for writing. The directory does not change, and the file is removed when it is closed.
     ///
     /// # Errors
     ///
@@ -257,31 +258,33 @@ impl Dir {
         Ok(NewFile::from(rustix::fs::openat(self, c".", flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// Opens `name` for reading as [`Dir::open_file_quietly`] does, if it is a regular file. Use
-    /// this where another user can put a device under the name, as opening a device can have side
-    /// effects.
+    /// Opens `name` for reading, like [`Dir::open_file_quietly`], but only if it is a regular file.
+    /// Use this if another user may be able to replace the file with a device, because opening a
+    /// device can have side effects.
     ///
     /// # Errors
     ///
-    /// Returns `InvalidInput` if `name` is not a regular file. It has not been opened then.
+    /// Returns `InvalidInput`, without opening `name`, if it is not a regular file.
     pub fn open_regular(&self, name: &CStr) -> io::Result<File> {
         #[cfg(feature = "faults")]
         crate::faults::check(crate::Op::Open, name.to_bytes())?;
         File::open_regular_at(self.as_fd(), name)
     }
 
-    /// Stops listings from updating the directory's access time, if this process may do so.
+    /// Prevents listings from updating the directory's access time, if this process is permitted to
+    /// do so.
     pub fn list_quietly(&self) {
         // The other flags that this call resets have no effect on a directory.
         let _refused = rustix::fs::fcntl_setfl(self, OFlags::NOATIME);
     }
 
-    /// Creates the FIFO, socket or device `name` for the owner alone, with the type and device
-    /// number of `like`.
+    /// Creates the FIFO, socket or device `name` with the type and device number of `like`. Only
+    /// the owner can access it.
     ///
     /// # Errors
     ///
-    /// Returns `EPERM` for a device, unless the process is privileged. Nothing has changed then.
+    /// Returns `EPERM` for a device, unless the process is privileged. On error, nothing is
+    /// changed.
     pub fn make_node(&self, name: &CStr, like: &Stat) -> io::Result<()> {
         about_to_change()?;
         let kind = FileType::from_raw_mode(like.mode);
@@ -289,42 +292,42 @@ impl Dir {
     }
 
     /// Creates `new_name` in this directory as a hard link to `name` in `from`. `new_name` must not
-    /// exist. If `name` is a symbolic link, the link itself gets the new name.
+    /// exist. If `name` is a symbolic link, the link itself gets the additional name.
     ///
     /// # Errors
     ///
-    /// Returns `EMLINK` at the link limit, and `EXDEV` on a different mount. Nothing has changed
-    /// then.
+    /// Returns `EMLINK` if the file has reached the link limit, and `EXDEV` if the directories are
+    /// on different mounts. On error, nothing is changed.
     pub fn link_name(&self, from: &Dir, name: &CStr, new_name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::linkat(from, name, self, new_name, AtFlags::empty())?)
     }
 
-    /// Renames `ready` to `name` atomically, replacing an existing `name`.
+    /// Atomically renames `ready` to `name`. If `name` exists, it is replaced.
     ///
     /// If both names belong to the same file, `rename(2)` does nothing and both names remain.
     ///
     /// # Errors
     ///
-    /// Returns `EISDIR` or `ENOTDIR` if only one is a directory, and `ENOTEMPTY` for a non-empty
-    /// directory. Nothing has changed then.
+    /// Returns `EISDIR` or `ENOTDIR` if only one of the two is a directory, and `ENOTEMPTY` if
+    /// `name` is a directory that is not empty. On error, nothing is changed.
     pub fn replace(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::renameat(self, ready, self, name)?)
     }
 
-    /// Renames `ready` to `name` atomically. `name` must not exist.
+    /// Atomically renames `ready` to `name`, which must not exist.
     ///
     /// # Errors
     ///
-    /// Returns `EEXIST` if `name` exists, or if a name exists that the file system considers the
-    /// same, such as one in a different case. Nothing has changed then.
+    /// Returns `EEXIST` if `name` exists. Some file systems ignore case, so the existing name may
+    /// differ in case. On error, nothing is changed.
     ///
     /// # Platform behavior
     ///
-    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, a plain rename
-    /// follows a check that the name is free. A lock keeps other threads of this process from
-    /// creating the name in between.
+    /// NFS and some FUSE file systems do not support `RENAME_NOREPLACE`. On these, lop checks that
+    /// the name is free and then uses a plain rename. A lock keeps other threads of this process
+    /// from creating the name in between.
     pub fn rename_new(&self, ready: &CStr, name: &CStr) -> io::Result<()> {
         about_to_change()?;
         match rustix::fs::renameat_with(self, ready, self, name, RenameFlags::NOREPLACE) {
@@ -384,7 +387,7 @@ mod tests {
             let refused = dir.open_regular(name).expect_err("not a regular file");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{name:?}");
         }
-        // There is no driver for this device, so opening it would fail with another error.
+        // This device has no driver, so opening it would fail with a different error.
         let device = crate::Stat { special: rustix::fs::makedev(240, 77), ..like(libc::S_IFCHR) };
         if dir.make_node(c"device", &device).is_ok() {
             let refused = dir.open_regular(c"device").expect_err("not a regular file");

@@ -1,10 +1,10 @@
-//! Checks if a file's pages are in the page cache.
+//! Checks whether a file's pages are in the page cache.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// System call number of `cachestat`, from include/uapi/asm-generic/unistd.h. All system calls
-/// added since Linux 5.1 have the same number on every architecture. The libc crate lacks this one
-/// on some architectures.
+/// System call number of `cachestat`, from include/uapi/asm-generic/unistd.h. System calls added
+/// since Linux 5.1 have the same number on every architecture. On some architectures, the libc
+/// crate does not define this number.
 const CACHESTAT: libc::c_long = 451;
 
 /// `struct cachestat_range` of include/uapi/linux/mman.h.
@@ -25,13 +25,14 @@ struct Counts {
     recently_evicted: u64,
 }
 
-/// Returns the number of cached pages in a range of a file, or `None` if the kernel refuses to say.
+/// Returns the number of cached pages in a range of a file, or `None` if the kernel does not report
+/// it.
 #[expect(unsafe_code, reason = "cachestat has no safe wrapper")]
 fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     let mut range = Range { offset, length };
     let mut counts = Counts::default();
-    // SAFETY: both structs have the kernel's layout and outlive the call. The kernel reads the
-    // first and writes the second. The descriptor is open.
+    // SAFETY: both structs have the kernel's layout and outlive the call. The kernel reads `range`
+    // and writes `counts`. The descriptor is open.
     let answer = unsafe {
         let (range, counts) = (&raw mut range, &raw mut counts);
         libc::syscall(CACHESTAT, file.as_raw_fd(), range, counts, 0)
@@ -39,13 +40,13 @@ fn pages_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<u64> {
     (answer == 0).then_some(counts.cached)
 }
 
-/// Returns true if a range of a file is completely in the page cache, or `None` if the kernel
-/// refuses to say.
+/// Returns whether a range of a file is completely in the page cache, or `None` if the kernel does
+/// not report this.
 pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64, length: u64) -> Option<bool> {
     Some(pages_cached(file, offset, length)? >= pages_of(offset, length))
 }
 
-/// Returns the number of pages that a range touches.
+/// Returns the number of pages that a range overlaps.
 fn pages_of(offset: u64, length: u64) -> u64 {
     let page = rustix::param::page_size() as u64;
     match length {

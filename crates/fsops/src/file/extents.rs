@@ -1,9 +1,11 @@
-//! Queries the location of a file's bytes on the device, to find files that share storage.
+//! Queries where a file's bytes are stored on the device, in order to find files that share
+//! storage.
 //!
 //! # Platform behavior
 //!
-//! The queries use `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). File systems without it
-//! fail with `EOPNOTSUPP` or `ENOTTY`. Their files are treated as sharing nothing.
+//! The queries use `FS_IOC_FIEMAP` (Documentation/filesystems/fiemap.rst). On file systems that do
+//! not support this call, it fails with `EOPNOTSUPP` or `ENOTTY`. Files on such file systems are
+//! treated as sharing nothing.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,23 +15,25 @@ use super::File;
 /// `_IOWR('f', 11, struct fiemap)`, from linux/fs.h.
 const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const EXTENT_LAST: u32 = 0x1;
-/// The location is unknown, or the data is not in blocks of its own on the device. The `physical`
+/// The location is unknown, or the data does not occupy whole blocks on the device. The `physical`
 /// field of such an extent is meaningless.
 const EXTENT_UNPLACED: u32 = 0x2 | 0x4 | EXTENT_INLINE;
 /// The data is inside the inode.
 const EXTENT_INLINE: u32 = 0x200;
-/// The data is compressed or encrypted. `length` counts the bytes of the content, and not the
-/// stored bytes at `physical`.
+/// The data is compressed or encrypted. `length` is the number of bytes in the file, not the number
+/// of bytes stored at `physical`.
 const EXTENT_ENCODED: u32 = 0x8;
-/// The extent is preallocated and reads as zeros, whatever the device has there.
+/// The extent is preallocated. It reads as zeros, regardless of what is stored on the device.
 const EXTENT_UNWRITTEN: u32 = 0x800;
 /// The extent is shared with other files.
 const EXTENT_SHARED: u32 = 0x2000;
-/// `FIEMAP_FLAG_SYNC`. The kernel first writes dirty data, so that it has a location.
+/// `FIEMAP_FLAG_SYNC`. The kernel first writes dirty data to the device, so that the data has a
+/// location.
 const FLAG_SYNC: u32 = 0x1;
 /// The address space in [`ExtentSet`] of all extents that are neither compressed nor encrypted.
 const PLAIN: u64 = u64::MAX;
-/// Number of extents per request. They take 3.6 KiB on the stack. Most files have a single extent.
+/// Number of extents per request. A request takes 3.6 KiB on the stack. Most files have a single
+/// extent.
 const BATCH: usize = 64;
 
 #[repr(C)]
@@ -66,22 +70,23 @@ pub(crate) fn device_offset(file: &File, offset: u64) -> io::Result<Option<u64>>
 /// Implements [`File::is_inline`].
 pub(crate) fn is_inline(file: &File) -> bool {
     let mut request = Request::<1>::new(0);
-    // Dirty data has no place yet. Writeback decides whether it is stored inside the inode.
+    // Dirty data has no location yet. Whether the data will be inside the inode is decided when it
+    // is written to the device.
     request.flags = FLAG_SYNC;
     request.ask(file).is_ok() && request.mapped > 0 && request.extents[0].flags & EXTENT_INLINE != 0
 }
 
-/// Locations of a file's extents, all of which are shared with other files.
+/// Locations of the extents of a file that shares all of its extents with other files.
 ///
-/// Two files of the same size on one file system have equal bytes if their layouts are equal,
-/// provided that each layout was queried after the last change to its file.
+/// If two files on the same file system have the same size and equal layouts, their bytes are
+/// equal. This holds only if neither file was changed after its layout was queried.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedLayout(Vec<(u64, u64, u64)>);
 
 /// Returns a file's layout if it shares all of its storage with other files.
 ///
-/// Also returns `None` if an extent is compressed or encrypted. The location of such an extent does
-/// not tell which part of the stored data the file uses.
+/// Also returns `None` if an extent is compressed or encrypted, because the location of such an
+/// extent does not reveal which part of the stored data the file uses.
 pub(crate) fn shared_layout(file: &File) -> Option<SharedLayout> {
     let first = first_extent(file)?;
     layout(file, &first)
@@ -101,7 +106,7 @@ fn first_extent(file: &File) -> Option<RawExtent> {
 
 fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     const OTHER: u32 = EXTENT_UNPLACED | EXTENT_ENCODED | EXTENT_UNWRITTEN;
-    // Most files share nothing, and the first extent is enough to tell.
+    // Most files share nothing, and checking the first extent is enough to find that out.
     if first.flags & (EXTENT_SHARED | OTHER) != EXTENT_SHARED {
         return None;
     }
@@ -117,8 +122,8 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
             }
             at = extent.logical + extent.length;
             match layout.last_mut() {
-                // Adjacent extents are merged, so that layouts of the same blocks compare equal
-                // however the kernel splits them.
+                // Adjacent extents are merged, so that two layouts with the same blocks are equal
+                // even if the kernel splits the blocks into extents differently.
                 Some((logical, physical, length))
                     if *logical + *length == extent.logical
                         && *physical + *length == extent.physical =>
@@ -137,19 +142,19 @@ fn layout(file: &File, first: &RawExtent) -> Option<SharedLayout> {
     }
 }
 
-/// Counts the storage that several files on one device occupy together.
+/// Computes how much storage several files on the same device occupy together.
 #[derive(Debug, Default)]
 pub struct ExtentSet {
-    /// Tuples of address space, start and end. All plain extents are in the space `PLAIN`,
-    /// addressed by device offset. Each encoded extent is in a space named by its device offset,
-    /// addressed by file offset.
+    /// Tuples of address space, start and end. All plain extents are in the address space `PLAIN`,
+    /// in which addresses are device offsets. Each encoded extent has its own address space,
+    /// identified by its device offset, in which addresses are file offsets.
     placed: Vec<(u64, u64, u64)>,
     unplaced_bytes: u64,
 }
 
 impl ExtentSet {
     /// Adds a file's storage. Returns the number of bytes that the file would occupy if it shared
-    /// nothing, not counting holes and data inside the inode.
+    /// nothing. Holes and data inside the inode do not count.
     ///
     /// # Errors
     ///
@@ -165,7 +170,7 @@ impl ExtentSet {
                 let is_inline = extent.flags & EXTENT_INLINE != 0;
                 own += if is_inline { 0 } else { extent.length };
                 if is_inline {
-                    // Removing inline data would free no block.
+                    // Removing inline data would not free any blocks.
                 } else if extent.flags & EXTENT_UNPLACED != 0 {
                     self.unplaced_bytes += extent.length;
                 } else if extent.flags & EXTENT_ENCODED != 0 {
@@ -183,7 +188,8 @@ impl ExtentSet {
         }
     }
 
-    /// Returns the number of bytes that all added files occupy together. Shared bytes count once.
+    /// Returns the number of bytes that all added files occupy together. Shared bytes are counted
+    /// once.
     pub fn total_bytes(mut self) -> u64 {
         self.placed.sort_unstable();
         let mut total = self.unplaced_bytes;
@@ -247,8 +253,8 @@ mod tests {
 
     #[test]
     fn encoded_extents_overlap_only_with_themselves() {
-        // Two extents are 4 KiB apart on the device and hold 128 KiB of content each. One of them
-        // occurs twice.
+        // Two extents that are 4 KiB apart on the device and contain 128 KiB of data each. The
+        // first one occurs twice.
         let placed = vec![(4096, 0, 131_072), (8192, 131_072, 262_144), (4096, 0, 131_072)];
         assert_eq!(ExtentSet { placed, unplaced_bytes: 0 }.total_bytes(), 262_144);
     }

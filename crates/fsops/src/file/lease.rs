@@ -1,4 +1,4 @@
-//! Leases, which make other processes wait before they write to a file.
+//! Leases, which make other processes wait before they can write to a file.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -10,15 +10,15 @@ use super::File;
 /// Result of a request for a lease.
 #[derive(Debug)]
 pub enum Lease<'a> {
-    /// No process has the file open for writing. A process that opens or truncates the file blocks
-    /// until this value is dropped, but at most for the time in `/proc/sys/fs/lease-break-time` (45
-    /// s by default).
+    /// No process has the file open for writing. If a process tries to open the file for writing or
+    /// to truncate it, the kernel makes that process wait until this value is dropped. The wait is
+    /// limited to the time in `/proc/sys/fs/lease-break-time` (45 s by default).
     LeaseGuard(LeaseGuard<'a>),
-    /// No lease was granted because a process has the file open for writing or has a writable
+    /// No lease was granted because a process has opened the file for writing or has a writable
     /// mapping of it.
     Written,
     /// No lease was granted because another user owns the file or the file system does not support
-    /// leases. There may be writers.
+    /// leases. Other processes may be writing to the file.
     Unknown,
 }
 
@@ -35,8 +35,9 @@ impl File {
     pub fn take_lease(&self) -> Lease<'_> {
         let fd = self.fd().as_raw_fd();
         // The kernel sends this process a signal when another process has to wait for the lease.
-        // The default signal would end this process, but SIGURG is ignored by default. SAFETY: both
-        // commands take an integer and access no memory of this process.
+        // The signal used by default would terminate this process, so SIGURG is used, which is
+        // ignored by default. SAFETY: both commands take an integer and access no memory of this
+        // process.
         let answer = unsafe {
             libc::fcntl(fd, F_SETSIG, libc::SIGURG);
             libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK)
@@ -52,10 +53,12 @@ impl File {
 }
 
 impl Lease<'_> {
-    /// Returns false if a process is known to have the file open for writing, or to wait for that.
+    /// Returns false if a process is known to have the file open for writing, or to be waiting to
+    /// open it for writing.
     ///
     /// A process that opens the file for writing after the lease was granted blocks in `open(2)`.
-    /// When it continues, it writes to this file, even if the name was replaced in the meantime.
+    /// Once unblocked, it writes to this file, even if the file's name has been replaced in the
+    /// meantime.
     pub fn holds(&self) -> bool {
         match self {
             Lease::LeaseGuard(granted) => granted.holds(),
@@ -68,8 +71,9 @@ impl Lease<'_> {
 impl LeaseGuard<'_> {
     #[expect(unsafe_code, reason = "fcntl for leases has no safe wrapper")]
     fn holds(&self) -> bool {
-        // The kernel returns the state that the lease is about to have, `F_UNLCK` once a writer
-        // waits. SAFETY: the command takes an integer and accesses no memory of this process.
+        // The kernel returns the state that the lease will change to, which is `F_UNLCK` as soon as
+        // a writer waits. SAFETY: the command takes an integer and accesses no memory of this
+        // process.
         let now = unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE, 0) };
         now == libc::F_RDLCK
     }

@@ -1,4 +1,5 @@
-//! Files open for reading, with positioned reads, metadata, and queries about holes and storage.
+//! Files that are open for reading: positioned reads, metadata, and queries about holes and
+//! storage.
 
 pub(crate) mod cache;
 pub(crate) mod extents;
@@ -19,9 +20,9 @@ use extents::SharedLayout;
 
 /// A file open for reading.
 ///
-/// Opening follows no link and does not block. A FIFO that replaces a regular file between listing
-/// and opening does not hang the program. Callers MUST compare [`File::stat`] with the metadata
-/// they expect before they trust a byte.
+/// Opening a file follows no links and does not block, so lop does not hang if a regular file is
+/// replaced by a FIFO after it was listed. Callers MUST compare [`File::stat`] with the metadata
+/// they expect before they rely on the file's bytes.
 #[derive(Debug)]
 pub struct File {
     fd: OwnedFd,
@@ -36,8 +37,8 @@ const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY);
 
 impl File {
-    /// Opens the file at `path`. Links in its directories are followed; the last component must not
-    /// be a link.
+    /// Opens the file at `path`. The last component must not be a link. Links in other components
+    /// are followed.
     ///
     /// # Errors
     ///
@@ -63,13 +64,14 @@ impl File {
         if found.stat()?.kind != Kind::File {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // The path leads to the inode that was checked, even if the name now belongs to another
+        // This path refers to the inode that was checked, even if the name now belongs to another
         // file.
         let path = format!("/proc/thread-self/fd/{}", found.fd.as_raw_fd());
         let flags = FLAGS.difference(OFlags::NOFOLLOW);
         let opened = match rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty()) {
             Err(rustix::io::Errno::PERM) => rustix::fs::open(&path, flags, Mode::empty()),
-            // Without /proc, the name is opened again, and the identity of the file is compared.
+            // Without /proc, the name is opened again, and the identities of the two files are
+            // compared.
             Err(rustix::io::Errno::NOENT) => {
                 let file = File::open_at(dir, name, OFlags::empty())?;
                 let is_same = file.stat()?.key() == found.stat()?.key();
@@ -97,7 +99,7 @@ impl File {
         }
     }
 
-    /// Returns the metadata of the open file, even if its name was removed or replaced.
+    /// Returns the metadata of the open file, even if its name has been removed or replaced.
     ///
     /// # Errors
     ///
@@ -115,8 +117,8 @@ impl File {
         crate::Volume::of(self.fd.as_fd())
     }
 
-    /// Reads into `buffer` from `offset` until it is full or the file ends. Returns the number of
-    /// bytes read.
+    /// Reads from `offset` until `buffer` is full or the file ends. Returns the number of bytes
+    /// read.
     ///
     /// # Errors
     ///
@@ -149,10 +151,10 @@ impl File {
         Stat::of(&self.fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
     }
 
-    /// Returns true if no byte can be read at or after `size`.
+    /// Returns true if reading at offset `size` yields no bytes.
     ///
-    /// The size in the metadata does not prove this. Some file systems report 0 for files that they
-    /// generate when they are read, and others return a cached size.
+    /// The size in the metadata is not reliable enough for this check. Some file systems report 0
+    /// for files whose content they generate on each read, and others return a cached size.
     ///
     /// # Errors
     ///
@@ -162,7 +164,7 @@ impl File {
     }
 
     /// Returns the offset of the next data at or after `offset`, or `None` if only a hole follows.
-    /// On a file system without holes, this is `offset`.
+    /// On a file system that does not support holes, returns `offset`.
     ///
     /// # Errors
     ///
@@ -176,8 +178,8 @@ impl File {
         }
     }
 
-    /// Returns the offset of the next hole at or after `offset`, or the end of the file if there is
-    /// none. On a file system without support for holes, this is `u64::MAX`.
+    /// Returns the offset of the next hole at or after `offset`, or the end of the file if no hole
+    /// follows. On a file system that does not support holes, returns `u64::MAX`.
     ///
     /// # Errors
     ///
@@ -190,11 +192,11 @@ impl File {
         }
     }
 
-    /// Returns the device offset of the first bytes at or after `offset`. Use it only to order
-    /// reads.
+    /// Returns the device offset of the first bytes at or after `offset`. Use the result only to
+    /// sort reads.
     ///
-    /// Returns `None` if those bytes have no location on the device because they are a hole, inside
-    /// the inode or not written yet.
+    /// Returns `None` if those bytes have no location on the device because they belong to a hole,
+    /// are stored inside the inode or have not been written yet.
     ///
     /// # Errors
     ///
@@ -203,38 +205,39 @@ impl File {
         extents::device_offset(self, offset)
     }
 
-    /// Returns the file's layout if it shares all of its bytes with other files. Layouts are
-    /// comparable only on a volume for which [`crate::Volume::equal_offsets_mean_equal_content`] is
+    /// Returns the file's layout if it shares all of its bytes with other files. Layouts may be
+    /// compared only on a volume for which [`crate::Volume::equal_offsets_mean_equal_content`] is
     /// true.
     pub fn shared_layout(&self) -> Option<SharedLayout> {
         extents::shared_layout(self)
     }
 
-    /// Returns true if removing the file would free no space, because other files share all of its
-    /// extents or its bytes are inside its inode. This takes one system call for most files.
+    /// Returns true if removing the file would not free any space, because all of its extents are
+    /// shared with other files or its bytes are stored inside its inode. For most files, this takes
+    /// one system call.
     pub fn frees_no_space(&self) -> bool {
         extents::frees_no_space(self)
     }
 
-    /// Returns true if the file's bytes are inside its inode. Such bytes cannot be shared.
+    /// Returns true if the file's bytes are stored inside its inode. Such bytes cannot be shared.
     pub fn is_inline(&self) -> bool {
         extents::is_inline(self)
     }
 
-    /// Returns true if all `length` bytes from `offset` on are in the page cache, without reading
-    /// them. Returns `None` if the kernel refuses to say.
+    /// Checks whether all of the `length` bytes starting at `offset` are in the page cache, without
+    /// reading them. Returns `None` if the kernel does not report this.
     ///
     /// # Platform behavior
     ///
-    /// `cachestat(2)` exists since Linux 6.5. Later versions refuse it for a file that belongs to
-    /// another user and is not writable. A non-blocking read (`RWF_NOWAIT`) is not a substitute
-    /// because it starts to fetch missing pages.
+    /// `cachestat(2)` exists since Linux 6.5. Later versions refuse the call for a file that
+    /// belongs to another user and is not writable. A non-blocking read (`RWF_NOWAIT`) is not a
+    /// substitute because it starts to fetch missing pages.
     pub fn is_cached(&self, offset: u64, length: u64) -> Option<bool> {
         cache::is_cached(self.fd(), offset, length)
     }
 
-    /// Starts reading `length` bytes from `offset` on into the page cache. The call does not wait
-    /// for the bytes.
+    /// Starts reading `length` bytes at `offset` into the page cache. The call does not wait until
+    /// they have been read.
     pub fn fetch(&self, offset: u64, length: u64) {
         let length = std::num::NonZeroU64::new(length);
         // The call is only advice, so a failure has no consequence.

@@ -1,4 +1,4 @@
-//! New files, which are filled with the content and metadata of other files.
+//! New files, and methods that copy the content and metadata of other files into them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,10 +11,10 @@ use super::xattr::{self, Xattr};
 use crate::change::{about_to_change, timestamps};
 use crate::stat::{Stat, Time};
 
-/// Number of bytes copied per system call. A request to stop takes effect between two calls.
+/// Number of bytes copied per system call. A request to stop takes effect after the current call.
 const STEP_BYTES: u64 = 16 << 20;
 
-/// Size of the buffer for copies that the kernel cannot make.
+/// Size of the buffer for copies that cannot be made inside the kernel.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A newly created file, open for writing.
@@ -37,19 +37,19 @@ impl AsFd for NewFile {
 
 impl NewFile {
     /// Copies the content of `source`. If the two files can share extents, no bytes are copied.
-    /// Otherwise holes stay holes. Calls `step` before each part of the copy with the number of
-    /// bytes in the previous part. An error of `step` ends the copy.
+    /// Otherwise the bytes are copied and holes are preserved. Calls `step` before each part of the
+    /// copy with the number of bytes copied in the previous part. If `step` fails, the copy ends.
     ///
     /// # Errors
     ///
-    /// Returns the error of the failed call or of `step`. The file then has part of the content.
+    /// Returns the error of the failed system call or of `step`. The copy is then incomplete.
     pub fn copy_from(
         &self,
         source: &File,
         size: u64,
         mut step: impl FnMut(u64) -> io::Result<()>,
     ) -> io::Result<()> {
-        // If the extents cannot be shared, for any reason, the bytes can still be copied.
+        // If sharing the extents fails for any reason, the bytes can still be copied.
         if self.clone_from(source).unwrap_or(false) {
             return Ok(());
         }
@@ -86,11 +86,11 @@ impl NewFile {
         Ok(read as u64)
     }
 
-    /// Sets the owner and group of `like`.
+    /// Sets the owner and group of this file to those of `like`.
     ///
     /// # Errors
     ///
-    /// Returns `EPERM` if the process may not change the owner. Nothing has changed then.
+    /// Returns `EPERM` if the process may not change the owner. On error, nothing is changed.
     pub fn copy_owner(&self, like: &Stat) -> io::Result<()> {
         let now = self.stat()?;
         if (now.uid, now.gid) == (like.uid, like.gid) {
@@ -99,13 +99,14 @@ impl NewFile {
         self.set_owner(Some(like.uid), like.gid)
     }
 
-    /// Sets the mode, extended attributes and times. Call this after [`NewFile::copy_owner`], as a
-    /// change of owner clears some mode bits and attributes.
+    /// Sets the mode and times to those of `like`, and the extended attributes to `xattrs`. Call
+    /// this after [`NewFile::copy_owner`], because changing the owner clears some mode bits and
+    /// attributes.
     ///
     /// # Errors
     ///
-    /// Returns the error of the first step that failed. Later steps have not been tried. It is also
-    /// an error if the file system does not support an attribute, because the copy would be
+    /// Returns the error of the first step that failed. Later steps have not been attempted. An
+    /// attribute that the file system does not support is also an error, because the copy would be
     /// incomplete without it.
     pub fn copy_metadata(&self, like: &Stat, xattrs: &[Xattr]) -> io::Result<()> {
         self.set_mode(like.mode)?;
@@ -113,11 +114,12 @@ impl NewFile {
         self.set_times(like.atime, like.mtime)
     }
 
-    /// Sets the owner and group. A new file needs this only if they differ from the defaults.
+    /// Sets the owner and group. For a new file, this is needed only if they differ from the
+    /// defaults.
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchown(2)`, such as `EPERM`. Nothing has changed then.
+    /// Returns the error of `fchown(2)`, such as `EPERM`. On error, nothing is changed.
     pub fn set_owner(&self, owner: Option<u32>, group: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchown(self.as_fd(), owner.map(Uid::from_raw), Some(Gid::from_raw(group)))?)
@@ -127,7 +129,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `fchmod(2)`. Nothing has changed then.
+    /// Returns the error of `fchmod(2)`. On error, nothing is changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::fchmod(self.as_fd(), Mode::from_raw_mode(mode & 0o7777))?)
@@ -157,17 +159,17 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// Returns the error of `futimens(2)`. Nothing has changed then.
+    /// Returns the error of `futimens(2)`. On error, nothing is changed.
     pub fn set_times(&self, atime: Time, mtime: Time) -> io::Result<()> {
         about_to_change()?;
         Ok(rustix::fs::futimens(self.as_fd(), &timestamps(atime, mtime))?)
     }
 
-    /// Writes all of `bytes` at `offset`.
+    /// Writes all of `bytes` to the file at `offset`.
     ///
     /// # Errors
     ///
-    /// Returns the error of `pwrite(2)`. Part of the bytes may have been written.
+    /// Returns the error of `pwrite(2)`. Some of the bytes may have been written.
     pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         about_to_change()?;
         while !bytes.is_empty() {
@@ -184,7 +186,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// Sets the size in bytes. Ranges that were not written are holes.
+    /// Sets the size in bytes. Ranges that have not been written become holes.
     ///
     /// # Errors
     ///
@@ -194,8 +196,8 @@ impl NewFile {
         Ok(rustix::fs::ftruncate(self.as_fd(), size)?)
     }
 
-    /// Shares all extents of `source` with this file. Returns false if these two files cannot share
-    /// extents.
+    /// Makes this file share all of the extents of `source`. Returns false if the two files cannot
+    /// share extents.
     ///
     /// # Errors
     ///
@@ -209,12 +211,13 @@ impl NewFile {
         }
     }
 
-    /// Copies up to `length` bytes at `at` from `source` inside the kernel. Returns the number of
-    /// bytes copied, or `None` if the kernel cannot copy between these two files.
+    /// Copies up to `length` bytes at offset `at` from `source` to the same offset in this file,
+    /// inside the kernel. Returns the number of bytes copied, or `None` if the kernel cannot copy
+    /// between these two files.
     ///
     /// # Errors
     ///
-    /// Returns the error of `copy_file_range(2)`. Part of the bytes may have been copied.
+    /// Returns the error of `copy_file_range(2)`. Some of the bytes may have been copied.
     pub fn copy_range(&self, source: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
         about_to_change()?;
         let (mut from, mut to) = (at, at);
@@ -224,8 +227,8 @@ impl NewFile {
             match rustix::fs::copy_file_range(source.fd(), from, self.as_fd(), to, length) {
                 Ok(copied) => return Ok(Some(copied as u64)),
                 Err(Errno::INTR) => {}
-                // The kernel cannot copy within this file system or between these two file systems.
-                // It returns `ETXTBSY` for an active swap file.
+                // The kernel cannot copy within this file system or between these two file systems,
+                // or one of the files is an active swap file (`ETXTBSY`).
                 Err(
                     Errno::XDEV
                     | Errno::INVAL
@@ -239,8 +242,8 @@ impl NewFile {
         }
     }
 
-    /// Writes the file's bytes to the disk, waits for completion, and drops them from the page
-    /// cache. The next read comes from the disk.
+    /// Writes the file's bytes to the disk, waits for completion, and drops the bytes from the page
+    /// cache, so that the next read fetches them from the disk.
     ///
     /// # Errors
     ///
@@ -263,11 +266,11 @@ impl NewFile {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 
-    /// Returns the file as a [`File`] for reading, with a copy of the descriptor.
+    /// Returns a [`File`] for reading this file. It has its own copy of the descriptor.
     ///
     /// # Errors
     ///
-    /// Returns the error of copying the descriptor (`fcntl(2)`).
+    /// Returns the error of `fcntl(2)`.
     pub fn reader(&self) -> io::Result<File> {
         Ok(File::from_fd(self.fd.try_clone()?))
     }

@@ -1,4 +1,4 @@
-//! Shares extents between files after the kernel has compared them.
+//! Shares extents between files. The kernel compares the bytes first.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use super::File;
 use crate::change::about_to_change;
 
-/// Number of bytes per request. btrfs and XFS silently process only this much of a larger request
-/// (`ioctl_fideduperange(2)`).
+/// Number of bytes per request. If a request is larger, btrfs and XFS silently process only this
+/// many bytes (`ioctl_fideduperange(2)`).
 const STEP: u64 = 16 << 20;
 
 /// The result of an attempt to share extents.
@@ -15,23 +15,23 @@ const STEP: u64 = 16 << 20;
 pub enum ShareOutcome {
     /// The files share all their extents.
     Whole,
-    /// The files differ. They may share equal extents that precede the difference.
+    /// The files differ. They may share extents that precede the first difference.
     Differs,
 }
 
 impl File {
-    /// Shares extents of this file with `source` up to the first difference in the first `size`
-    /// bytes. Calls `step` before each request with the number of bytes that the previous request
-    /// shared, at most 16 MiB. An error of `step` ends the work.
+    /// Shares extents of `source` with this file, up to the first difference or offset `size`.
+    /// Before each request, calls `step` with the number of bytes that the previous request shared,
+    /// which is at most 16 MiB. If `step` fails, no further request is made.
     ///
-    /// The kernel compares the bytes while it locks out writers. The content of both files never
-    /// changes.
+    /// The kernel keeps other processes from writing to the files while it compares them. The
+    /// contents of the files do not change.
     ///
     /// # Errors
     ///
-    /// Returns `EOPNOTSUPP` or `EINVAL` where extents cannot be shared, `EXDEV` between file
-    /// systems, and `EPERM` for another user's file that the process may not write. Some extents
-    /// may have been shared already.
+    /// Returns `EOPNOTSUPP` or `EINVAL` if the files cannot share extents, `EXDEV` if they are on
+    /// different file systems, and `EPERM` if this file belongs to another user and the process may
+    /// not write to it. Some extents may already have been shared.
     pub fn share_extents_of(
         &self,
         source: &File,
@@ -85,8 +85,8 @@ fn share(source: &File, file: &File, at: u64, length: u64) -> io::Result<Option<
         dest_offset: at,
         ..Request::default()
     };
-    // SAFETY: the struct has the layout of linux/fs.h and room for the one destination that it
-    // declares. Both descriptors are open.
+    // SAFETY: the struct has the layout defined in linux/fs.h, with room for the single destination
+    // that `dest_count` declares. Both descriptors are open.
     let answer = unsafe { libc::ioctl(source.fd().as_raw_fd(), FIDEDUPERANGE, &raw mut request) };
     match (answer, request.status) {
         (0, 0) => Ok(Some(request.bytes_deduped)),

@@ -12,8 +12,8 @@ use super::File;
 /// Name and value of an extended attribute.
 pub type Xattr = (Vec<u8>, Vec<u8>);
 
-/// Maximum size of an attribute's value and of the list of names on Linux (`XATTR_SIZE_MAX`,
-/// `XATTR_LIST_MAX`).
+/// Maximum size of an attribute's value on Linux, and of the list of attribute names
+/// (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const MOST: usize = 64 * 1024;
 
 impl File {
@@ -28,7 +28,7 @@ impl File {
     }
 }
 
-/// Names of the attributes that hold the ACL of a file or directory, and the default ACL of a
+/// Names of the attributes that store the ACL of a file or directory and the default ACL of a
 /// directory.
 const ACLS: [&CStr; 2] = [c"system.posix_acl_access", c"system.posix_acl_default"];
 
@@ -37,17 +37,16 @@ pub fn is_acl(name: &[u8]) -> bool {
     ACLS.iter().any(|acl| acl.to_bytes() == name)
 }
 
-/// Prefix of the names under which XFS shows ACLs to root, in addition to the standard names
-/// (`fs/xfs/xfs_xattr.c`).
+/// Prefix of additional names under which XFS shows ACLs to root (`fs/xfs/xfs_xattr.c`).
 const ACL_OF_XFS: &[u8] = b"trusted.SGI_ACL_";
 
-/// System calls that query attributes by descriptor or by path.
+/// The system calls that query attributes, either by descriptor or by path.
 struct Ask<Q, L, G> {
-    /// Returns the length of the list of names.
+    /// Returns the total length of all attribute names.
     length: Q,
-    /// Lists the names.
+    /// Lists the attribute names.
     list: L,
-    /// Reads a value.
+    /// Reads the value of an attribute.
     get: G,
 }
 
@@ -74,7 +73,7 @@ pub(crate) fn acls_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     Ok(acls)
 }
 
-/// Returns the attributes at a path. For a link, they are those of the link itself.
+/// Returns the attributes at a path. For a link, returns the attributes of the link itself.
 pub(crate) fn all_of_path(path: &CStr) -> io::Result<Vec<Xattr>> {
     Ask {
         length: || rustix::fs::llistxattr_query(path),
@@ -91,7 +90,7 @@ where
     G: Fn(&CStr, &mut [u8]) -> Result<usize, Errno>,
 {
     fn all(&self) -> io::Result<Vec<Xattr>> {
-        // Most files have no attributes, and the length alone shows that.
+        // Most files have no attributes, which is evident from the length of the list.
         match (self.length)() {
             Ok(0) | Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
             Ok(_) => {}
@@ -103,7 +102,7 @@ where
         let names = names[..length].split_inclusive(|&b| b == 0);
         for name in names.filter(|name| !name.starts_with(ACL_OF_XFS)) {
             let name = CStr::from_bytes_with_nul(name).map_err(io::Error::other)?;
-            // The attribute may have been removed since the listing.
+            // The attribute may have been removed after it was listed.
             if let Some(value) = self.value(name)? {
                 all.push((name.to_bytes().to_vec(), value));
             }
@@ -127,16 +126,16 @@ where
     }
 }
 
-/// Returns true if attributes have to be set or removed to change `now` to `wanted`.
+/// Returns true if attributes must be set or removed to get from `now` to `wanted`.
 ///
-/// Labels that security modules (`SELinux`, Smack, IMA) assigned are ignored if only `now` has
-/// them.
+/// Labels that a security module (`SELinux`, Smack, IMA) has assigned are ignored if they occur
+/// only in `now`.
 pub fn xattrs_differ(now: &[Xattr], wanted: &[Xattr]) -> bool {
     now != wanted
         && (extraneous(now, wanted).next().is_some() || missing(now, wanted).next().is_some())
 }
 
-/// Returns the names of the attributes to remove.
+/// Returns the names of the attributes that must be removed.
 fn extraneous<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a [u8]> {
     // File capabilities have the same prefix but are not labels.
     let is_label = |name: &[u8]| name.starts_with(b"security.") && name != b"security.capability";
@@ -144,13 +143,13 @@ fn extraneous<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item =
     now.iter().map(|(name, _)| &name[..]).filter(move |name| !is_label(name) && !is_wanted(name))
 }
 
-/// Returns the attributes to set.
+/// Returns the attributes that must be set.
 fn missing<'a>(now: &'a [Xattr], wanted: &'a [Xattr]) -> impl Iterator<Item = &'a Xattr> {
     wanted.iter().filter(|wanted| !now.contains(wanted))
 }
 
-/// Changes the attributes `now` to `wanted`. After a failure, the other attributes are still
-/// processed, and the first error is returned.
+/// Changes the attributes from `now` to `wanted`. If an attribute cannot be changed, the remaining
+/// ones are still processed, and the first error is returned.
 pub(crate) fn set(
     now: &[Xattr],
     wanted: &[Xattr],

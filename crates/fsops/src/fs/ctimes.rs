@@ -1,21 +1,22 @@
 //! Tells which file systems report real status change times (ctimes).
 //!
-//! Local file systems report real ctimes. Some FUSE and network file systems have no ctime and
+//! Local file systems report real ctimes. Some FUSE and network file systems do not have ctimes and
 //! report another time instead. For example, sshfs reports the modification time. Unknown file
-//! systems are assumed to have no ctimes.
+//! systems are assumed not to have ctimes.
 
 use std::collections::HashSet;
 
 use crate::{Mounts, Volume};
 
-/// Types of network file systems that report real ctimes. The NFS protocol has them (RFC 1813).
+/// Types of network file systems that report real ctimes. In NFS, ctimes are part of the protocol
+/// (RFC 1813).
 const REAL: [&[u8]; 2] = [b"nfs", b"nfs4"];
 
-/// Types that pass on the ctimes of other file systems. Those may not be real, as for mergerfs with
-/// a branch on sshfs.
+/// Types of file systems that pass on the ctimes of other file systems. These ctimes may not be
+/// real, for example if a branch of mergerfs is on sshfs.
 const PASSED_ON: [&[u8]; 2] = [b"fuse.mergerfs", b"virtiofs"];
 
-/// The mounted file systems that report real ctimes, from a snapshot of the mount table.
+/// The mounted file systems that report real ctimes, according to a snapshot of the mount table.
 #[derive(Debug)]
 pub struct Ctimes {
     real: HashSet<u64>,
@@ -30,13 +31,14 @@ impl Ctimes {
         Ctimes { real: mounts.devices_of(&REAL), passed_on: mounts.devices_of(&PASSED_ON) }
     }
 
-    /// Returns true if files on this device of `volume` certainly have real ctimes.
+    /// Returns true if files on `device`, which belongs to `volume`, are certain to have real
+    /// ctimes.
     pub fn are_real(&self, volume: &Volume, device: u64) -> bool {
         volume.is_local(device) || self.real.contains(&device)
     }
 
     /// Returns true if [`Ctimes::are_real`] is true, or if the file system passes on the ctimes of
-    /// another one.
+    /// another file system.
     pub fn are_likely(&self, volume: &Volume, device: u64) -> bool {
         self.are_real(volume, device) || self.passed_on.contains(&device)
     }

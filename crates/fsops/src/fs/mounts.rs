@@ -1,8 +1,9 @@
-//! The mount table, which maps a path to a directory of a file system.
+//! The mount table, which maps each path to a file system and a directory on it.
 //!
-//! A bind mount gives a directory a second, unrelated path. The mount table
-//! (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) lists the file system and the directory of
-//! each mount, so two paths to one directory resolve to the same location.
+//! With a bind mount, a directory can have a second, unrelated path. The mount table
+//! (`/proc/self/mountinfo`, `proc_pid_mountinfo(5)`) lists the file system of each mount, and which
+//! of its directories is mounted. With this information, both paths can be resolved to the same
+//! location.
 
 use std::collections::HashSet;
 
@@ -16,11 +17,12 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
-    /// Path of the directory that a FUSE file system shows, if its mount source is a directory.
+    /// Path of the directory that a FUSE file system shows, or `None` if its mount source is not a
+    /// directory.
     shows: Option<Vec<u8>>,
 }
 
-/// Location of a directory: its file system, and its path from the root of the file system.
+/// Location of a directory: its file system, and its path relative to the root of that file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirLocation {
     device: Vec<u8>,
@@ -42,7 +44,7 @@ pub fn boot_id() -> String {
 }
 
 impl Mounts {
-    /// Reads the mount table. Returns an empty table if it cannot be read.
+    /// Reads the mount table. If it cannot be read, returns an empty table.
     pub fn read() -> Mounts {
         std::fs::read("/proc/self/mountinfo").map(|table| Mounts::parse(&table)).unwrap_or_default()
     }
@@ -69,29 +71,30 @@ impl Mounts {
         Some(DirLocation { device: mount.device.clone(), path: joined(&mount.root, rest) })
     }
 
-    /// Returns the location of the directory that a FUSE file system such as bindfs shows at a
-    /// path, if its mount source is a directory. The path must be absolute and contain no symbolic
-    /// links.
+    /// Returns the location of the directory that is shown at a path, if the path is on a FUSE file
+    /// system whose mount source is a directory, such as bindfs. The path must be absolute and
+    /// contain no symbolic links.
     pub fn location_shown(&self, path: &[u8]) -> Option<DirLocation> {
         let (mount, rest) = self.mount_of(path)?;
         self.location(&joined(&joined(mount.shows.as_ref()?, mount.root.strip_prefix(b"/")?), rest))
     }
 
-    /// Returns the mount that a path is on, and the rest of the path below the mount point.
+    /// Returns the mount that a path is on, and the part of the path below the mount point.
     fn mount_of<'p>(&self, path: &'p [u8]) -> Option<(&Mount, &'p [u8])> {
         let mounts = self.0.iter().filter_map(|mount| Some((mount, below(&mount.point, path)?)));
-        // The last mount on a mount point covers earlier ones. `max_by_key` returns the last
-        // maximum.
+        // If several mounts have the same mount point, the last one covers the others. `max_by_key`
+        // returns the last maximum.
         mounts.max_by_key(|(mount, _)| mount.point.len())
     }
 
-    /// Returns the device numbers of all mounted file systems of these types, such as `nfs4`.
+    /// Returns the device numbers of all mounted file systems whose type, such as `nfs4`, is in
+    /// `kinds`.
     pub(crate) fn devices_of(&self, kinds: &[&[u8]]) -> HashSet<u64> {
         let mounts = self.0.iter().filter(|mount| kinds.contains(&&mount.kind[..]));
         mounts.filter_map(|mount| number(&mount.device)).collect()
     }
 
-    /// Returns the mount points of file systems that will be mounted on first access.
+    /// Returns the mount points of file systems that will be mounted when they are first accessed.
     pub fn automounts(&self) -> impl Iterator<Item = &[u8]> {
         let is_covered =
             |at: usize, mount: &Mount| self.0[at + 1..].iter().any(|m| m.point == mount.point);
@@ -99,8 +102,8 @@ impl Mounts {
         waiting.filter(move |(at, mount)| !is_covered(*at, mount)).map(|(_, m)| &m.point[..])
     }
 
-    /// Returns true if there is a mount point below a path. The path must be absolute and contain
-    /// no symbolic links.
+    /// Returns true if there are any mount points below a path. The path must be absolute and
+    /// contain no symbolic links.
     pub fn any_below(&self, path: &[u8]) -> bool {
         self.points_below(path).next().is_some()
     }
@@ -122,7 +125,7 @@ impl Mounts {
     }
 }
 
-/// Converts `MAJOR:MINOR` to a device number as in [`FileKey`](crate::FileKey).
+/// Converts `MAJOR:MINOR` to a device number, encoded as in [`FileKey`](crate::FileKey).
 fn number(device: &[u8]) -> Option<u64> {
     let (major, minor) = str::from_utf8(device).ok()?.split_once(':')?;
     Some(major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?)
@@ -135,15 +138,15 @@ fn joined(dir: &[u8], rest: &[u8]) -> Vec<u8> {
     [dir, slash, rest].concat()
 }
 
-/// Returns the part of `path` after `dir`, or `None` if `path` is not below `dir`. Both are
-/// absolute.
+/// Returns the part of `path` that follows `dir`, or `None` if `path` is neither `dir` nor below
+/// it. Both paths must be absolute.
 fn below<'p>(dir: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let dir = dir.strip_suffix(b"/").unwrap_or(dir);
     let rest = path.strip_prefix(dir)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"/") }
 }
 
-/// Decodes the escapes of a field, such as `\040`.
+/// Decodes escape sequences such as `\040` in a field.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut at = 0;

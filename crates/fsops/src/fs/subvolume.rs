@@ -23,14 +23,15 @@ struct Request {
 }
 
 impl Dir {
-    /// Removes the subvolume `name` with its content. The call takes the same time for any amount
-    /// of content, because the file system frees the disk space in the background.
+    /// Removes the subvolume `name` and everything in it. The time this takes does not depend on
+    /// the size of the subvolume, because the file system frees the disk space in the background.
     ///
     /// # Errors
     ///
     /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
-    /// not remove it, and `EBUSY` for a mount point. An unprivileged process needs the mount option
-    /// `user_subvol_rm_allowed`. Nothing has changed then.
+    /// not remove it, and `EBUSY` if it is a mount point. Unprivileged processes can remove
+    /// subvolumes only if the file system is mounted with `user_subvol_rm_allowed`. On error,
+    /// nothing is changed.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
@@ -50,7 +51,8 @@ impl Dir {
 }
 
 impl Stat {
-    /// Returns true if this is the top directory of a subvolume, provided that it is on btrfs.
+    /// Returns true if this is the top directory of a subvolume. The caller must ensure that the
+    /// directory is on btrfs.
     pub fn is_subvolume_root(&self) -> bool {
         self.kind == Kind::Dir && self.inode == TOP
     }

@@ -1,5 +1,5 @@
-//! Identity and type of file systems, with the properties that follow from the type. The identity
-//! survives a reboot where possible.
+//! Identity and type of file systems, and the properties that follow from the type. Where possible,
+//! the identity does not change when the system is rebooted.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Volume {
     /// `f_fsid` of `statfs(2)`, or 0 if the file system has none. ext4 and btrfs derive it from the
-    /// file system's UUID, so it survives a reboot.
+    /// file system's UUID, so it is the same after a reboot.
     pub fsid: u64,
     /// `f_type` of `statfs(2)`, such as 0xEF53.
     pub magic: u64,
@@ -28,7 +28,7 @@ const FUSE_MAGIC: u64 = 0x6573_5546;
 const OVERLAY_MAGIC: u64 = 0x794C_7630;
 
 /// `f_type` of file systems on which two files can share extents (linux/magic.h): btrfs, XFS,
-/// bcachefs, ocfs2 and overlayfs. Overlayfs passes the request on to the file system below it.
+/// bcachefs, ocfs2 and overlayfs. Overlayfs passes such requests on to the underlying file system.
 const REFLINK_MAGICS: [u64; 5] = [BTRFS_MAGIC, XFS_MAGIC, 0xCA45_1A4E, 0x7461_636f, OVERLAY_MAGIC];
 
 /// `f_type` of local file systems without a block device number (linux/magic.h): btrfs, tmpfs,
@@ -57,8 +57,8 @@ const NAMES: [(u64, &str); 17] = [
     (0x0102_1997, "9P"),
 ];
 
-/// `f_type` of file systems that have no stored files, or whose files the kernel generates when
-/// they are read (linux/magic.h and the sources of each).
+/// `f_type` of file systems that store no files, or whose files the kernel generates when they are
+/// read (linux/magic.h and the source code of the file systems).
 const SYNTHETIC_MAGICS: [u64; 23] = [
     0x9FA0,      // proc
     0x6265_6572, // sysfs
@@ -106,24 +106,26 @@ impl Volume {
         self.magic == BTRFS_MAGIC
     }
 
-    /// Returns true if a position in a directory listing stays valid after removals and for other
-    /// descriptors. On FUSE, overlayfs, and tmpfs before Linux 6.6, a position is the number of
-    /// preceding entries, so a listing that continues after removals skips names.
+    /// Returns true if a position in a directory listing stays valid when names are removed, and
+    /// can be used with other descriptors. On FUSE, overlayfs, and tmpfs before Linux 6.6, a
+    /// position is the number of preceding entries, so a listing skips names if entries are removed
+    /// before it continues.
     pub fn has_stable_listing_offsets(&self) -> bool {
         self.is_ext() || self.is_xfs() || self.is_btrfs()
     }
 
-    /// Returns true if the content is lost on unmount.
+    /// Returns true if the content of the file system is lost when it is unmounted.
     fn is_in_memory(&self) -> bool {
         [TMPFS_MAGIC, RAMFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns true if files that were on this file system are offline rather than deleted, given
-    /// that `here` is currently mounted in its place.
+    /// Returns true if files that were on this file system should be considered offline rather than
+    /// deleted. `here` is the file system that is currently mounted at the same path.
     ///
-    /// Two file systems are the same if they have the same type and fsid. Without an fsid (NFS,
-    /// most FUSE file systems) the type decides. Subvolumes of one btrfs are also the same file
-    /// system, so the files of a deleted subvolume are deleted and not offline.
+    /// Two file systems are the same if they have the same type and fsid. If there is no fsid (NFS,
+    /// most FUSE file systems), only the type is compared. All subvolumes of a btrfs file system
+    /// count as the same file system, so the files of a deleted subvolume are considered deleted
+    /// rather than offline.
     pub fn is_offline_at(&self, here: &Volume) -> bool {
         if self.is_in_memory() {
             return false;
@@ -133,113 +135,115 @@ impl Volume {
         self.magic != here.magic || is_known && (self.fsid ^ here.fsid) & mask != 0
     }
 
-    /// Returns true if directory listings have the same inode numbers as `stat(2)`, except for
-    /// mount points. FUSE and overlayfs may list other numbers.
+    /// Returns true if directory listings include the same inode numbers as `stat(2)`, except for
+    /// mount points. FUSE and overlayfs may list different numbers.
     pub fn lists_inodes(&self) -> bool {
         self.has_stable_listing_offsets() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns true if this is FAT or exFAT. Their times have a resolution of 10 milliseconds or
-    /// worse. Owners and permissions come from the mount options.
+    /// Returns true if this is FAT or exFAT. On these, times have a resolution of 10 milliseconds
+    /// or worse, and owners and permissions are set by mount options.
     pub fn is_fat(&self) -> bool {
         FAT_MAGICS.contains(&self.magic)
     }
 
     /// Returns true if this file system is known to store owners and permissions. On NTFS, FUSE and
-    /// network file systems, support depends on the mount.
+    /// network file systems, this depends on how they are mounted.
     pub fn keeps_owners_and_modes(&self) -> bool {
         self.lists_inodes() || OTHERS_OF_UNIX.contains(&self.magic)
     }
 
-    /// Returns the maximum link count of a file, or `None` if no small limit is known. The limit of
-    /// ext4 is `EXT4_LINK_MAX` in fs/ext4/ext4.h.
+    /// Returns the maximum link count of a file, or `None` if no small limit is known. For ext4,
+    /// the limit is `EXT4_LINK_MAX` in fs/ext4/ext4.h.
     pub fn most_links(&self) -> Option<u32> {
         self.is_ext().then_some(65_000)
     }
 
-    /// Returns true if small files are known to occupy whole blocks. On other file systems a small
-    /// file may be compressed, stored inside its inode, or on another host.
+    /// Returns true if small files are known to occupy whole blocks. On other file systems, a small
+    /// file may be compressed, or stored inside its inode or on another host.
     pub fn stores_small_files_in_blocks(&self) -> bool {
         self.is_ext() || self.magic == TMPFS_MAGIC
     }
 
-    /// Returns true if the local kernel maintains the metadata of a file here. Otherwise the
-    /// metadata may come from a cache of remote metadata. `device` is the file's device number.
+    /// Returns true if the local kernel maintains the metadata of a file on this file system.
+    /// Otherwise the metadata may come from another host and be out of date. `device` is the file's
+    /// device number.
     ///
-    /// Everything on a block device is local, also through FUSE (`fuseblk`). Network file systems,
-    /// FUSE and other stacked file systems may show local files under different device and inode
-    /// numbers.
+    /// Everything on a block device is local, even if it is mounted through FUSE (`fuseblk`).
+    /// Network file systems, FUSE and other stacked file systems may show local files under
+    /// different device and inode numbers.
     pub fn is_local(&self, device: u64) -> bool {
         device >> 32 != 0 || LOCAL_MAGICS.contains(&self.magic)
     }
 
-    /// Returns true if this is overlayfs, which shows files of other local file systems with their
-    /// metadata.
+    /// Returns true if this is overlayfs, which shows the files of other local file systems with
+    /// the metadata that they have there.
     pub fn is_stacked(&self) -> bool {
         self.magic == OVERLAY_MAGIC
     }
 
-    /// Returns true if this is FUSE, a network file system or overlayfs. These can show files of
-    /// other file systems under different device and inode numbers. `device` is the files' device
-    /// number.
+    /// Returns true if this is FUSE, a network file system or overlayfs. Such a file system can
+    /// show the files of another one under different device and inode numbers. `device` is the
+    /// device number of the file to check.
     pub fn shows_others(&self, device: u64) -> bool {
         !self.is_local(device)
     }
 
-    /// Returns what [`Volume::shows_others`] would return, if that is known without the device
-    /// number. Otherwise returns true.
+    /// Like [`Volume::shows_others`], but works without a device number. Returns true if the answer
+    /// depends on the device number.
     pub fn may_show_others(&self) -> bool {
         let is_disk = self.keeps_owners_and_modes() || self.is_fat();
         !is_disk || self.is_stacked()
     }
 
-    /// Returns true if all files have the device number of their directory. On overlayfs, the files
-    /// of each underlying file system can have a device number of their own
+    /// Returns true if all files have the same device number as their directory. On overlayfs, the
+    /// files of each underlying file system can have a separate device number
     /// (<https://docs.kernel.org/filesystems/overlayfs.html#inode-properties>).
     pub fn has_one_device(&self) -> bool {
         !self.is_stacked()
     }
 
-    /// Returns true if inode numbers survive a remount. FUSE file systems may assign new numbers on
-    /// access.
+    /// Returns true if inode numbers stay the same when the file system is mounted again. FUSE file
+    /// systems may assign new numbers when files are accessed.
     pub fn keeps_inode_numbers(&self) -> bool {
         self.magic != FUSE_MAGIC
     }
 
-    /// Returns the file system's common name, or a general description for uncommon ones.
+    /// Returns the file system's common name, or a general description if it is uncommon.
     pub fn name(&self) -> &'static str {
         self.known_name().unwrap_or("this file system")
     }
 
-    /// Returns the file system's common name, or `None` for uncommon file systems.
+    /// Returns the file system's common name, or `None` if it is uncommon.
     pub fn known_name(&self) -> Option<&'static str> {
         NAMES.iter().find(|(magic, _)| *magic == self.magic).map(|(_, name)| *name)
     }
 
-    /// Returns true if files here can share extents.
+    /// Returns true if files on this file system can share extents.
     pub fn can_share_extents(&self) -> bool {
         REFLINK_MAGICS.contains(&self.magic)
     }
 
-    /// Returns true if equal extent locations prove equal content.
+    /// Returns true if files with the same extent locations are certain to have the same content.
     ///
-    /// File systems other than btrfs and XFS count locations from 0 on each of several devices, or
-    /// report locations of other file systems.
+    /// Apart from btrfs and XFS, file systems may use several devices whose locations all start at
+    /// 0, or may report locations on another file system.
     pub fn equal_offsets_mean_equal_content(&self) -> bool {
         [BTRFS_MAGIC, XFS_MAGIC].contains(&self.magic)
     }
 
-    /// Returns true if the kernel generates the files here when they are read. A size of 0 then
-    /// does not mean that the file is empty.
+    /// Returns true if the kernel generates the files of this file system when they are read. On
+    /// such a file system, a file with a size of 0 is not necessarily empty.
     pub fn is_synthetic(&self) -> bool {
         SYNTHETIC_MAGICS.contains(&self.magic)
     }
 
-    /// Returns true if a file here and a file on `other` can share extents.
+    /// Returns true if files on this file system can share extents with files on `other`.
     ///
     /// A btrfs subvolume has its own device number and `f_fsid`, but can share extents with other
-    /// subvolumes of the file system. The second word of its `f_fsid` is that of the file system
-    /// XOR the subvolume's number (`btrfs_statfs` in fs/btrfs/super.c).
+    /// subvolumes of the same file system. The first word of `f_fsid` is the same for all of these
+    /// subvolumes. The second word is combined with the subvolume's number by XOR (`btrfs_statfs`
+    /// in fs/btrfs/super.c).
     pub fn shares_extents_with(&self, other: &Volume) -> bool {
         let first_word = |volume: &Volume| volume.fsid & first_word_mask();
         self.can_share_extents()
@@ -260,7 +264,7 @@ fn fsid_bits(raw: &rustix::fs::StatFs) -> u64 {
     unsafe { std::ptr::from_ref(&raw.f_fsid).cast::<u64>().read_unaligned() }
 }
 
-/// Bit mask of the first word in an `fsid_t` that was read as a single integer.
+/// Bit mask of the first word of an `fsid_t` that has been read as a single integer.
 const fn first_word_mask() -> u64 {
     u64::from_ne_bytes([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
 }
