@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 64 << 10;
 /// Maximum number of names that a worker takes at a time.
 const MAX_TAKEN: usize = 64;
 
-/// A worker takes at most this fraction (1/8) of the remaining names.
+/// Divisor of the number of remaining names: a worker takes one eighth of them at a time.
 const TAKE_FRACTION: usize = 8;
 
 /// Some names of one directory.

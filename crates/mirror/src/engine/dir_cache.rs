@@ -21,7 +21,7 @@ pub(crate) enum Side {
 pub(crate) struct DirCache(walk::DirCache<(Side, Arc<DirNode>)>);
 
 impl DirCache {
-    /// Returns a cache of `capacity` directories, but at least 4.
+    /// Returns a cache for `capacity` directories, or for 4 if `capacity` is smaller.
     pub(crate) fn new(capacity: usize) -> DirCache {
         DirCache(walk::DirCache::new(capacity.max(4)))
     }

@@ -45,14 +45,14 @@ fn an_inode_is_a_copy_of_one_file_only() {
     assert!(!links.adopt_copy(SourceInode { inode: 8, ..KEY }, dest(71), &claimed_inodes));
 }
 
-/// Returns a name that waits, and what it belongs to.
+/// Returns a waiting name in an empty batch.
 fn waiter() -> Waiter {
     let top = DirState::new(DirNode::top(), DestListing::default(), DirTraits::default());
     Waiter { shared: SharedBatch::new(&top, Batch::default()), index: 3 }
 }
 
 #[test]
-fn names_wait_until_the_file_is_there_or_given_up() {
+fn names_wait_until_the_file_is_copied_or_given_up() {
     let links = LinkGroups::default();
     assert!(links.wait(KEY, waiter()).is_some(), "nobody copies the file");
     for is_given_up in [false, true] {
