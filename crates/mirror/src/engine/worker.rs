@@ -337,8 +337,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Asks an idle worker to help with the current batch. This is called for every name, because even a small batch
-    /// can contain large files, and other workers can become idle at any time.
+    /// Asks an idle worker to help with the current batch. This is called often, because even a small batch can
+    /// contain large files, and other workers can become idle at any time.
     pub(crate) fn call_for_help(&self) {
         let queue = &self.job.queue;
         if let Some(shared) = self.shared_batch.as_ref().filter(|_| queue.has_free())

@@ -1,5 +1,4 @@
-//! Returns what is known of a name in the source, by asking the file system, or from the listing if the source is on
-//! another host.
+//! Reads the metadata of names in the source. If the source is on another host, the metadata comes from the listing.
 
 use std::io::{Error, ErrorKind};
 
@@ -25,7 +24,7 @@ impl Worker<'_> {
         stat.map_err(|e| self.source_failure(Op::Stat, e))
     }
 
-    /// Returns the attributes of a name in the source that can be set on a copy.
+    /// Returns those attributes of a source entry that can be set on a copy.
     pub(crate) fn source_attributes(&mut self, entry: Entry<'_>) -> Result<Attributes, Failure> {
         if let Some(remote) = entry.remote {
             return Ok(self.usable(entry, remote.attributes.clone()));
@@ -38,7 +37,7 @@ impl Worker<'_> {
         Ok(self.usable(entry, attributes))
     }
 
-    /// Returns the attributes of an open file of the source that can be set on a copy.
+    /// Returns those attributes of an open source file that can be set on a copy.
     pub(crate) fn file_attributes(
         &mut self,
         entry: Entry<'_>,
@@ -50,7 +49,7 @@ impl Worker<'_> {
         Ok(self.usable(entry, attributes))
     }
 
-    /// Drops the attributes that cannot be set. Reports once per name if there are others that could not be read.
+    /// Drops the attributes that cannot be set on a copy. If some attributes could not be read, reports the name once.
     fn usable(&mut self, entry: Entry<'_>, attributes: Attributes) -> Attributes {
         if attributes.is_partial()
             && self.partial_attributes.replace(entry.id()) != Some(entry.id())
@@ -70,14 +69,14 @@ impl Worker<'_> {
         target.map_err(|e| self.source_failure(Op::Read, e))
     }
 
-    /// Opens a file of a source on this host.
+    /// Opens a source file on this host.
     pub(crate) fn open_source_file(&mut self, entry: Entry<'_>) -> Result<File, Failure> {
         let dir = self.open(Side::Source, &entry.dir.node);
         let file = dir.and_then(|dir| dir.open_file_quietly(entry.name));
         file.map_err(|e| self.source_failure(Op::Open, e))
     }
 
-    /// Returns the failure of a call on the source, and counts an entry that disappeared.
+    /// Returns the failure for an error in the source. Counts the entry as vanished if it does not exist.
     pub(crate) fn source_failure(&mut self, op: Op, source: Error) -> Failure {
         if source.kind() == ErrorKind::NotFound {
             self.outcome.counts.vanished += 1;
@@ -87,7 +86,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns what an earlier scan knows of the content of a file in the source.
+/// Returns the facts about a source file's content that an earlier scan recorded.
 pub(crate) fn source_hint(
     hints: &dyn ContentHints,
     entry: Entry<'_>,

@@ -1,4 +1,4 @@
-//! Tests of what keeps extraneous entries from being deleted.
+//! Tests of the conditions under which extraneous entries are kept.
 
 use testkit::TreeBuilder;
 use wire::{KeptReason, Removal};
@@ -10,7 +10,7 @@ use crate::model::dir_node::DirNode;
 use crate::outcome::Outcome;
 use crate::{Consent, Options};
 
-/// An extraneous file, and an extraneous directory with two entries.
+/// Returns an extraneous file, and an extraneous directory with two entries.
 fn two_extraneous() -> (Fixture, Extraneous) {
     let tree = TreeBuilder::new().file("from/a", "a").file("to/x", "x");
     let fixture = Fixture::new(&tree.file("to/y/1", "1").file("to/y/2", "2"));
@@ -19,7 +19,7 @@ fn two_extraneous() -> (Fixture, Extraneous) {
     (fixture, extraneous)
 }
 
-/// Returns why the entries would be kept, given what the workers found.
+/// Returns the reason why the entries would be kept after a run with the outcome `found`.
 fn reason(options: &Options, mut found: Outcome, ask: Option<Consent<'_>>) -> Option<KeptReason> {
     let (fixture, extraneous) = two_extraneous();
     let job = fixture.job(options);
@@ -44,7 +44,7 @@ fn nothing_is_deleted_unless_all_of_the_source_was_read() {
 }
 
 #[test]
-fn a_source_without_files_deletes_only_if_that_is_allowed() {
+fn a_source_without_files_deletes_nothing_unless_allowed() {
     let options = Options { delete: true, ..plain() };
     assert_eq!(reason(&options, Outcome::default(), None), Some(KeptReason::SourceEmpty));
     let options = Options { allow_empty: true, ..options };
@@ -60,7 +60,7 @@ fn the_limit_counts_entries_and_not_names() {
 }
 
 #[test]
-fn the_user_decides_with_the_figures_at_hand_and_not_in_a_dry_run() {
+fn the_user_sees_the_figures_and_is_not_asked_in_a_dry_run() {
     let options = Options { delete: true, ..plain() };
     let decline = |removal: &Removal| {
         assert_eq!((removal.entries, removal.names), (4, 2));
@@ -74,7 +74,7 @@ fn the_user_decides_with_the_figures_at_hand_and_not_in_a_dry_run() {
 }
 
 #[test]
-fn everything_that_is_kept_is_counted_by_name() {
+fn kept_names_are_counted() {
     let (fixture, extraneous) = two_extraneous();
     let options = Options { delete: true, max_delete: Some(3), ..plain() };
     let (job, mut outcome) = (fixture.job(&options), all_read());
