@@ -1,6 +1,6 @@
 //! Defers the copying of files on a hard disk, so that files are read in the order of their positions on the disk.
 //!
-//! The queue holds directories sorted by inode number, followed by the files to copy sorted by disk offset. Workers
+//! The queue holds directories sorted by inode number, followed by the files to copy, sorted by disk offset. Workers
 //! take tasks in this order, and return to the start of the queue as long as tasks remain ([`device::Queue`]).
 
 use std::collections::VecDeque;
@@ -26,9 +26,9 @@ const MAX_DEFERRED: usize = 16 << 10;
 const PREFETCHED_FILES: usize = 32;
 const PREFETCHED_BYTES: u64 = 1 << 20;
 
-/// Largest hard-linked file that is deferred. Reading a larger file takes longer than seeking to it, so deferring gains
-/// little, but all other names of the file would have to wait in memory until it is copied. For files with 32,766 names
-/// each, 16 threads then needed 28 MB instead of 13 MB.
+/// Maximum size of a hard-linked file that is deferred. Reading a larger file takes longer than seeking to it, so
+/// deferring the file gains little, while all of its other names wait in memory until it is copied. For files with
+/// 32,766 names each, 16 threads then needed 28 MB instead of 13 MB.
 const MAX_DEFERRED_LINKED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {

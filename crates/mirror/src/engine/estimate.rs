@@ -1,4 +1,4 @@
-//! Counts the names and bytes to mirror in advance, so that the progress line can show the remaining time.
+//! Estimates how many names and bytes a run has to mirror, so that the progress line can show the remaining time.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,9 +19,9 @@ use crate::roots::Source;
 /// Maximum time to count on a hard disk. Counting for longer would slow the copies down because of the seeks.
 const SEEK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Counts the names and bytes to mirror while a run mirrors them. Includes all names except the top directory, and the
-/// bytes of regular files. A hard-linked file counts once. The totals of `progress`, which belongs to the run, grow
-/// until everything is counted.
+/// Counts the names and bytes to mirror while a run mirrors them. The count includes all names except the top
+/// directory, and the bytes of regular files. A hard-linked file counts once. The totals of `progress`, which belongs
+/// to the run, grow until everything is counted.
 ///
 /// Gives up and resets the totals to 0 if `stop` returns true, or if counting takes long on a hard disk, where it
 /// competes with the copies for the disk heads. Silently skips entries that cannot be read; [`crate::mirror`] reports

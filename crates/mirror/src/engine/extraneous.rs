@@ -13,7 +13,7 @@ use crate::model::dir_node::DirNode;
 pub(crate) struct Extraneous {
     /// Extraneous names by directory. Each name ends with a NUL.
     pub(crate) names: Vec<(Arc<DirNode>, Vec<u8>)>,
-    /// Directories whose names are needed for entries of another kind, each with that new entry.
+    /// Directories that obstruct a new entry of another kind, each with that entry.
     pub(crate) obstacles: Vec<(Arc<DirNode>, CString, CreatedEntry)>,
     /// Temporary names left by killed or failed runs.
     pub(crate) leftovers: Vec<(Arc<DirNode>, CString)>,

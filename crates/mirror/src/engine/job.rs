@@ -36,7 +36,7 @@ pub(crate) struct Job<'a> {
     pub(crate) claimed_inodes: InodeSet,
     /// Held while a worker makes another copy of a file that reached the link limit.
     pub(crate) second_copy_lock: Mutex<()>,
-    /// Number of workers that have a large copy buffer.
+    /// Number of workers that have a copy buffer.
     pub(crate) large_buffers: AtomicUsize,
     /// Index of the file contents whose digests the sender reported.
     pub(crate) contents: ContentIndex,

@@ -1,8 +1,8 @@
 //! The set of destination inodes that already belong to a source file.
 //!
-//! Two names can belong to one file in the destination but to two files in the source. The first of them to be found
-//! identical claims the inode, and the other name gets a new file. The set stores one bit per inode. The bits are
-//! stored in pages, because inode numbers are usually close together.
+//! Two names can belong to one file in the destination but to two files in the source. The first name whose file is
+//! found to be identical claims the inode, and the other name gets a new file. The set stores one bit per inode. The
+//! bits are grouped in pages, because inode numbers are usually close together.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -70,8 +70,8 @@ impl Worker<'_> {
         );
     }
 
-    /// Returns whether the destination's entry is already the leader's file, or another copy of a file that exceeds the
-    /// link limit.
+    /// Returns whether the destination's entry is already a link to the leader's file, or to another copy of a file
+    /// that exceeds the link limit.
     fn is_linked(
         &mut self,
         entry: Entry<'_>,

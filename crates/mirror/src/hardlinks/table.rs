@@ -2,7 +2,7 @@
 //!
 //! A table that doubles when it is full is half empty afterwards, and needs memory for the old and the new slots while
 //! it grows. This table consists of 256 small tables. Each of them grows by a quarter when it is seven eighths full, so
-//! millions of groups take little more than their own bytes.
+//! a table with millions of groups wastes little memory.
 
 /// Identifies a file of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +99,7 @@ fn shard_of(key: SourceInode) -> usize {
 }
 
 impl Shard {
-    /// Returns the slot at which the search for a key starts.
+    /// Returns the slot where the search for a key starts.
     fn home(&self, key: SourceInode) -> usize {
         let high = u128::from(mixed(key) >> 8 << 8) * self.slots.len() as u128;
         // The result is less than the number of slots.

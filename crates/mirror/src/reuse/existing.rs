@@ -47,8 +47,8 @@ impl Worker<'_> {
         wanted && stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES
     }
 
-    /// Creates a file from content in the destination, or requests what is needed to do so. Returns `None` if the
-    /// destination has no such content.
+    /// Creates a file from content in the destination. Returns [`Settled::Pending`] if the content has to arrive or to
+    /// be confirmed first, and `None` if the destination has no such content.
     pub(crate) fn reuse(
         &mut self,
         entry: Entry<'_>,
