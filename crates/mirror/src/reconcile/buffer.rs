@@ -1,4 +1,4 @@
-//! A worker's buffer for bytes that the kernel cannot copy without user space.
+//! A worker's buffer for bytes that the kernel cannot copy directly, so that they have to be read and written.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// MiB or more may be backed by files ([`runtime::memory`]).
 const LARGE_BYTES: usize = 960 << 10;
 
-/// Number of workers that get a large buffer. If there are more workers, they mostly wait for a disk, and a small
-/// buffer is enough for the others.
+/// Number of workers that get a large buffer. With more workers than this, most of them wait for a disk, so a small
+/// buffer is enough for the rest.
 const LARGE_BUFFERS: usize = 2;
 const SMALL_BYTES: usize = 64 << 10;
 
 /// Alignment of the buffer. Processors copy fastest between page-aligned addresses.
 const PAGE_BYTES: usize = 4096;
 
-/// An allocation that is used from its first page boundary on.
+/// A heap allocation that is used from its first page boundary on.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer(Vec<u8>);
 

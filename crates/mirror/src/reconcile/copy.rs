@@ -40,7 +40,7 @@ pub(crate) struct NewCopy {
 /// Metadata of a new file that could not be set, and the error.
 type UnsetMetadata = (Op, io::Error);
 
-/// Description of the content that was written to a new file.
+/// Details of the content that was written to a new file.
 #[derive(Debug)]
 pub(crate) struct CopiedContent<'f> {
     /// Metadata of the source file when it was read.
@@ -83,8 +83,7 @@ impl Worker<'_> {
         ended.inspect_err(|_| new_copy.undo())
     }
 
-    /// Creates an empty file under its final name if that is possible immediately, and otherwise under a temporary
-    /// name.
+    /// Creates an empty file under its final name if possible, and under a temporary name otherwise.
     pub(crate) fn begin_copy(
         &mut self,
         entry: Entry<'_>,
@@ -106,7 +105,7 @@ impl Worker<'_> {
         self.create(entry, self.job.temp_names.of(entry.name), true, stat)
     }
 
-    /// Sets the metadata and the final name of a file that has its content. Returns the inode of the file.
+    /// Sets the metadata of a filled file, and gives the file its final name. Returns the inode of the file.
     pub(crate) fn finish_copy(
         &mut self,
         entry: Entry<'_>,
@@ -128,7 +127,7 @@ impl Worker<'_> {
             new.sync().map_err(destination(Op::Sync))?;
         }
         // The inode is claimed before the file gets its final name. Otherwise another worker could find the file first
-        // and treat it as one that will be deleted.
+        // and mistake it for one that will be deleted.
         let is_claimed = self.job.options.content_hints.is_some();
         let inode = match created {
             _ if stat.links < 2 && !self.job.options.verify && !is_claimed => DestInode::NotNeeded,
@@ -339,7 +338,7 @@ impl NewCopy {
 
     /// Removes a temporary file in the directory of the new file.
     pub(crate) fn remove_beside(&self, name: &CStr) {
-        // If this fails, the next run recognises the file by its temporary name.
+        // If this fails, the next run recognises the file as a leftover by its temporary name.
         let _left = self.dir.remove_name(name);
     }
 }
@@ -351,7 +350,8 @@ fn mtime_of_mixed_copy(mtime: Time) -> Time {
     Time { s: mtime.s.saturating_sub(10), ..mtime }
 }
 
-/// Returns whether an open file has lost its last name. Some file systems report no names for any file.
+/// Returns whether an open file has lost its last name. Some file systems report a link count of 0 for every file, so
+/// the earlier count matters too.
 pub(crate) fn has_lost_last_name(before: &Stat, after: &Stat) -> bool {
     after.links == 0 && before.links > 0
 }

@@ -66,7 +66,7 @@ impl Worker<'_> {
         Ok(Settled::Done(inode))
     }
 
-    /// Counts and reports a file, link or special file that was created.
+    /// Counts and reports an entry that was created.
     pub(crate) fn record_created(
         &mut self,
         entry: Entry<'_>,
@@ -103,7 +103,7 @@ impl Worker<'_> {
             if replaces { self.put_in_place(entry, &to, made, None) } else { Ok(()) }
         });
         if placed.is_err() {
-            // If this fails and the name is temporary, the next run recognises it.
+            // If a temporary name cannot be removed, the next run recognises it as a leftover.
             let _left = to.remove_name(made);
         }
         placed?;
@@ -249,7 +249,7 @@ impl Worker<'_> {
             // The base tree is on another file system, so a hard link is impossible.
             return Ok(None);
         }
-        // Two source files may be one file in the base tree. Only one of them may be linked to it.
+        // Two source files may correspond to one file in the base tree. Only one of them may be linked to that file.
         if dest.links > 1 && !self.job.claimed_inodes.claim(dest.key()) {
             return Ok(None);
         }
@@ -292,8 +292,8 @@ impl Worker<'_> {
             return Ok(());
         }
         let placed = to.replace(&temp, entry.name);
-        // The temporary name still exists if the rename failed, or if it did nothing because both names belong to the
-        // same file.
+        // The temporary name still exists if the rename failed. It also still exists if both names belong to one file,
+        // because the rename then did nothing.
         if placed.is_err() || to.stat_child(&temp).is_ok() {
             let _left = to.remove_name(&temp);
         }

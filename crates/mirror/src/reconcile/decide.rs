@@ -1,8 +1,8 @@
 //! Decides what to do with a name: keep it, link it, adjust its metadata, or create it.
 //!
 //! A regular file with several names is copied under the first name that a worker processes.
-//! [`crate::hardlinks::groups`] lets the other names wait until they can be linked. Subdirectories are only collected
-//! here, and are started when their parent directory is complete.
+//! [`crate::hardlinks::groups`] lets the other names wait until they can be linked. This module only collects
+//! subdirectories, which are started when their parent directory is complete.
 
 use std::ffi::CStr;
 use std::io::ErrorKind;
@@ -50,8 +50,7 @@ impl Worker<'_> {
         self.reconcile(entry, inode);
     }
 
-    /// Returns whether a name in the destination is reserved for one of lop's own files, even if that file does not
-    /// exist.
+    /// Returns whether a destination name is reserved for one of lop's own files, even if that file does not exist.
     pub(crate) fn is_own_file(&self, node: &DirNode, name: &CStr) -> bool {
         let dest = node.metadata().and_then(|metadata| metadata.dest_stat);
         dest.is_some_and(|dest| self.job.options.own.has(dest.key(), name.to_bytes()))
@@ -97,7 +96,7 @@ impl Worker<'_> {
         self.outcome.counts.names += 1;
     }
 
-    /// Processes the names that are ready after they waited for a file or its content.
+    /// Processes names that have finished waiting for a file or its content.
     pub(crate) fn process_waiters(&mut self) {
         while let Some(waiter) = self.waiters.pop() {
             self.process_waiter(&waiter);
@@ -225,8 +224,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Fails unless the destination's entry may be removed to make room for an entry of another kind. Directories may
-    /// be removed only with `--delete`, and entries only if the patterns select them.
+    /// Fails unless the destination's entry may be removed to make room for an entry of another kind. The patterns must
+    /// select the entry. If it is a directory, `--delete` is required too.
     pub(crate) fn check_replaceable(&self, entry: Entry<'_>) -> Result<(), Failure> {
         let Some(dest) = entry.dest else { return Ok(()) };
         let is_dir = dest.kind == Kind::Dir;

@@ -44,7 +44,7 @@ impl Extraneous {
         if let Some(source) = &job.roots.source {
             // The source may be inside the destination through another mount.
             guard.keep(&source.top.absolute, Why::Source);
-            // The same applies to file systems that are mounted in the source.
+            // File systems mounted in the source may be inside the destination too.
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
         let mut deleter = Deleter { job, guard, outcome, lookalike: job.roots.lookalike() };
@@ -268,8 +268,8 @@ impl Deleter<'_, '_> {
             Err(source) => Err((Op::Stat, source)),
         };
         match removed {
-            // Another process removed the entry. This can also be FUSE, which renames a file that is removed while
-            // open, and later removes the new name.
+            // Another process removed the entry. FUSE also does this: it renames a file that is removed while open, and
+            // later removes the new name.
             Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
             Ok(kind) => {
                 self.outcome.counts.removed += 1;

@@ -35,7 +35,7 @@ impl Worker<'_> {
         self.support_on(node, device)
     }
 
-    /// Returns whether the time of `dest` differs from the one that its file system would store for the source's time
+    /// Returns whether the time of `dest` differs from the time that its file system would store for the source's time
     /// `of`.
     pub(crate) fn time_differs(&mut self, node: &Arc<DirNode>, of: Time, dest: &Stat) -> bool {
         let (now, device) = (dest.mtime, dest.device);

@@ -105,8 +105,8 @@ impl Worker<'_> {
         self.check_no_other_spelling(entry.dir, &to, entry.name)
     }
 
-    /// Returns the failure to report when an entry could not be created. If the name exists, it may have another
-    /// spelling.
+    /// Returns the failure to report when an entry could not be created. If the name exists in another spelling, the
+    /// failure says so.
     pub(crate) fn creation_failure(
         &mut self,
         entry: Entry<'_>,
@@ -147,8 +147,8 @@ impl Worker<'_> {
     }
 
     /// Returns whether a directory is inside the destination of another run. Temporary names in it may belong to that
-    /// run. Usually a run with such a destination is refused at the start. A run that cannot read the directories above
-    /// its destination detects the conflict only here.
+    /// run. Usually a run whose destination is inside another run's destination is refused at its start. If it cannot
+    /// read the directories above its destination, only the outer run can detect the conflict, which happens here.
     pub(crate) fn is_of_other_run(&mut self, node: &Arc<DirNode>) -> bool {
         let mut next = Some(node);
         while let Some(node) = next.filter(|node| node.parent().is_some()) {
