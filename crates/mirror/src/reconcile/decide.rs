@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identical_file_stays_and_a_different_one_is_replaced() {
+    fn an_equal_file_stays_and_a_different_one_is_replaced() {
         let tree = TreeBuilder::new().file("from/a", "same").file("to/a", "same");
         let tree = tree.mtime("from/a", 5, 5).mtime("to/a", 5, 5);
         let tree = tree.file("from/b", "new").file("to/b", "older");

@@ -52,7 +52,7 @@ fn waiter() -> Waiter {
 }
 
 #[test]
-fn names_wait_until_the_file_is_copied_or_given_up() {
+fn names_wait_until_the_file_is_there_or_given_up() {
     let links = LinkGroups::default();
     assert!(links.wait(KEY, waiter()).is_some(), "nobody copies the file");
     for is_given_up in [false, true] {

@@ -44,7 +44,7 @@ fn nothing_is_deleted_unless_all_of_the_source_was_read() {
 }
 
 #[test]
-fn a_source_without_files_deletes_nothing_unless_allowed() {
+fn a_source_without_files_deletes_only_if_that_is_allowed() {
     let options = Options { delete: true, ..plain() };
     assert_eq!(reason(&options, Outcome::default(), None), Some(KeptReason::SourceEmpty));
     let options = Options { allow_empty: true, ..options };
@@ -60,7 +60,7 @@ fn the_limit_counts_entries_and_not_names() {
 }
 
 #[test]
-fn the_user_sees_the_figures_and_is_not_asked_in_a_dry_run() {
+fn the_user_decides_with_the_figures_at_hand_and_not_in_a_dry_run() {
     let options = Options { delete: true, ..plain() };
     let decline = |removal: &Removal| {
         assert_eq!((removal.entries, removal.names), (4, 2));
@@ -74,7 +74,7 @@ fn the_user_sees_the_figures_and_is_not_asked_in_a_dry_run() {
 }
 
 #[test]
-fn kept_names_are_counted() {
+fn everything_that_is_kept_is_counted_by_name() {
     let (fixture, extraneous) = two_extraneous();
     let options = Options { delete: true, max_delete: Some(3), ..plain() };
     let (job, mut outcome) = (fixture.job(&options), all_read());
