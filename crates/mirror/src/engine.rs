@@ -1,6 +1,6 @@
-//! The machinery of a run: the shared job, its workers and tasks, and the state of directories that are in progress.
+//! The parts that execute a run: the shared job, its workers and tasks, and the state of unfinished directories.
 //!
-//! Nothing here decides what happens to a name; see [`crate::reconcile`].
+//! This module does not decide what happens to a name; see [`crate::reconcile`].
 
 pub(crate) mod batch;
 pub(crate) mod deferred;

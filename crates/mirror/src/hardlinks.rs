@@ -1,4 +1,4 @@
-//! Keeps names of one file names of one file: groups of names that are still open, and the linking itself.
+//! Recreates hard links in the destination: tracks link groups with unprocessed names, and links names to copied files.
 
 pub(crate) mod groups;
 pub(crate) mod inode_set;

@@ -1,6 +1,6 @@
-//! Makes the destination agree with the source, one name at a time: decides, compares, copies, sets metadata, deletes.
+//! Makes the destination match the source, one name at a time: compares, copies, sets metadata, and deletes.
 //!
-//! Most files add methods to [`crate::engine::worker::Worker`].
+//! Most submodules add methods to [`crate::engine::worker::Worker`].
 
 pub(crate) mod buffer;
 pub(crate) mod compare;

@@ -1,5 +1,5 @@
-//! Spares the connection and the disk bytes that the destination already has: files with the same content elsewhere,
-//! and the first bytes of the file itself.
+//! Reuses bytes that the destination already has, to save network traffic and disk space. The bytes come from other
+//! files with the same content, or from the beginning of the file itself.
 
 pub(crate) mod contents;
 pub(crate) mod existing;

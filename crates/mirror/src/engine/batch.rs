@@ -1,8 +1,8 @@
-//! A batch of names of one directory of the source, in the order of their inode numbers.
+//! A batch of names from one directory of the source, sorted by inode number.
 //!
-//! This order puts the names of one file next to each other, and files in about the order in which they were written.
-//! Several workers take names from one batch. The fewer names are left, the fewer a worker takes at once, so a
-//! directory with a few large files keeps all workers busy to its end.
+//! Sorting puts the names of one file next to each other, and the files roughly in the order in which they were
+//! written. Several workers can take names from one batch. As the batch empties, each worker takes fewer names at a
+//! time, so all workers stay busy to the end of a directory with a few large files.
 
 use std::ffi::CStr;
 use std::io;
@@ -18,15 +18,15 @@ use crate::model::dir_node::DirNode;
 use crate::model::selection::{left_out_name, selects};
 use crate::remote::receiver::connection::ListingCredit;
 
-/// Bytes of names in a batch: about 2,000 names, or one or two calls that list a directory. With four times as much,
-/// sixteen threads took 21 MB instead of 16 for a tree of 3.2 million links, and one directory of 200,000 files took as
-/// long.
+/// Size of a batch in bytes. It holds about 2,000 names, the result of one or two system calls. With batches four times
+/// as large, sixteen threads needed 21 MB of memory instead of 16 MB for a tree of 3.2 million links, and a directory
+/// of 200,000 files took just as long.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// The most names that a worker takes at once.
+/// Maximum number of names that a worker takes at a time.
 const MAX_TAKEN: usize = 64;
 
-/// A worker takes one part in this many of the names that are left.
+/// Divisor of the number of remaining names: a worker takes one eighth of them at a time.
 const TAKE_FRACTION: usize = 8;
 
 /// Some names of one directory.
@@ -34,10 +34,11 @@ const TAKE_FRACTION: usize = 8;
 pub(crate) struct Batch {
     items: Vec<Row>,
     names: Vec<u8>,
-    /// For a source on another host: the metadata of the names, the number of the listing, and the listing's share of
-    /// the credit for what the sender may send ahead.
+    /// Metadata of the names. This field and the next two are used only if the source is on another host.
     remote_entries: Vec<RemoteEntry>,
+    /// Number of the sender's listing that the names come from.
     pub(crate) listing: u64,
+    /// Credit that the listing uses. It returns to the sender when the batch is dropped.
     _credit: Option<ListingCredit>,
     next: AtomicUsize,
 }
@@ -48,7 +49,7 @@ struct Row {
     name_offset: u32,
     is_dir: bool,
     remote_index: u32,
-    /// The index in the order in which the directory was listed.
+    /// Position of the name in the directory listing.
     position: u32,
 }
 
@@ -58,44 +59,44 @@ pub(crate) struct BatchItem<'a> {
     pub(crate) name: &'a CStr,
     pub(crate) inode: u64,
     pub(crate) is_dir: bool,
-    /// What the sender said about the name, if the source is on another host.
+    /// Metadata from the sender, if the source is on another host.
     pub(crate) remote: Option<&'a RemoteEntry>,
 }
 
-/// Which name of a file is processed first. The other names are linked to it.
+/// Determines which name of a hard-linked file is processed first. The other names become links to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precedence {
-    /// The destination has the name. Its file may be the right one already, and then nothing is copied.
+    /// The destination has an entry of this name. If its content is correct already, nothing has to be copied.
     First,
-    /// The destination does not have the name.
+    /// The destination does not have this name.
     Next,
-    /// The destination has a directory of this name, which may have to stay.
+    /// The destination has a directory of this name, and may have to keep it.
     Last,
 }
 
-/// The memory that a batch of remote names needs.
+/// Capacities to reserve for a batch of remote names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchSizes {
     pub(crate) remote_entries: usize,
     pub(crate) names: usize,
-    /// The bytes of all names, each with its NUL.
+    /// Total length of the names, each with its terminating NUL.
     pub(crate) name_bytes: usize,
 }
 
-/// The metadata of a name on another host.
+/// Metadata of an inode on another host.
 #[derive(Debug)]
 pub(crate) struct RemoteEntry {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
     /// The target of a symbolic link.
     pub(crate) target: Vec<u8>,
-    /// What an earlier scan on the sender's side knows of the content.
+    /// Facts about the content from an earlier scan on the sender's host.
     pub(crate) hint: Option<Box<ContentHint>>,
 }
 
 impl Batch {
-    /// Lists names of a directory of the source. Returns them, and whether there are more. Calls `leave_out` for each
-    /// name that is left out because it belongs to lop.
+    /// Lists entries of a source directory until the batch is full. Returns the batch, and whether the directory has
+    /// more entries. Calls `leave_out` for each entry that lop itself leaves out.
     pub(crate) fn fill(
         dir: &Dir,
         node: &DirNode,
@@ -138,7 +139,7 @@ impl Batch {
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
 
-    /// Returns an empty batch for the listing with this number, with memory for these sizes.
+    /// Returns an empty batch for the sender's listing with the number `listing`, with the given capacities.
     pub(crate) fn of_remote(
         listing: u64,
         credit: ListingCredit,
@@ -154,17 +155,17 @@ impl Batch {
         }
     }
 
-    /// Returns the sender's numbers of the directories in the batch.
+    /// Returns the numbers that the sender assigned to the directories in the batch.
     pub(crate) fn dirs(&self) -> impl Iterator<Item = u64> {
         self.items.iter().filter(|item| item.is_dir).map(|item| item.inode)
     }
 
-    /// Adds a directory of another host, by the number that the sender gave it.
+    /// Adds a directory on another host. `listing` is the number that the sender assigned to it.
     pub(crate) fn add_dir(&mut self, name: &CStr, listing: u64) {
         self.add(name, listing, true, u32::MAX);
     }
 
-    /// Adds an inode of another host under all of its names.
+    /// Adds an inode on another host, with all of its names.
     pub(crate) fn add_remote<'n>(
         &mut self,
         entry: RemoteEntry,
@@ -190,7 +191,7 @@ impl Batch {
         self.items.sort_unstable();
     }
 
-    /// For each file with several names here, moves the name that takes precedence to the front. The others will be
+    /// Moves the name with the highest precedence to the front of each group of hard links. The other names will be
     /// linked to it.
     pub(crate) fn order_links(&mut self, turn: impl Fn(&CStr) -> Precedence) {
         let Batch { items, names, .. } = self;
@@ -210,8 +211,8 @@ impl Batch {
         self.items[index].position
     }
 
-    /// Takes the next names for one worker. All names of a file go to one worker, because the first decides what
-    /// happens to the others.
+    /// Takes the next names for a worker. All names of a file go to one worker, because the result for the first name
+    /// determines how the other names are processed.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let step = |next: usize| {
             let left = self.items.len().saturating_sub(next);
@@ -221,7 +222,7 @@ impl Batch {
         Some(start..step(start)?)
     }
 
-    /// Moves `end` behind the last name of the file that the name before `end` belongs to.
+    /// Extends a range that ends at `end` so that it includes all names of its last file, and returns the new end.
     fn end_of_file(&self, end: usize) -> usize {
         let (taken, rest) = self.items.split_at(end);
         let is_last = |last: &Row, item: &Row| !item.is_dir && item.inode == last.inode;
@@ -229,7 +230,7 @@ impl Batch {
         end + rest.iter().take_while(|item| last.is_some_and(|last| is_last(last, item))).count()
     }
 
-    /// Returns whether there are names that no worker has taken.
+    /// Returns whether any names have not been taken yet.
     pub(crate) fn has_more(&self) -> bool {
         self.next.load(Relaxed) < self.items.len()
     }

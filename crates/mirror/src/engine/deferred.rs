@@ -1,7 +1,7 @@
-//! Defers copies on a hard disk, so that files are read in the order in which they lie on the disk.
+//! Defers the copying of files on a hard disk, so that files are read in the order of their positions on the disk.
 //!
-//! The queue holds waiting directories by inode number, and behind them the files to copy by disk offset. Workers go
-//! through it from the beginning to the end, and start over as long as it has tasks ([`device::Queue`]).
+//! The queue holds directories sorted by inode number, followed by the files to copy, sorted by disk offset. Workers
+//! take tasks in this order, and return to the start of the queue as long as tasks remain ([`device::Queue`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,21 +17,22 @@ use crate::engine::worker::Worker;
 use crate::model::settled::{Failure, Settled};
 use wire::Differences;
 
-/// The most deferred files, plus names that wait to be linked to one of them. With more, workers copy before they list
-/// further directories. Each takes at most about 400 bytes, and keeps its directory in memory.
+/// Maximum number of deferred files plus names that wait to be linked to them. Above this number, workers copy files
+/// before they list more directories. Each deferred file or waiting name takes at most about 400 bytes and keeps its
+/// directory in memory.
 const MAX_DEFERRED: usize = 16 << 10;
 
-/// The number of files that are prefetched while one is copied, and the bytes prefetched of each.
+/// Number of files that are prefetched while one is copied, and number of bytes to prefetch from each.
 const PREFETCHED_FILES: usize = 32;
 const PREFETCHED_BYTES: u64 = 1 << 20;
 
-/// For files larger than this, reading takes longer than seeking. A larger file with several names is not deferred,
-/// because every worker that meets another name leaves that name to wait: 16 threads took 28 MB instead of 13 for files
-/// of 32,766 names each.
+/// Maximum size of a hard-linked file that is deferred. Reading a larger file takes longer than seeking to it, so
+/// deferring the file gains little, while all of its other names wait in memory until it is copied. For files with
+/// 32,766 names each, 16 threads then needed 28 MB instead of 13 MB.
 const MAX_DEFERRED_LINKED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
-    /// Defers the copy of a file if its content is on a hard disk, and returns whether it did.
+    /// Defers the copy of a file if its content is on a hard disk. Returns true if the copy was deferred.
     pub(crate) fn defer_copy(
         &mut self,
         entry: Entry<'_>,
@@ -44,8 +45,8 @@ impl Worker<'_> {
         if !is_read || is_waited_for || self.copies_at_once || !self.job.uses_disk_order() {
             return false;
         }
-        // A file without a disk offset need not wait. Many file systems that report no offsets number their files in
-        // about the order in which they lie on the disk.
+        // A file without a disk offset does not have to wait, so it gets offset 0. If the file system cannot report
+        // offsets, inode numbers are used, because many of these file systems number files roughly in disk order.
         let disk_offset = source.device_offset(0).map_or(stat.inode, Option::unwrap_or_default);
         let deferred = DeferredCopy { waiter: entry.waiter(), stat: *stat, replaces, disk_offset };
         let number = self.job.deferred_files.fetch_add(1, Relaxed) + 1;
@@ -56,7 +57,7 @@ impl Worker<'_> {
         true
     }
 
-    /// Copies a deferred file, and the files behind it on the disk.
+    /// Copies a deferred file, and then the files that follow it on the disk.
     pub(crate) fn copy_deferred(&mut self, first: &Arc<DeferredCopy>, meter: &mut WaitMeter<'_>) {
         let mut prefetched = VecDeque::from([self.fetch(first)]);
         while let Some((deferred, source)) = prefetched.pop_front() {
@@ -72,7 +73,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Opens a deferred file and has the kernel prefetch its first bytes.
+    /// Opens a deferred file and asks the kernel to prefetch its first bytes.
     fn fetch(
         &mut self,
         deferred: &Arc<DeferredCopy>,
@@ -101,7 +102,7 @@ impl Worker<'_> {
         self.release_dir(&waiter.shared.dir);
     }
 
-    /// Copies deferred files if there are too many of them, counting the names that wait for them.
+    /// Copies deferred files if too many files are deferred or too many names wait for them.
     pub(crate) fn copy_deferred_if_many(&mut self, meter: &mut WaitMeter<'_>) {
         let job = self.job;
         if job.deferred_files.load(Relaxed) + job.link_groups.waiting() < MAX_DEFERRED {

@@ -1,7 +1,7 @@
-//! The entries that a directory of the destination has before the run changes it, by name.
+//! The entries of a destination directory before the run changes it, indexed by name.
 //!
-//! A name is *claimed* if the source has it too. With `--delete` every name that nobody claimed is deleted, so looking
-//! at an entry without claiming it is [`DestListing::get`], and only [`DestListing::claim`] decides that it stays.
+//! An entry is *claimed* if the source has an entry of the same name. `--delete` deletes every entry that is not
+//! claimed. [`DestListing::claim`] marks an entry as claimed, and [`DestListing::get`] looks it up without marking it.
 
 use std::ffi::CStr;
 use std::hash::{BuildHasher, RandomState};
@@ -19,7 +19,7 @@ pub(crate) struct DestListing {
     items: Vec<Row>,
     names: Vec<u8>,
     by_name: HashTable<u32>,
-    /// Indices of temporary names, which killed runs left, sorted by name.
+    /// Indices of the temporary names that killed runs left, sorted by name.
     temp_names: Vec<u32>,
     hasher: RandomState,
 }
@@ -68,19 +68,19 @@ impl DestListing {
         temp_names.sort_by_key(|&index| name(names, &items[index as usize]));
     }
 
-    /// Returns the entry of this name, and marks it as wanted: the source has the name too, so `--delete` keeps it.
+    /// Returns the entry named `called` and marks it as claimed, so that `--delete` keeps it.
     pub(crate) fn claim(&self, called: &CStr) -> Option<DestEntry> {
         let item = self.item(called)?;
         item.claimed.store(true, Relaxed);
         Some(item.dest)
     }
 
-    /// Returns whether there are temporary names.
+    /// Returns whether the directory has any temporary names.
     pub(crate) fn has_temp_names(&self) -> bool {
         !self.temp_names.is_empty()
     }
 
-    /// Returns the temporary names that killed runs left for the final name `called`, with their entries.
+    /// Returns the temporary names that killed runs created for the final name `called`, with their entries.
     pub(crate) fn temp_names_of(&self, called: &CStr) -> impl Iterator<Item = (&CStr, DestEntry)> {
         let start = if self.has_temp_names() { temp_name_prefix(called) } else { Vec::new() };
         let called = |index: &u32| name(&self.names, &self.items[*index as usize]);
@@ -90,7 +90,7 @@ impl DestListing {
         these.map(move |index| (called(index), self.items[*index as usize].dest))
     }
 
-    /// Returns the entry of this name without claiming it.
+    /// Returns the entry named `called` without claiming it.
     pub(crate) fn get(&self, called: &CStr) -> Option<DestEntry> {
         self.item(called).map(|item| item.dest)
     }
@@ -105,7 +105,7 @@ impl DestListing {
         Some(&self.items[*self.by_name.find(hash, is_it)? as usize])
     }
 
-    /// Returns the names that nobody claimed: extraneous entries, and temporary names.
+    /// Returns the names that were not claimed: extraneous entries and temporary names.
     pub(crate) fn unclaimed(&self) -> impl Iterator<Item = (&CStr, Kind)> {
         let unclaimed = self.items.iter().filter(|item| !item.claimed.load(Relaxed));
         unclaimed.map(|item| (name(&self.names, item), item.dest.kind))

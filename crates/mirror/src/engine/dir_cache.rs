@@ -1,4 +1,4 @@
-//! The open directories of a worker, by tree and node.
+//! A worker's cache of open directories. The key is the tree and the node.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::model::dir_node::DirNode;
 pub(crate) enum Side {
     Source,
     Destination,
-    /// The tree of `--link-dest`, whose files may be linked to.
+    /// The tree of `--link-dest`. Files in the destination can be hard links to its files.
     Base,
 }
 
-/// A cache of open directories: those that a worker used last.
+/// A cache of the directories that a worker used most recently.
 #[derive(Debug)]
 pub(crate) struct DirCache(walk::DirCache<(Side, Arc<DirNode>)>);
 
 impl DirCache {
-    /// Returns a cache of `capacity` directories, but at least 4.
+    /// Returns a cache for `capacity` directories, or for 4 if `capacity` is smaller.
     pub(crate) fn new(capacity: usize) -> DirCache {
         DirCache(walk::DirCache::new(capacity.max(4)))
     }
@@ -35,7 +35,7 @@ impl DirCache {
         self.0.put((side, Arc::clone(node)), dir, |_, _| ())
     }
 
-    /// Closes a directory of all trees that is no longer needed.
+    /// Closes a directory in all trees when it is no longer needed.
     pub(crate) fn close(&mut self, node: &Arc<DirNode>) {
         while self.0.close(|(_, open)| Arc::ptr_eq(open, node)).is_some() {}
     }

@@ -1,7 +1,7 @@
-//! The state of one directory while its own names are processed, by one worker or several.
+//! The state of one directory while one or more workers process its names.
 //!
-//! Every unit of work on the directory is counted with [`DirState::hold`] and [`DirState::release`]. The last release
-//! completes the directory: it gets its final name, and its subdirectories are started.
+//! [`DirState::hold`] and [`DirState::release`] count the units of work on the directory. The last release completes
+//! the directory: it gets its final name, and the run continues with its subdirectories.
 
 use runtime::Mutex;
 use std::collections::VecDeque;
@@ -19,35 +19,35 @@ use crate::model::dir_node::DirNode;
 #[derive(Debug)]
 pub(crate) struct DirState {
     pub(crate) node: Arc<DirNode>,
-    /// What the destination has in the directory.
+    /// Entries of the directory in the destination.
     pub(crate) dest_listing: DestListing,
     pub(crate) traits: DirTraits,
-    /// The owner and group that new files get by themselves, once one was created.
+    /// Owner and group that the file system assigns to new files; set when the first file is created.
     pub(crate) owner_of_new_files: OnceLock<(u32, u32)>,
-    /// Whether all names of the source were listed. If not, nothing in the directory is extraneous.
+    /// Whether the source directory was listed completely. If not, no entry of the destination counts as extraneous.
     pub(crate) is_fully_listed: AtomicBool,
-    /// The subdirectories, which are started when the directory is complete.
+    /// Subdirectories, which are queued when this directory is complete.
     children: Mutex<Vec<Child>>,
-    /// The units of work that are not done.
+    /// Number of unfinished units of work.
     pending_work: AtomicU32,
-    /// Names from the sender that wait while a worker processes others.
+    /// Names from the sender that wait while a worker processes earlier ones.
     serial: Mutex<SerialQueue>,
 }
 
-/// Work that one worker does at a time. Two workers would only wait for each other in the kernel, which changes a
-/// directory for one thread at a time.
+/// Work that is done by one worker at a time. A second worker would not help, because the kernel lets only one thread
+/// change a directory at a time.
 #[derive(Debug, Default)]
 struct SerialQueue {
     is_busy: bool,
     rest: VecDeque<NameWork>,
 }
 
-/// Names of a directory that one worker processes after the other.
+/// Names of a directory that are processed serially.
 #[derive(Clone, Debug)]
 pub(crate) enum NameWork {
     /// Names that were just listed.
     Batch(Arc<SharedBatch>),
-    /// Names of one file that is at the destination now, or failed to get there.
+    /// Names of one file whose copy is now complete or has failed.
     Waiters(Arc<[Waiter]>),
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Child {
     pub(crate) dest: Option<DestEntry>,
 }
 
-/// A name that waits: for a file that another worker copies, or for its content.
+/// A name that waits until another worker has copied its file, or until its content has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     pub(crate) shared: Arc<SharedBatch>,
@@ -81,7 +81,7 @@ pub(crate) struct Waiter {
 pub(crate) struct SharedBatch {
     pub(crate) dir: Arc<DirState>,
     pub(crate) batch: Batch,
-    /// Whether another worker was asked to help and has not started yet.
+    /// Whether help was requested from another worker that has not started yet.
     help_requested: AtomicBool,
 }
 
@@ -91,8 +91,8 @@ impl SharedBatch {
         Arc::new(SharedBatch { dir, batch, help_requested })
     }
 
-    /// Returns whether the caller should ask another worker to help. If so, the caller MUST ask one, because the
-    /// directory is not complete before that worker releases it.
+    /// Returns whether the caller should ask another worker to help. If true, the caller MUST ask one, because this
+    /// method also adds a unit of work, which only the helper releases.
     pub(crate) fn request_help(&self) -> bool {
         let asks = self.batch.has_more() && !self.help_requested.swap(true, Relaxed);
         if asks {
@@ -101,28 +101,28 @@ impl SharedBatch {
         asks
     }
 
-    /// Notes that the helper has started, so that another one can be asked.
+    /// Records that the helper has started. Another helper can be requested after that.
     pub(crate) fn help_started(&self) {
         self.help_requested.store(false, Relaxed);
     }
 }
 
-/// Properties of a directory on both sides.
+/// Properties of a directory in the source and in the destination.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is true of a directory or not")]
 pub(crate) struct DirTraits {
-    /// Whether the directory is new and has its temporary name. Files in it are created under their final names at
-    /// once.
+    /// Whether the directory is new and still has its temporary name. Files in it are created directly under their
+    /// final names.
     pub(crate) is_unpublished: bool,
-    /// The number of the source's device, from `LinkGroups::device`.
+    /// Number of the source's device, from `LinkGroups::device`.
     pub(crate) source_device: u16,
     /// Whether the listing of the source has reliable inode numbers.
     pub(crate) lists_inodes: bool,
     /// Whether the listing of the destination has reliable inode numbers.
     pub(crate) dest_lists_inodes: bool,
-    /// How many names a file of the destination can have; `u32::MAX` if the limit is not known to be low.
+    /// Maximum number of names per file in the destination; `u32::MAX` if no low limit is known.
     pub(crate) max_links: u32,
-    /// Whether the kernel generates the content of the source's files while they are read.
+    /// Whether the kernel generates the content of the source's files when they are read.
     pub(crate) is_synthetic: bool,
     /// Whether files of the source and the destination can share extents.
     pub(crate) can_clone: bool,
@@ -146,7 +146,7 @@ impl Default for DirTraits {
 }
 
 impl DirState {
-    /// Returns a directory with one unit of work, which the caller has to release.
+    /// Returns a directory with one unit of work. The caller has to release this unit.
     pub(crate) fn new(
         node: Arc<DirNode>,
         dest_listing: DestListing,
@@ -164,7 +164,7 @@ impl DirState {
         })
     }
 
-    /// Sorts the names of a batch so that names that the destination has come first among those of a file.
+    /// Orders the names in a batch: among the hard links to one file, names that exist in the destination come first.
     pub(crate) fn order_names(&self, batch: &mut Batch) {
         if !self.dest_listing.is_empty() {
             batch.order_links(|name| match self.dest_listing.get(name) {
@@ -175,8 +175,8 @@ impl DirState {
         }
     }
 
-    /// Processes `first`, and then all work that arrives meanwhile. If another worker is already doing so, leaves
-    /// `first` to that worker.
+    /// Processes `first`, and then all work that arrives in the meantime. If another worker is processing work of this
+    /// directory, leaves `first` to that worker.
     pub(crate) fn run_serially(&self, first: &NameWork, mut work: impl FnMut(&NameWork)) {
         let in_turn = || self.serial.lock();
         let mut turn = in_turn();
@@ -202,7 +202,7 @@ impl DirState {
         self.pending_work.fetch_add(1, Relaxed);
     }
 
-    /// Removes a unit of work; returns whether it was the last.
+    /// Removes a unit of work. Returns whether it was the last one.
     pub(crate) fn release(&self) -> bool {
         self.pending_work.fetch_sub(1, AcqRel) == 1
     }
@@ -216,7 +216,7 @@ impl DirState {
         std::mem::take(&mut self.children.lock())
     }
 
-    /// Notes the owner that a new file got.
+    /// Records the owner of the first new file, and returns the recorded owner.
     pub(crate) fn learn_owner(&self, stat: &Stat) -> (u32, u32) {
         *self.owner_of_new_files.get_or_init(|| (stat.uid, stat.gid))
     }
@@ -240,7 +240,7 @@ mod tests {
         assert!(shared.request_help());
         assert!(!shared.request_help());
         shared.help_started();
-        // The helper and the creator hold one unit each, so the first release is not the last.
+        // The helper and the creator hold one unit each, so the first release is not the last one.
         assert!(!dir_state.release());
         while shared.batch.take().is_some() {}
         assert!(!shared.request_help());

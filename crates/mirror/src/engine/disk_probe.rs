@@ -1,5 +1,5 @@
-//! Finds out whether the disk of the source is seek-bound, by timing reads of deferred files. If it is not, no more
-//! files are deferred.
+//! Finds out whether the disk of the source is seek-bound by timing reads of deferred files. If it is not seek-bound,
+//! no more files are deferred.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,24 +11,25 @@ use runtime::ThreadUsage;
 use crate::engine::task::{DeferredCopy, Task};
 use crate::engine::worker::Worker;
 
-/// Deferred files before the disk is probed: twice as many as the probe reads, because some files are cached.
+/// Number of deferred files after which the disk is probed. This is twice the number of files that the probe reads,
+/// because some files are cached.
 pub(crate) const PROBED_FILES: usize = 4 * Probe::READS;
 
-/// How long to wait for other workers to finish their current task.
+/// Maximum time to wait for other workers to finish their current tasks.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Bytes of a read: the smallest possible read, so that seeking takes most of its time.
+/// Size of a read in bytes. It is as small as possible, so that seeking takes most of the time.
 const READ_BYTES: usize = 4096;
 
 impl Worker<'_> {
-    /// Probes the disk, unless it was probed before or its kind is known.
+    /// Probes the disk, unless it has been probed already or its kind is known.
     pub(crate) fn probe_disk(&self) {
         let job = self.job;
         if !job.disk.is_auto() || job.disk.is_classified() || job.is_disk_probed.swap(true, Relaxed)
         {
             return;
         }
-        // No other worker may fetch these files during the probe, or anything else.
+        // Other workers must not read anything during the probe, including these files.
         let mut files: Vec<Arc<DeferredCopy>> = Vec::new();
         while let Some(Task::Copy(deferred)) = job.queue.take_if(Task::is_copy) {
             files.push(deferred);

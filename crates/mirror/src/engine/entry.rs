@@ -1,4 +1,4 @@
-//! A name of a batch together with everything that a worker needs to process it.
+//! A name in a batch, together with everything that a worker needs to process it.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use crate::engine::dest_listing::DestEntry;
 use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::model::temp_name::TempNames;
 
-/// A name that is processed.
+/// A name to process.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'s> {
     shared: &'s Arc<SharedBatch>,
     index: usize,
     pub(crate) dir: &'s Arc<DirState>,
     pub(crate) name: &'s CStr,
-    /// What the destination has under this name.
+    /// Entry of this name in the destination.
     pub(crate) dest: Option<DestEntry>,
-    /// What the sender said about it, if the source is on another host.
+    /// Metadata from the sender, if the source is on another host.
     pub(crate) remote: Option<&'s RemoteEntry>,
 }
 
@@ -30,24 +30,24 @@ impl<'s> Entry<'s> {
         Entry { shared, index, dir, name, dest: dir.dest_listing.claim(name), remote }
     }
 
-    /// Returns what represents the name while it waits. Its directory is not complete before the waiter was processed.
+    /// Returns a waiter for the name. The directory is not complete until the waiter has been processed.
     pub(crate) fn waiter(self) -> Waiter {
         self.dir.hold();
         Waiter { shared: Arc::clone(self.shared), index: self.index }
     }
 
-    /// Returns an identifier that is unique as long as the directory has unfinished work.
+    /// Returns an identifier that is unique while the directory has unfinished work.
     pub(crate) fn id(self) -> (usize, usize) {
         (Arc::as_ptr(self.shared).addr(), self.index)
     }
 
-    /// Returns whether the destination has a directory of this name. That directory is removed, if it may be, after
-    /// everything else is done.
+    /// Returns whether the destination has a directory of this name. At the end of the run, that directory is removed
+    /// if deletion is allowed.
     pub(crate) fn is_obstructed(self) -> bool {
         self.dest.is_some_and(|dest| dest.kind == Kind::Dir)
     }
 
-    /// Returns the name that the entry has at the destination until the end of the run.
+    /// Returns the name that the entry has in the destination until the end of the run.
     pub(crate) fn provisional_name(self, temp_names: &TempNames) -> CString {
         if self.is_obstructed() { temp_names.of(self.name) } else { self.name.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! Counts the names and bytes to mirror in advance, for a progress line that shows the time left.
+//! Estimates how many names and bytes a run has to mirror, so that the progress line can show the remaining time.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,14 +16,16 @@ use crate::remote::receiver::pending::reason_of;
 use crate::remote::receiver::session::DirMessage;
 use crate::roots::Source;
 
-/// How long to count on a hard disk. After that, the seeks would slow the copies down.
+/// Maximum time to count on a hard disk. Counting for longer would slow the copies down because of the seeks.
 const SEEK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Counts what there is to mirror while a run mirrors it: names without the top directory, and bytes of regular files,
-/// each file once. The totals of `progress`, which the run uses too, grow until everything is counted.
+/// Counts the names and bytes to mirror while a run mirrors them. The count includes all names except the top
+/// directory, and the bytes of regular files. A hard-linked file counts once. The totals of `progress`, which belongs
+/// to the run, grow until everything is counted.
 ///
-/// Gives up and removes the totals if `stop` says so or if it takes long on a hard disk, where it would make the heads
-/// move back and forth. Skips entries that cannot be read without a word; [`crate::mirror`] reports them.
+/// Gives up and resets the totals to 0 if `stop` returns true, or if counting takes long on a hard disk, where it
+/// competes with the copies for the disk heads. Silently skips entries that cannot be read; [`crate::mirror`] reports
+/// them.
 pub fn estimate(source: &Source, options: &Options, progress: &Progress, stop: &dyn Fn() -> bool) {
     progress.totals_grow.store(true, Relaxed);
     let (start, disk) = (Instant::now(), options.disks.of(source.top.stat.device));
@@ -44,20 +46,20 @@ pub fn estimate(source: &Source, options: &Options, progress: &Progress, stop: &
     progress.totals_grow.store(false, Relaxed);
 }
 
-/// Counts of the entries to mirror below a directory of the source.
+/// Number of entries to mirror below a directory of the source.
 #[derive(Debug, Default)]
 pub(crate) struct SubtreeCount {
     pub(crate) names: u64,
-    /// Whether at least one of them is not a directory.
+    /// Whether at least one entry is not a directory.
     pub(crate) has_files: bool,
-    /// The directories that could not be read.
+    /// Number of directories that could not be read.
     pub(crate) unread: u64,
-    /// Whether anything could not be read.
+    /// Whether any entry could not be read.
     pub(crate) source_failed: bool,
 }
 
 impl SubtreeCount {
-    /// Returns the counts of one message from the sender.
+    /// Returns the counts for one message from the sender.
     pub(crate) fn of(message: &DirMessage) -> SubtreeCount {
         let failed = |loss: Loss| reason_of(loss).is_some();
         match message {
@@ -100,7 +102,7 @@ pub(crate) fn count_subtree(
 }
 
 /// Calls `each` for every entry to mirror below a directory, and counts the directories that cannot be read. Returns
-/// false if `stop` ended it early.
+/// false if `stop` ended the visit early.
 fn visit_tree(
     source: &Source,
     path: &[u8],
@@ -154,8 +156,9 @@ fn visit_tree(
     true
 }
 
-/// Returns the size of a file, and remembers its inode if it has several names. If another device uses the same inode
-/// number, the sum is too small; it is an estimate.
+/// Returns the size of a file, and remembers its inode number if the file has several names. Devices are not
+/// distinguished, so the total is too small if two devices use the same inode number. That is acceptable for an
+/// estimate.
 fn size(dir: &Dir, item: &DirItem<'_>, linked: &mut HashSet<u64>) -> u64 {
     let Ok(stat) = dir.stat_child(item.name) else { return 0 };
     if stat.links > 1 {

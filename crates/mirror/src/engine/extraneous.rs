@@ -1,6 +1,6 @@
-//! The entries of the destination to delete at the end of the run, collected while directories are completed.
+//! The destination entries to delete at the end of the run. Workers collect them as they complete directories.
 //!
-//! This module only stores them; [`crate::reconcile::delete`] decides and deletes.
+//! This module only stores the entries. [`crate::reconcile::delete`] decides which of them to delete, and deletes them.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::model::dir_node::DirNode;
 /// Entries to delete.
 #[derive(Debug, Default)]
 pub(crate) struct Extraneous {
-    /// Extraneous names by directory; each name ends with a NUL.
+    /// Extraneous names by directory. Each name ends with a NUL.
     pub(crate) names: Vec<(Arc<DirNode>, Vec<u8>)>,
-    /// Directories that are in the way of an entry that is no directory, with that entry.
+    /// Directories that obstruct a new entry of another kind, each with that entry.
     pub(crate) obstacles: Vec<(Arc<DirNode>, CString, CreatedEntry)>,
-    /// Temporary names that killed or failed runs left.
+    /// Temporary names left by killed or failed runs.
     pub(crate) leftovers: Vec<(Arc<DirNode>, CString)>,
 }
 
@@ -33,7 +33,7 @@ impl Extraneous {
         self.leftovers.push((Arc::clone(node), name.to_owned()));
     }
 
-    /// Returns everything that the user is asked about: all but leftovers.
+    /// Returns all entries that need the user's consent, which are all except the leftovers.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Arc<DirNode>, &CStr)> {
         let names = self
             .names

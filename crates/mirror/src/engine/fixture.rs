@@ -1,4 +1,4 @@
-//! A worker on two small trees, for the unit tests of what workers do.
+//! A worker with two small trees, for unit tests.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::outcome::Outcome;
 use crate::reconcile::local_source::LocalSource;
 use crate::roots::Roots;
 
-/// The trees `from` and `to`, opened.
+/// The opened trees `from` and `to`.
 pub(crate) struct Fixture {
     pub(crate) tree: TempTree,
     pub(crate) roots: Roots,
@@ -50,7 +50,7 @@ pub(crate) fn plain() -> Options {
 }
 
 impl Fixture {
-    /// Creates the trees in a temporary directory. The builder names paths below `from` and `to`.
+    /// Creates the trees in a temporary directory. Paths in `tree` start with `from` or `to`.
     pub(crate) fn new(tree: &TreeBuilder) -> Fixture {
         let tree = tree.make_temp();
         let roots = Roots::check(&tree.join("from"), &tree.join("to"), None, false);
@@ -63,7 +63,7 @@ impl Fixture {
         Job::new(&self.roots, options, &self.progress, None, start, 0, true)
     }
 
-    /// Runs `test` with a worker that has started the top directory and listed its names.
+    /// Runs `test` with a worker that has opened the top directory, and with a batch of its names.
     pub(crate) fn with_top<T>(
         &self,
         options: &Options,
@@ -82,7 +82,7 @@ impl Fixture {
         test(&mut worker, &SharedBatch::new(&dir_state, batch))
     }
 
-    /// Processes all names of the top directory; returns what the worker did.
+    /// Processes all names in the top directory. Returns the worker's outcome.
     pub(crate) fn process_top(&self, options: &Options) -> Outcome {
         self.with_top(options, |worker, shared| {
             for index in 0..shared.batch.len() {
@@ -94,7 +94,7 @@ impl Fixture {
     }
 }
 
-/// Returns the entry of this name.
+/// Returns the entry named `name`.
 pub(crate) fn entry<'s>(shared: &'s Arc<SharedBatch>, name: &CStr) -> Entry<'s> {
     let found = (0..shared.batch.len()).find(|&index| shared.batch.get(index).name == name);
     Entry::of(shared, found.expect("the source has the name"))

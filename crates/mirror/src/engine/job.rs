@@ -1,4 +1,4 @@
-//! The state that all workers of one run share. See [`crate::engine::worker::Worker`] for what a worker does with it.
+//! The state that all workers of a run share. [`crate::engine::worker::Worker`] uses it.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,23 +35,24 @@ pub(crate) struct Job<'a> {
     pub(crate) claimed_inodes: InodeSet,
     /// Held while a worker makes another copy of a file that reached the link limit.
     pub(crate) second_copy_lock: Mutex<()>,
-    /// How many workers have a buffer for copying.
+    /// Number of workers that have a copy buffer.
     pub(crate) large_buffers: AtomicUsize,
-    /// Where contents are whose digests the sender told.
+    /// Index of the file contents whose digests the sender reported.
     pub(crate) contents: ContentIndex,
-    /// Whether files of the destination can share extents, once that was tried.
+    /// Whether files in the destination can share extents; set after the first attempt.
     pub(crate) dest_clones: OnceLock<bool>,
-    /// The number of directories that got their final names. A failed open is retried if it changed meanwhile.
+    /// Number of directories that were renamed to their final names. If this number changes during a failed open, the
+    /// open is retried.
     pub(crate) published_dirs: AtomicU64,
-    /// Where to add up what the workers have done so far, if a report needs them.
+    /// Sum of all workers' counts, if a report needs intermediate results.
     pub(crate) running_totals: Option<&'a Mutex<Counts>>,
     /// True if `disk` holds the source. It holds the destination if the source is on another host.
     has_source_disk: bool,
-    /// What the file systems of the destination keep of metadata.
+    /// Metadata support of the file systems in the destination.
     pub(crate) support: SupportByDevice,
-    /// The number of files that were deferred and are not copied yet.
+    /// Number of deferred files that have not been copied yet.
     pub(crate) deferred_files: AtomicUsize,
-    /// Whether the disk of the source was probed.
+    /// Whether the disk of the source has been probed.
     pub(crate) is_disk_probed: AtomicBool,
     extraneous: Mutex<Extraneous>,
     volumes: Mutex<HashMap<u64, Volume>>,
@@ -96,8 +97,8 @@ impl<'a> Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns whether workers follow the order of the source's disk instead of that of the tree: the disk is
-    /// seek-bound, or that is not known yet.
+    /// Returns whether workers follow disk order instead of tree order. They do so if the disk of the source is
+    /// seek-bound or has not been classified yet.
     pub(crate) fn uses_disk_order(&self) -> bool {
         let disk = &self.disk;
         let is_open =
@@ -105,8 +106,8 @@ impl Job<'_> {
         self.has_source_disk && disk.is_cold() && (disk.is_seek_bound() || is_open())
     }
 
-    /// Leaves a hard disk to one worker, which follows the order on the disk. Two workers take a third longer, and
-    /// sixteen twice as long, for 30,000 files on the simulated disk.
+    /// Limits the pool of a hard disk to one worker, which reads in disk order. For 30,000 files on the simulated disk,
+    /// two workers take a third longer than one, and sixteen take twice as long.
     pub(crate) fn limit_pool(&self) {
         let is_one =
             self.options.threads.grows && self.disk.is_classified() && self.uses_disk_order();
@@ -117,7 +118,7 @@ impl Job<'_> {
         self.extraneous.lock()
     }
 
-    /// Returns the file system of a directory on a device. Asks the kernel once per device.
+    /// Returns the file system of a directory. Asks the kernel only once per device.
     pub(crate) fn volume(&self, dir: &Dir, device: u64) -> std::io::Result<Volume> {
         let mut volumes = self.volumes.lock();
         if let Some(&known) = volumes.get(&device) {
@@ -128,7 +129,7 @@ impl Job<'_> {
         Ok(volume)
     }
 
-    /// Reports a change, if the user wants to see changes.
+    /// Reports a change, if the user asked for a list of changes.
     pub(crate) fn report(&self, change: impl FnOnce() -> Change) {
         if let Some(on_change) = self.on_change {
             on_change(&change());

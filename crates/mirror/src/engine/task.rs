@@ -1,4 +1,4 @@
-//! The tasks of the queue, and the order in which workers take them.
+//! The tasks in the queue, and the order in which workers take them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::pending::PendingRequest;
 use wire::Differences;
 
-/// What a worker can do next.
+/// A task for a worker.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     /// Mirror a directory.
     MirrorDir { inode: u64, node: Arc<DirNode> },
-    /// Process names that another worker listed.
+    /// Process names that another worker has listed.
     Help(Arc<SharedBatch>),
     /// Copy a deferred file.
     Copy(Arc<DeferredCopy>),
-    /// Process what the sender sent, in the order of arrival.
+    /// Process data from the sender, in the order of arrival.
     Dispatch { turn: u64, arrival: Arc<Arrival> },
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct DeferredCopy {
     pub(crate) waiter: Waiter,
     pub(crate) stat: Stat,
     pub(crate) replaces: Option<Differences>,
-    /// Where the file starts on the disk, in bytes.
+    /// Position of the start of the file on the disk, in bytes.
     pub(crate) disk_offset: u64,
 }
 
@@ -41,27 +41,27 @@ impl DeferredCopy {
     }
 }
 
-/// Something that the sender sent.
+/// Data that arrived from the sender.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// A directory, with the number that the sender gave it.
+    /// A directory, with the number that the sender assigned to it.
     Dir(u64, Arc<DirNode>),
     /// Names of one directory.
     Names(NameWork),
-    /// The end of the names of a directory.
+    /// The end of a directory's listing.
     DirEnd(Arc<DirState>),
     /// A small file with its content.
     SmallFile(Box<SmallFile>),
-    /// A file whose content the destination already has.
+    /// A file whose content already exists in the destination.
     SameContent(Box<SameContent>),
 }
 
-/// A file of the source that has the same content as a file found at the destination.
+/// A source file with the same content as a file in the destination.
 #[derive(Debug)]
 pub(crate) struct SameContent {
     pub(crate) pending: PendingRequest,
     pub(crate) stat: Stat,
-    /// Whether the source did not change while it was read.
+    /// Whether the source file stayed unchanged while it was read.
     pub(crate) is_stable: bool,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct SmallFile {
     pub(crate) _space: BufferSpace,
 }
 
-/// Sorts files behind all directories.
+/// Sorts files after all directories.
 const COPY_ORDER_BIT: u64 = 1 << 63;
 
 impl Task {
@@ -84,7 +84,8 @@ impl Task {
         matches!(self, Task::Copy(_))
     }
 
-    /// Returns the sort key: inode numbers of directories, then disk offsets of files. Addresses break ties.
+    /// Returns the sort key. Directories sort by inode number, followed by files sorted by disk offset. Addresses break
+    /// ties.
     fn order(&self) -> (u64, usize) {
         match self {
             Task::MirrorDir { inode, node } => (*inode & !COPY_ORDER_BIT, Arc::as_ptr(node).addr()),

@@ -1,7 +1,7 @@
-//! One thread of a run: takes tasks from the queue, lists directories, and processes their names.
+//! A worker thread of a run. It takes tasks from the queue, lists directories, and processes their names.
 //!
-//! The methods of [`Worker`] are spread over the crate by what they do; see the module table of [`crate`]. A worker
-//! owns its caches and its part of the [`Outcome`], and shares everything else through the [`Job`].
+//! The methods of [`Worker`] are spread over several modules by topic; see the module table of [`crate`]. Each worker
+//! owns its caches and its share of the [`Outcome`]. Everything else is shared through the [`Job`].
 
 use std::io;
 use std::rc::Rc;
@@ -30,7 +30,8 @@ pub(crate) mod source;
 
 use source::Source;
 
-/// How long a directory may have no known name after another worker renamed it. Setting a flag takes far less.
+/// Maximum time to wait for the new name of a directory that another worker is renaming. The worker publishes the name
+/// by setting a flag, which takes far less time.
 const RENAME_WAIT: Duration = Duration::from_millis(500);
 
 /// A worker thread. See the module documentation.
@@ -43,25 +44,25 @@ pub(crate) struct Worker<'a> {
     /// Buffers for comparing files.
     pub(crate) scratch: content::Scratch,
     list_buffer: DirBuffer,
-    /// Tasks that this worker created and takes next, unless others are idle.
+    /// Tasks that this worker created and will run itself, unless other workers are idle.
     stack: Vec<Task>,
-    /// Tasks that this worker has not put into the queue yet.
+    /// Tasks that this worker has not added to the queue yet.
     pub(crate) outbox: Vec<Task>,
-    /// Names whose file is at the destination now, or failed to get there.
+    /// Names that waited for the copy of a file that is now complete or has failed.
     pub(crate) waiters: Vec<Waiter>,
-    /// The file whose inode number was checked last: it is still the same file.
+    /// The last file for which the worker verified that its inode number had not been reused.
     pub(crate) verified: Option<SourceInode>,
-    /// The entry that was last reported to have attributes that could not be read.
+    /// The last entry that was reported for attributes that could not be read.
     pub(crate) partial_attributes: Option<(usize, usize)>,
-    /// Whether this worker copies files at once instead of deferring them.
+    /// Whether this worker copies files immediately instead of deferring them.
     pub(crate) copies_at_once: bool,
-    /// The batch that this worker is processing, if others may help.
+    /// The batch that this worker is processing, if other workers may help.
     shared_batch: Option<Arc<SharedBatch>>,
-    /// The names that `job.progress` already counts.
+    /// Number of names already included in `job.progress`.
     counted_names: u64,
-    /// The counts that `job.running_totals` already contains.
+    /// Counts already included in `job.running_totals`.
     reported: Counts,
-    /// The bytes of the current file that `job.progress` already counts.
+    /// Number of bytes of the current file already included in `job.progress`.
     pub(crate) counted_bytes: u64,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs tasks until no worker has any left.
+    /// Runs tasks until all workers have finished.
     pub(crate) fn run(mut self, meter: &mut WaitMeter<'_>) -> Outcome {
         let job = self.job;
         job.queue.join();
@@ -108,10 +109,9 @@ impl<'a> Worker<'a> {
         self.outcome
     }
 
-    /// Runs a task.
     pub(crate) fn run_task(&mut self, task: Task, meter: &mut WaitMeter<'_>) {
         match task {
-            // Other tasks were started before the stop, and are completed.
+            // After a stop, only new directories are skipped. Other tasks are part of work that has already begun.
             Task::MirrorDir { .. } if self.stopped() => {}
             Task::MirrorDir { node, .. } => self.mirror_dir(&node, meter),
             Task::Help(shared) => self.help(&shared, meter),
@@ -120,7 +120,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for the next task; returns `None` when no worker has any left.
+    /// Waits for the next task. Returns `None` when no tasks are left and no worker can create more.
     pub(crate) fn next_task(&mut self) -> Option<Task> {
         if self.stack.is_empty() && self.source.is_local() && !self.job.uses_disk_order() {
             self.dir_cache.clear();
@@ -129,7 +129,7 @@ impl<'a> Worker<'a> {
         self.job.queue.next(&mut self.stack)
     }
 
-    /// Adds the names processed since the last call to the progress, and everything else to the running totals.
+    /// Adds the names processed since the last call to the progress, and all new counts to the running totals.
     pub(crate) fn report_progress(&mut self) {
         self.job
             .progress
@@ -143,7 +143,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Returns whether to stop: the user asked for it, or the connection is lost.
+    /// Returns whether to stop, because the user asked for it or the connection is lost.
     pub(crate) fn stopped(&self) -> bool {
         self.job.progress.poll_stop() || self.source.is_lost()
     }
@@ -153,7 +153,7 @@ impl<'a> Worker<'a> {
         self.stack.push(Task::MirrorDir { inode, node });
     }
 
-    /// Opens a directory of one of the trees, or returns it from the cache.
+    /// Returns an open directory in one of the trees, from the cache if possible.
     pub(crate) fn open(&mut self, side: Side, node: &Arc<DirNode>) -> io::Result<Rc<Dir>> {
         if let Some(dir) = self.dir_cache.get(side, node) {
             return Ok(dir);
@@ -163,13 +163,13 @@ impl<'a> Worker<'a> {
             let placed = self.job.published_dirs.load(Acquire);
             let may_move = side == Side::Destination && node.may_move();
             match self.open_now(side, node) {
-                // Another worker is renaming the directory, or one above it.
+                // Another worker may be renaming the directory or one of its ancestors.
                 Err(e)
                     if is_elsewhere(&e)
                         && (may_move || placed != self.job.published_dirs.load(Acquire)) =>
                 {
                     if Instant::now() > *end.get_or_insert_with(|| Instant::now() + RENAME_WAIT) {
-                        // Another process moved it. Other workers need not wait for it too.
+                        // Another process moved the directory. The flag keeps other workers from waiting for it.
                         node.set(MOVED_AWAY);
                         return Err(e);
                     }
@@ -186,7 +186,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Opens a directory below its parent, if that is in the cache, or below the top.
+    /// Opens a directory relative to its parent if the parent is in the cache, and otherwise relative to the top.
     fn open_now(&mut self, side: Side, node: &Arc<DirNode>) -> io::Result<Dir> {
         let roots = self.job.roots;
         let top = match side {
@@ -205,12 +205,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Counts and keeps a problem with an entry of a directory.
+    /// Records a problem with an entry of a directory.
     pub(crate) fn fail(&mut self, node: &DirNode, name: &[u8], reason: Reason) {
         self.outcome.fail(|| node.child_path(name), reason);
     }
 
-    /// Counts a directory that could not be mirrored, and everything below it as missing.
+    /// Records that a directory could not be mirrored, and counts everything below it as missing.
     pub(crate) fn fail_subtree(&mut self, node: &Arc<DirNode>, reason: Reason) {
         if matches!(reason, Reason::Source { .. }) {
             self.outcome.counts.unread_dirs += 1;
@@ -227,7 +227,7 @@ impl<'a> Worker<'a> {
         self.add_missing(&below);
     }
 
-    /// Adds the counts of what is missing below a directory that failed.
+    /// Adds the entries below a failed directory to the counts of missing entries.
     pub(crate) fn add_missing(&mut self, below: &SubtreeCount) {
         self.outcome.counts.names += below.names;
         self.outcome.counts.missing += below.names;
@@ -253,7 +253,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Lists the source's directory, and processes its names together with workers that have nothing to do.
+    /// Lists the source directory, and processes its names with the help of idle workers.
     fn list(&mut self, dir_state: &Arc<DirState>, meter: &mut WaitMeter<'_>) {
         let dir = match self.open(Side::Source, &dir_state.node) {
             Ok(dir) => dir,
@@ -301,10 +301,10 @@ impl<'a> Worker<'a> {
         self.release_dir(&shared.dir);
     }
 
-    /// Processes names of a batch, as others may do at the same time.
+    /// Processes names in a batch, possibly at the same time as other workers.
     pub(crate) fn join_batch(&mut self, shared: &Arc<SharedBatch>, meter: &mut WaitMeter<'_>) {
         self.verified = None;
-        // Names from another host are processed by one worker after the other.
+        // Names from another host are processed by one worker at a time.
         self.shared_batch = self.source.is_local().then(|| Arc::clone(shared));
         self.process_batch(shared, meter);
         self.shared_batch = None;
@@ -326,8 +326,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Asks an idle worker to help with the current batch. Called often: a batch may have few names, of large files,
-    /// and other workers may have become idle just now.
+    /// Asks an idle worker to help with the current batch. This is called often, because even a small batch can
+    /// contain large files, and other workers can become idle at any time.
     pub(crate) fn call_for_help(&self) {
         let queue = &self.job.queue;
         if let Some(shared) = self.shared_batch.as_ref().filter(|_| queue.has_free())
@@ -337,7 +337,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Releases the directory. The last release completes it.
+    /// Releases a unit of work on the directory. The last release completes the directory.
     pub(crate) fn release_dir(&mut self, dir_state: &Arc<DirState>) {
         if dir_state.release() {
             self.complete_dir(dir_state);
@@ -345,7 +345,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Returns whether an error says that there is no directory at a path, or another entry in its place.
+/// Returns whether an error means that a path does not exist or is not a directory.
 fn is_elsewhere(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     [libc::ENOENT, libc::ENOTDIR, libc::ELOOP].map(Some).contains(&number)

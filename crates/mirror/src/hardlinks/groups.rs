@@ -1,14 +1,13 @@
-//! Remembers which file of the destination each file of the source with several names became, as long as further names
-//! are expected.
+//! Link groups, which map hard-linked source files to their files in the destination.
 //!
-//! The first name that a worker meets is copied; it becomes the *leader*, and the other names are linked to it. A group
-//! is forgotten when all of its names were processed, so memory depends on the groups that are open at a time, and not
+//! The first name that a worker processes is copied and becomes the *leader*. The other names are linked to it. A group
+//! is forgotten when all of its names have been processed, so memory use depends on the number of open groups and not
 //! on the size of the tree.
 //!
 //! # Memory
 //!
-//! Each open group takes 20 bytes, or up to a quarter more, in memory, and 13 bytes plus the name in [`walk::Names`],
-//! which the memory bound can put into files.
+//! Each open group takes a slot of 20 bytes in the table, plus 13 bytes and the name in [`walk::Names`], which can
+//! spill to files.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -24,42 +23,42 @@ use crate::hardlinks::table::{GroupTable, LinkGroup, SourceInode, UNCOUNTED};
 use crate::model::dir_node::DirNode;
 use crate::model::settled::DestInode;
 
-/// The name that other names of a file are linked to.
+/// The name to which the other names of a file are linked.
 #[derive(Clone, Debug)]
 pub(crate) struct Leader {
     pub(crate) node: Arc<DirNode>,
     pub(crate) name: CString,
-    /// The inode at the destination; 0 if it was not looked up, because no name of the destination can have it.
+    /// Inode number in the destination; 0 if it was not looked up because no other name in the destination can have it.
     pub(crate) inode: u64,
     pub(crate) birth_tag: u16,
 }
 
 impl Leader {
-    /// Returns a leader for the file that the source describes by `stat`.
+    /// Returns a leader for the source file with the metadata `stat`.
     pub(crate) fn new(node: &Arc<DirNode>, name: &CStr, inode: DestInode, stat: &Stat) -> Leader {
         let inode = inode.number_or_zero();
         Leader { node: Arc::clone(node), name: name.to_owned(), inode, birth_tag: birth_tag(stat) }
     }
 
-    /// Returns the identity of the inode at the destination.
+    /// Returns the key of the leader's inode in the destination.
     pub(crate) fn key(&self) -> FileKey {
         FileKey { device: self.node.dest_device().unwrap_or(0), inode: self.inode }
     }
 
-    /// Returns whether both are the same name.
+    /// Returns whether two leaders are the same name.
     pub(crate) fn is(&self, other: &Leader) -> bool {
         Arc::ptr_eq(&self.node, &other.node) && self.name == other.name
     }
 }
 
-/// The state of a source file's link group.
+/// State of the link group of a source file.
 #[derive(Debug)]
 pub(crate) enum GroupState {
-    /// No name of it was processed.
+    /// No name of the file has been processed.
     Unknown,
-    /// A worker is copying it.
+    /// A worker is copying the file.
     InProgress,
-    /// The destination has this name of it.
+    /// The destination has the file under this name.
     Placed(Leader),
 }
 
@@ -71,25 +70,24 @@ struct Groups {
     devices: Vec<u64>,
     table: GroupTable,
     busy: HashMap<SourceInode, Vec<Waiter>>,
-    /// The number of names in `busy`.
+    /// Number of names in `busy`.
     waiting: usize,
     names: Names,
     holders: LeaderDirs,
-    /// Groups that need more than one file at the destination, because of the link limit, with the inodes of these
-    /// files.
+    /// Keys of all copies, for groups that need several files in the destination because of the link limit.
     copies: HashMap<SourceInode, Vec<FileKey>>,
 }
 
-/// The directories of the leaders, each stored once.
+/// The directories of the leaders. Each directory is stored once.
 #[derive(Debug, Default)]
 struct LeaderDirs {
     slots: Vec<Option<(Arc<DirNode>, u32)>>,
     free: Vec<u32>,
-    /// Numbers by the address of the node, which is unique while the node is held.
+    /// Directory numbers by the address of the node. The address is unique while the node is held.
     numbers: HashMap<usize, u32>,
 }
 
-/// The bytes of a record before the name: directory number, inode, length.
+/// Size of a record before the name: directory number, inode number and length of the name.
 const RECORD_HEAD_BYTES: usize = 4 + 8 + 1;
 
 impl LinkGroups {
@@ -104,12 +102,12 @@ impl LinkGroups {
         u16::try_from(index).expect("fewer than 65,536 devices")
     }
 
-    /// Returns what is known of a file.
+    /// Returns the state of a file's link group.
     pub(crate) fn state(&self, key: SourceInode) -> GroupState {
         self.lock().state(key)
     }
 
-    /// Makes `waiter` wait for a file that a worker is copying. Returns it if no worker is copying the file any more.
+    /// Makes `waiter` wait for a file that a worker is copying. Returns `waiter` if no worker is copying the file.
     pub(crate) fn wait(&self, key: SourceInode, waiter: Waiter) -> Option<Waiter> {
         let mut inner = self.lock();
         match inner.busy.get_mut(&key) {
@@ -120,14 +118,14 @@ impl LinkGroups {
         None
     }
 
-    /// Returns how many names wait.
+    /// Returns the number of waiting names.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting
     }
 
-    /// Returns what is known of a file with this birth tag. If nothing is known, the caller MUST call
-    /// [`LinkGroups::finish`] or [`LinkGroups::abandon`]. A file that had the inode number before and was born at
-    /// another time is forgotten.
+    /// Returns the state of a file's link group. If it is [`GroupState::Unknown`], the file is marked as in progress,
+    /// and the caller MUST call [`LinkGroups::finish`] or [`LinkGroups::abandon`]. A group with the same inode number
+    /// but another birth tag belongs to an earlier file and is forgotten.
     pub(crate) fn begin(&self, key: SourceInode, birth_tag: u16) -> GroupState {
         let mut inner = self.lock();
         if let Some(group) = inner.table.get(key)
@@ -142,7 +140,7 @@ impl LinkGroups {
         known
     }
 
-    /// Sets the leader of a file of which `left` more names are expected. Returns the names that wait for it.
+    /// Sets the leader of a file with `left` unprocessed names. Returns the names that waited for the file.
     pub(crate) fn finish(&self, key: SourceInode, leader: &Leader, left: u32) -> Vec<Waiter> {
         let mut inner = self.lock();
         if left > 0 {
@@ -151,12 +149,12 @@ impl LinkGroups {
         inner.end_wait(key)
     }
 
-    /// Gives up a file; returns the names that wait for it.
+    /// Gives up on a file. Returns the names that waited for it.
     pub(crate) fn abandon(&self, key: SourceInode) -> Vec<Waiter> {
         self.lock().end_wait(key)
     }
 
-    /// Sets another leader for the names to come, because the file `full` reached the link limit.
+    /// Sets a new leader for the remaining names, because the file `full` reached the link limit.
     pub(crate) fn set_leader(&self, key: SourceInode, leader: &Leader, full: FileKey) {
         let mut inner = self.lock();
         inner.copies.entry(key).or_default().extend([full, leader.key()]);
@@ -165,31 +163,31 @@ impl LinkGroups {
         inner.put(key, leader, group.left);
     }
 
-    /// Notes that a file has more names than a file of the destination can have.
+    /// Records that a source file has more names than one file in the destination can have.
     pub(crate) fn expect_copies(&self, key: SourceInode) {
         self.lock().copies.entry(key).or_default();
     }
 
-    /// Returns whether a file needs more than one file at the destination.
+    /// Returns whether a source file needs more than one file in the destination.
     pub(crate) fn has_copies(&self, key: SourceInode) -> bool {
         self.lock().copies.contains_key(&key)
     }
 
-    /// Returns whether an inode of the destination is a known copy of the file.
+    /// Returns whether an inode in the destination is a known copy of a source file.
     pub(crate) fn is_copy(&self, key: SourceInode, dest: FileKey) -> bool {
         self.lock().is_copy(key, dest)
     }
 
-    /// Adopts an inode of the destination that equals the file as one of its copies. Returns false if the inode belongs
-    /// to another file.
+    /// Adopts an inode in the destination as a copy of an identical source file. Returns false if the inode belongs to
+    /// another source file.
     pub(crate) fn adopt_copy(
         &self,
         key: SourceInode,
         dest: FileKey,
         claimed_inodes: &InodeSet,
     ) -> bool {
-        // Checking and adopting are one step: if two workers meet two names of the inode at the same time, both must
-        // get true.
+        // Check and adopt the inode under one lock. If two workers process two names of the inode at the same time,
+        // both calls must return true.
         let mut inner = self.lock();
         if inner.is_copy(key, dest) {
             return true;
@@ -201,7 +199,7 @@ impl LinkGroups {
         is_free
     }
 
-    /// Counts a name that was processed. The last one closes the group.
+    /// Counts a processed name. The last one closes the group.
     pub(crate) fn name_done(&self, key: SourceInode) {
         let mut inner = self.lock();
         let Some(mut group) = inner.table.get(key) else { return };
@@ -328,7 +326,7 @@ impl LeaderDirs {
     }
 }
 
-/// Returns 16 bits that depend on a file's birth time.
+/// Returns 16 bits derived from the birth time of a file.
 pub(crate) fn birth_tag(stat: &Stat) -> u16 {
     let mixed = stat.born_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     u16::try_from(mixed >> 48).unwrap_or(0)

@@ -1,15 +1,15 @@
-//! The set of inodes of the destination that already belong to a file of the source.
+//! The set of destination inodes that already belong to a source file.
 //!
-//! Two names can be one file at the destination and two in the source. The first name that is found equal claims the
-//! inode; the other one gets a new file. The set has one bit per inode, in pages, because inode numbers are close to
-//! each other.
+//! Two names can belong to one file in the destination but to two files in the source. The first name whose file is
+//! found to be identical claims the inode, and the other name gets a new file. The set stores one bit per inode. The
+//! bits are grouped in pages, because inode numbers are usually close together.
 
 use runtime::Mutex;
 use std::collections::HashMap;
 
 use fsops::FileKey;
 
-/// The bits of a page.
+/// Number of bits in a page.
 const PAGE_BITS: u64 = 4096;
 
 type Page = Box<[u64; (PAGE_BITS / 64) as usize]>;
@@ -19,7 +19,7 @@ type Page = Box<[u64; (PAGE_BITS / 64) as usize]>;
 pub(crate) struct InodeSet(Mutex<HashMap<FileKey, Page>>);
 
 impl InodeSet {
-    /// Adds an inode; returns whether it was not in the set before.
+    /// Adds an inode. Returns whether the inode was new to the set.
     pub(crate) fn claim(&self, key: FileKey) -> bool {
         let mut pages = self.0.lock();
         let page = FileKey { device: key.device, inode: key.inode / PAGE_BITS };

@@ -1,4 +1,4 @@
-//! Links a name to the leader of its file, and makes another copy of a file that reached the link limit.
+//! Links names to the leader of their file, and makes another copy of a file that reached the link limit.
 
 use std::io;
 
@@ -16,8 +16,8 @@ use crate::reconcile::put_in_place::name_exists;
 use wire::{Action, Differences};
 
 impl Worker<'_> {
-    /// Links a name to the leader, or to another copy if the leader can have no more names. `stat` is the metadata of
-    /// the source, if it is known already.
+    /// Links a name to the leader, or to another copy if the leader cannot have more names. `stat` is the metadata of
+    /// the source file, if it is already known.
     pub(crate) fn link_or_copy(
         &mut self,
         entry: Entry<'_>,
@@ -69,7 +69,7 @@ impl Worker<'_> {
         );
     }
 
-    /// Returns whether the destination's entry of this name is the leader's file already, or another copy of a file
+    /// Returns whether the destination's entry is already a link to the leader's file, or to another copy of a file
     /// that exceeds the link limit.
     pub(crate) fn is_linked(
         &mut self,
@@ -100,8 +100,8 @@ impl Worker<'_> {
         Ok(is_equal && links.adopt_copy(key, now.key(), &self.job.claimed_inodes))
     }
 
-    /// Returns the inode of the leader. Looks it up where listings have no reliable inode numbers: files may then be on
-    /// another device than their directory.
+    /// Returns the key of the leader's inode. Looks it up if directory listings have no reliable inode numbers, because
+    /// files may then be on a different device than their directory.
     fn key_of_leader(&mut self, entry: Entry<'_>, leader: &Leader) -> Option<FileKey> {
         if entry.dir.traits.dest_lists_inodes {
             return Some(leader.key());
@@ -110,7 +110,7 @@ impl Worker<'_> {
         dir.stat_child(&leader.name).ok().map(|stat| stat.key())
     }
 
-    /// Returns whether a name has the content of the leader's file. This matters with `--checksum` and a remote source,
+    /// Returns whether an entry has the same content as the leader. This matters for `--checksum` with a remote source,
     /// where only the leader was compared with the source.
     fn reads_like_leader(
         &mut self,
@@ -137,8 +137,8 @@ impl Worker<'_> {
         self.link_under(entry, &to, entry.dest.is_some(), &from, &leader.name)
     }
 
-    /// Makes another copy of a file that can have no more names, or not this name. Further names are linked to the new
-    /// copy.
+    /// Makes another copy of a file, because the leader cannot have this name or any more names. The remaining names
+    /// are linked to the new copy.
     fn copy_again(
         &mut self,
         entry: Entry<'_>,
@@ -146,7 +146,7 @@ impl Worker<'_> {
         before: &Leader,
         stat: Option<&Stat>,
     ) -> Result<(), Failure> {
-        // One worker at a time, or each would make a copy of its own.
+        // Only one worker at a time does this. Otherwise each worker would make its own copy.
         let job = self.job;
         let _turn = job.second_copy_lock.lock();
         if let GroupState::Placed(now) = job.link_groups.state(key)
@@ -175,9 +175,9 @@ impl Worker<'_> {
     }
 }
 
-/// Returns whether an error says that the leader cannot have this name, while another copy could.
+/// Returns whether an error means that the leader cannot have this name, but another copy might.
 fn is_at_link_limit(error: &io::Error) -> bool {
     let number = error.raw_os_error();
-    // Another process may also have removed the leader.
+    // `ENOENT` means that another process removed the leader.
     [libc::EMLINK, libc::EXDEV, libc::ENOENT].map(Some).contains(&number)
 }

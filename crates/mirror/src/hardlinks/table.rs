@@ -1,8 +1,8 @@
-//! A hash table of open link groups that takes 20 bytes for each, with at most an eighth of its slots free for long.
+//! A hash table of open link groups, with 20 bytes per slot.
 //!
-//! A table that doubles when it is full is half empty afterwards, and both halves exist while it grows. This one
-//! consists of many small tables, each of which grows by a quarter, so millions of groups take little more than their
-//! own bytes.
+//! A table that doubles when it is full is half empty afterwards, and needs memory for the old and the new slots while
+//! it grows. This table consists of 256 small tables. Each of them grows by a quarter when it is seven eighths full, so
+//! a table with millions of groups wastes little memory.
 
 /// Identifies a file of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,12 +15,12 @@ pub(crate) struct SourceInode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkGroup {
     pub(crate) key: SourceInode,
-    /// Where [`walk::Names`] has the record of the leader.
+    /// Position of the leader's record in [`walk::Names`]: the page, and the offset in the page.
     pub(crate) page: u32,
     pub(crate) at: u16,
-    /// The number of names that were not processed yet; [`UNCOUNTED`] if there are more than fit.
+    /// Number of names that have not been processed yet; [`UNCOUNTED`] if the number does not fit.
     pub(crate) left: u16,
-    /// Bits of the birth time, which tell the file from a later one with the same inode number.
+    /// Bits of the birth time. They distinguish the file from a later one with the same inode number.
     pub(crate) birth_tag: u16,
 }
 
@@ -63,7 +63,7 @@ impl GroupTable {
         shard.find(key).ok().map(|at| shard.slots[at].group())
     }
 
-    /// Inserts a group, or replaces the one with the same key.
+    /// Inserts a group, or replaces the group with the same key.
     pub(crate) fn put(&mut self, group: LinkGroup) {
         let shard = &mut self.shards[shard_of(group.key)];
         if shard.used * 8 >= shard.slots.len() * 7 {
@@ -86,7 +86,7 @@ impl GroupTable {
     }
 }
 
-/// Mixes all bits of a key with the finaliser of `SplitMix64`, because inode numbers are close to each other.
+/// Mixes all bits of a key with the finaliser of `SplitMix64`, because inode numbers are usually close together.
 fn mixed(key: SourceInode) -> u64 {
     let mut z = key.inode ^ (u64::from(key.device) << 48);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -99,7 +99,7 @@ fn shard_of(key: SourceInode) -> usize {
 }
 
 impl Shard {
-    /// Returns the slot that a key has if all slots are free.
+    /// Returns the slot where the search for a key starts.
     fn home(&self, key: SourceInode) -> usize {
         let high = u128::from(mixed(key) >> 8 << 8) * self.slots.len() as u128;
         // The result is less than the number of slots.
@@ -138,13 +138,13 @@ impl Shard {
         }
     }
 
-    /// Frees a slot, and moves up the groups that had been displaced by it.
+    /// Frees a slot, and fills the gap with later groups that collisions had moved away from their home slots.
     fn remove(&mut self, mut free: usize) {
         self.used -= 1;
         let mut at = self.next(free);
         while self.slots[at].left > 0 {
             let home = self.home(self.slots[at].key());
-            // Whether `home` lies between the free slot and this one, wrapping around.
+            // The group stays if its home slot is between the free slot and its current slot, with wraparound.
             let stays =
                 if free <= at { free < home && home <= at } else { free < home || home <= at };
             if !stays {

@@ -35,7 +35,7 @@ pub(crate) enum ContentHolder {
     Mirrored(Arc<DirNode>, CString),
 }
 
-/// An open file of the destination that may have a content.
+/// An open candidate.
 pub(crate) struct FoundFile {
     pub(crate) holder: ContentHolder,
     pub(crate) dir: Rc<Dir>,

@@ -1,7 +1,7 @@
-//! Compares an entry of the destination with that of the source.
+//! Compares an entry in the destination with the entry of the same name in the source.
 //!
-//! Differences that the destination cannot hold do not count: times are compared as the file system keeps them, and
-//! owners and permissions only where they are kept.
+//! Differences that the destination cannot represent are ignored. Times are compared as the destination's file system
+//! would store them. Owners and permissions are compared only if the file system supports them.
 
 use content::{CompareOptions, partition};
 use fsops::{Dir, Kind, Op, Stat};
@@ -14,7 +14,7 @@ use crate::model::settled::{Failure, destination};
 use wire::Differences;
 
 impl Worker<'_> {
-    /// Compares the entries of one name on both sides.
+    /// Compares the source entry, whose metadata is `stat`, with the destination entry, whose metadata is `now`.
     pub(crate) fn compare(
         &mut self,
         entry: Entry<'_>,
@@ -50,7 +50,7 @@ impl Worker<'_> {
         Ok(differences)
     }
 
-    /// Compares only metadata, and of it only what the destination keeps.
+    /// Compares only the metadata, as far as the destination supports it.
     pub(crate) fn compare_metadata(
         &self,
         support: MetadataSupport,
@@ -72,7 +72,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reads a file on both sides and returns whether the contents differ.
+    /// Reads a file in the source and in the destination. Returns whether the contents differ.
     pub(crate) fn source_content_differs(
         &mut self,
         entry: Entry<'_>,
@@ -87,7 +87,7 @@ impl Worker<'_> {
         self.contents_differ(&one, &other, size)
     }
 
-    /// Returns whether the first `size` bytes of two files differ, or one of the files cannot be read.
+    /// Returns true if the first `size` bytes of two files differ, or if one of the files cannot be read.
     pub(crate) fn contents_differ(
         &mut self,
         one: &fsops::File,

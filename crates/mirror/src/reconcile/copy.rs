@@ -1,7 +1,7 @@
 //! Copies one regular file: bytes, holes and metadata.
 //!
-//! The copy has a temporary name unless its directory is new and not visible yet. It gets its final name after its
-//! content and metadata are complete, and with `--verify` and `--fsync` after these succeeded.
+//! The copy has a temporary name, unless its directory is new and has a temporary name itself. It gets its final name
+//! after its content and metadata are complete, and after `--verify` and `--fsync` have succeeded.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -20,7 +20,7 @@ use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, destination};
 use crate::reconcile::copy_bytes::{Proof, copy_failure};
 
-/// How often the copy of a file that changes meanwhile is started over. The last attempt stays.
+/// Maximum number of times that the copy of a changing file is started over. The result of the last attempt is kept.
 const MAX_RETRIES: usize = 2;
 
 /// A file that is being created.
@@ -28,31 +28,32 @@ const MAX_RETRIES: usize = 2;
 pub(crate) struct NewCopy {
     dir: Rc<Dir>,
     name: CString,
-    /// Whether it has a temporary name: it replaces something, or its directory is in use.
+    /// Whether the file has a temporary name, because it replaces another entry or because its directory already has
+    /// its final name.
     has_temp_name: bool,
     pub(crate) file: NewFile,
     created: Option<Stat>,
-    /// Whether somebody put another entry in the place of the temporary name. Then nothing is removed.
+    /// Whether another process replaced the file under its temporary name. If so, the name is not removed.
     is_displaced: bool,
 }
 
 /// Metadata of a new file that could not be set, and the error.
 type UnsetMetadata = (Op, io::Error);
 
-/// What a new file was filled with.
+/// Details of the content that was written to a new file.
 #[derive(Debug)]
 pub(crate) struct CopiedContent<'f> {
-    /// The metadata of the source when it was read.
+    /// Metadata of the source file when it was read.
     pub(crate) stat: Stat,
-    /// Whether the source was unchanged after it was read.
+    /// Whether the source file was still unchanged after it was read.
     pub(crate) is_stable: bool,
     pub(crate) attributes: Attributes,
-    /// What the copy on the disk is verified against.
+    /// Reference for verifying the copy on the disk.
     pub(crate) proof: Proof<'f>,
 }
 
 impl Worker<'_> {
-    /// Copies a file of this host; returns the inode of the copy.
+    /// Copies a file on this host. Returns the inode of the copy.
     pub(crate) fn copy(
         &mut self,
         entry: Entry<'_>,
@@ -71,7 +72,7 @@ impl Worker<'_> {
         };
         let filled = filled.and_then(|(now, is_stable)| {
             if stat.links > 1 && now.inode != stat.inode {
-                // The other names of the listed file would be linked to this copy.
+                // The name now belongs to another inode. Names of the listed inode must not be linked to this copy.
                 return Err(Failure::Failed(Reason::Changed));
             }
             let stat = Stat { links: stat.links, ..now };
@@ -82,7 +83,7 @@ impl Worker<'_> {
         ended.inspect_err(|_| new_copy.undo())
     }
 
-    /// Creates an empty file, under a temporary name unless its final name can be used at once.
+    /// Creates an empty file under its final name if possible, and under a temporary name otherwise.
     pub(crate) fn begin_copy(
         &mut self,
         entry: Entry<'_>,
@@ -104,7 +105,7 @@ impl Worker<'_> {
         self.create(entry, self.job.temp_names.of(entry.name), true, stat)
     }
 
-    /// Gives a filled file its metadata and its final name; returns its inode.
+    /// Sets the metadata of a filled file, and gives the file its final name. Returns the inode of the file.
     pub(crate) fn finish_copy(
         &mut self,
         entry: Entry<'_>,
@@ -120,13 +121,13 @@ impl Worker<'_> {
             self.verify(new, &proof, &stat)?;
         }
         let mtime = if is_stable { stat.mtime } else { mtime_of_mixed_copy(stat.mtime) };
-        // Reading the copy back changes its access time, so times are set afterwards.
+        // Times are set after verification, because reading the copy changes its access time.
         new.set_times(stat.atime, mtime).map_err(destination(Op::SetTimes))?;
         if self.job.options.fsync {
             new.sync().map_err(destination(Op::Sync))?;
         }
-        // The inode is claimed before the file can be found under its name, so that nobody takes it for a file that
-        // will be deleted.
+        // The inode is claimed before the file gets its final name. Otherwise another worker could find the file first
+        // and mistake it for one that will be deleted.
         let is_claimed = self.job.options.content_hints.is_some();
         let inode = match created {
             _ if stat.links < 2 && !self.job.options.verify && !is_claimed => DestInode::NotNeeded,
@@ -148,7 +149,7 @@ impl Worker<'_> {
         Ok(inode)
     }
 
-    /// Returns the inode of a new file. Claims it if other workers look for its content.
+    /// Returns the inode of a new file, and claims it if other workers may search for its content.
     fn claim_copy(&self, now: &Stat, is_claimed: bool) -> DestInode {
         if is_claimed {
             self.job.claimed_inodes.claim(now.key());
@@ -156,8 +157,8 @@ impl Worker<'_> {
         DestInode::Known(now.inode)
     }
 
-    /// Fills a new file with the bytes of a file of this host. Returns the metadata of the version that was copied, and
-    /// whether the file was unchanged meanwhile.
+    /// Fills a new file with the bytes of a file on this host. Returns the metadata of the copied version, and whether
+    /// the source file stayed unchanged during the copy.
     pub(crate) fn fill_from(
         &mut self,
         dir_state: &DirState,
@@ -177,15 +178,16 @@ impl Worker<'_> {
             if after.kind != Kind::File || has_lost_last_name(&stat, &after) {
                 return Err(Failure::Failed(Reason::Changed));
             }
-            // The bytes read so far belong to no version, and may be more than the new version has.
+            // The bytes copied so far may mix two versions and may be longer than the new version, so they are
+            // discarded.
             new.set_size(0).map_err(destination(Op::Write))?;
             stat = after;
             left -= 1;
         }
     }
 
-    /// Creates a file that only users who can read the original can read. Looks up its metadata unless the owner of new
-    /// files is known.
+    /// Creates a file that only users who can read the original can read. Skips the lookup of the new file's metadata
+    /// if its owner is known and its inode is not needed.
     fn create(
         &mut self,
         entry: Entry<'_>,
@@ -207,7 +209,7 @@ impl Worker<'_> {
             Err(e) => return Err(self.creation_failure(entry, &to, Op::Create, e)),
         };
         if has_temp_name {
-            // Creating the file changes the directory, even if nothing comes of the file.
+            // Creating the file changes the directory, even if the copy fails later.
             dir_state.node.set(CHANGED);
         }
         let now = if has_temp_name || known.is_none() || !is_own || dir_state.traits.inherits_acl {
@@ -227,7 +229,7 @@ impl Worker<'_> {
         })
     }
 
-    /// Sets the metadata of a new file, except for times. Returns what could not be set.
+    /// Sets the metadata of a new file, except for its times. Returns the metadata that could not be set.
     fn set_new_metadata(
         &self,
         dir_state: &DirState,
@@ -254,7 +256,7 @@ impl Worker<'_> {
         let made_with =
             now.map_or_else(|| privileges.mode_of_new(stat.mode | 0o200), |now| now.mode & 0o7777);
         let has_others = dir_state.traits.inherits_acl || !wanted.all().is_empty();
-        // Attributes are set while the file is writable. Its final permissions may forbid that.
+        // Attributes are set while the file is writable, because its final permissions may prevent that.
         if has_others {
             let has = new.xattrs().map_err(destination(Op::SetAttributes))?;
             let has = wanted.comparable(privileges, support, has);
@@ -268,10 +270,10 @@ impl Worker<'_> {
         Ok(unset)
     }
 
-    /// Returns whether a copy would have the same owner, permissions and attributes as the entry that is there, because
-    /// the destination cannot hold others. If so, records what it cannot hold.
+    /// Returns whether a new copy would have the same owner, permissions and attributes as the existing entry, because
+    /// the destination cannot store those of the source. If so, records what it cannot store.
     ///
-    /// Without this check the file would be copied again in each run.
+    /// Without this check, every run would copy the file again.
     pub(crate) fn copy_would_be_equal(
         &mut self,
         entry: Entry<'_>,
@@ -311,8 +313,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Records that owner, permissions or attributes could not be set, and returns whether that is so. The entry is
-    /// still worth having with the rest of its metadata.
+    /// Records that the owner, permissions or attributes of an entry could not be set. Returns true if `set` is an
+    /// error. The entry is kept with the rest of its metadata.
     pub(crate) fn record_unset(
         &mut self,
         node: &DirNode,
@@ -334,20 +336,22 @@ impl NewCopy {
         }
     }
 
-    /// Removes a temporary file in the same directory.
+    /// Removes a temporary file in the directory of the new file.
     pub(crate) fn remove_beside(&self, name: &CStr) {
-        // If this fails, the next run recognises the name as lop's own.
+        // If this fails, the next run recognises the file as a leftover by its temporary name.
         let _left = self.dir.remove_name(name);
     }
 }
 
-/// Returns the modification time for a copy that may mix several versions of its file. It differs from that of the file
-/// even where timestamps are coarse, so the next run copies the file again although an edit restored its time.
+/// Returns the modification time for a copy that may mix several versions of a file. It is 10 seconds earlier than the
+/// time of the file, so it differs even if timestamps are coarse. The next run therefore copies the file again, even if
+/// an edit restored the original time.
 fn mtime_of_mixed_copy(mtime: Time) -> Time {
     Time { s: mtime.s.saturating_sub(10), ..mtime }
 }
 
-/// Returns whether an open file has lost its last name. Some file systems never report any name.
+/// Returns whether an open file has lost its last name. Some file systems report a link count of 0 for every file, so
+/// the earlier count matters too.
 pub(crate) fn has_lost_last_name(before: &Stat, after: &Stat) -> bool {
     after.links == 0 && before.links > 0
 }

@@ -1,5 +1,5 @@
-//! Moves the bytes of a file into its copy: skips holes, lets the kernel copy where it can, keeps to the bandwidth
-//! limit, and reads copies back to verify them.
+//! Copies the bytes of a file: skips holes, lets the kernel copy if it can, applies the bandwidth limit, and reads
+//! copies back to verify them.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -12,27 +12,27 @@ use crate::engine::worker::Worker;
 use crate::model::reason::Reason;
 use crate::model::settled::{Failure, destination};
 
-/// Files up to this size are read and written with one call each.
+/// Maximum size of a file that is read and written with one system call each.
 const MAX_SINGLE_CALL_BYTES: u64 = 192 << 10;
 
-/// Bytes that one call copies within the kernel. A request to stop is noticed between two calls.
+/// Maximum number of bytes that the kernel copies per call. A request to stop takes effect between two calls.
 const STEP_BYTES: u64 = 8 << 20;
 
-/// How bytes are copied.
+/// Method of copying bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyMethod {
-    /// By reading and writing them.
+    /// Read and write the bytes.
     Buffered,
-    /// By the kernel, if it can.
+    /// Let the kernel copy the bytes if it can.
     InKernel,
-    /// By the kernel, from a file of the destination. The bandwidth limit does not apply.
+    /// Let the kernel copy from another file in the destination. The bandwidth limit does not apply.
     WithinDestination,
 }
 
 #[derive(Debug)]
 pub(crate) enum Proof<'f> {
     Original(&'f File),
-    /// The BLAKE3 digest of the content.
+    /// BLAKE3 digest of the content.
     Digest(Option<[u8; 32]>),
 }
 
@@ -102,7 +102,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Copies some bytes by reading and writing them.
+    /// Copies up to `most` bytes at offset `at` by reading and writing them. Returns the number of bytes copied.
     fn copy_buffered(
         &mut self,
         source: &File,
@@ -125,7 +125,8 @@ impl Worker<'_> {
         if passes { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
     }
 
-    /// Returns how many bytes to copy at once: with a bandwidth limit, those of a fraction of a second.
+    /// Returns the number of bytes to copy per call. With a bandwidth limit, a call copies at most 1/16 of the bytes
+    /// allowed per second, but at least 4 KiB.
     fn step_bytes(&self) -> u64 {
         self.job
             .options
@@ -134,7 +135,7 @@ impl Worker<'_> {
             .map_or(STEP_BYTES, |rate| (rate.get() / 16).clamp(1 << 12, STEP_BYTES))
     }
 
-    /// Reads the copy back from the disk and compares it.
+    /// Reads the copy back from the disk, and compares it with the original or with its digest.
     pub(crate) fn verify(
         &mut self,
         new: &NewFile,
@@ -152,7 +153,7 @@ impl Worker<'_> {
         if is_equal { Ok(()) } else { Err(Failure::Failed(Reason::Unlike)) }
     }
 
-    /// Returns the BLAKE3 digest of the first `size` bytes of a file of the destination.
+    /// Returns the BLAKE3 digest of the first `size` bytes of a file in the destination.
     pub(crate) fn digest(&mut self, file: &File, size: u64) -> Result<[u8; 32], Failure> {
         let mut hasher = blake3::Hasher::new();
         let mut at = 0;
@@ -173,7 +174,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns the next range from `at` on that is no hole.
+/// Returns the next range of data at or after offset `at`. Holes are skipped.
 pub(crate) fn next_data_range(
     source: &File,
     stat: &Stat,
@@ -188,7 +189,7 @@ pub(crate) fn next_data_range(
     Ok(Some(from..source.next_hole(from)?.min(stat.size)))
 }
 
-/// Returns the failure that an error while copying bytes means.
+/// Returns the failure to report for an error that occurred while bytes were copied.
 pub(crate) fn copy_failure(error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::Interrupted => Failure::Stopped,

@@ -1,6 +1,6 @@
-//! Creates entries that the destination does not have or has differently, and adjusts metadata.
+//! Creates entries that are missing or different in the destination, and adjusts metadata.
 //!
-//! An entry that replaces another one is created under a temporary name first, and then renamed over the old entry.
+//! An entry that replaces another one is first created under a temporary name, and then renamed over the old entry.
 
 use std::ffi::CStr;
 use std::io;
@@ -21,15 +21,15 @@ use crate::reconcile::put_in_place::name_exists;
 use crate::remote::receiver::pending::Basis;
 use wire::{Action, Change, Differences};
 
-/// From this size on, copying a file takes longer than checking beforehand whether its name is free.
+/// Minimum size of files whose names are checked in advance. Smaller files take less time to copy than to check.
 const MIN_CHECKED_BYTES: u64 = 64 << 10;
 
-/// The permission of the owner to write.
+/// Permission bit that lets the owner write.
 const OWNER_WRITE: u32 = 0o200;
 
 impl Worker<'_> {
-    /// Creates the entry that the source describes by `stat`. `replaces` says how the entry that it replaces differs,
-    /// if there is one.
+    /// Creates an entry with the metadata `stat` of the source. If an existing entry is replaced, `replaces` contains
+    /// the differences between the two entries.
     pub(crate) fn create_entry(
         &mut self,
         entry: Entry<'_>,
@@ -99,7 +99,7 @@ impl Worker<'_> {
             if replaces { self.put_in_place(entry, &to, made, None) } else { Ok(()) }
         });
         if placed.is_err() {
-            // If this fails, the next run recognises the name as lop's own.
+            // If a temporary name cannot be removed, the next run recognises it as a leftover.
             let _left = to.remove_name(made);
         }
         placed?;
@@ -110,7 +110,7 @@ impl Worker<'_> {
         Ok(DestInode::Known(named.map_err(destination(Op::Stat))?.inode))
     }
 
-    /// Sets the metadata of a name without following symbolic links.
+    /// Sets the metadata of an entry without following symbolic links.
     fn set_metadata(
         &mut self,
         entry: Entry<'_>,
@@ -146,14 +146,14 @@ impl Worker<'_> {
         let has_others = xattrs_differ(&has, wanted.all());
         if has_others {
             if !privileges.is_root() && stat.kind == Kind::File && rights_now & OWNER_WRITE == 0 {
-                // A user who cannot write to the file cannot set its attributes either.
+                // Without write permission, the user cannot set attributes either.
                 rights_now |= OWNER_WRITE;
                 dir.set_child_mode(made, rights_now).map_err(destination(Op::SetMode))?;
             }
             let set = dir.set_child_xattrs(made, &has, wanted.all());
             self.record_unset(node, entry.name, Op::SetAttributes, set);
         }
-        // Giving a file away clears some permissions, and an ACL contains some of them.
+        // Changing the owner clears some permissions, and setting an ACL can change others.
         let other = to_be.is_some() || has_others || wanted_mode != Some(rights_now);
         if let Some(mode) = wanted_mode.filter(|_| stat.kind != Kind::Symlink && other) {
             self.record_unset(node, entry.name, Op::SetMode, dir.set_child_mode(made, mode));
@@ -162,7 +162,7 @@ impl Worker<'_> {
         dir.set_child_times(made, stat.atime, stat.mtime).map_err(destination(Op::SetTimes))
     }
 
-    /// Sets the metadata of an entry that is already there. No other name leads to it.
+    /// Sets the metadata of an existing entry that has no other names.
     pub(crate) fn adjust(
         &mut self,
         entry: Entry<'_>,
@@ -188,7 +188,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Links a name to the file of the same name in the base tree, if the files are equal.
+    /// Links a name to the file of the same name in the base tree, if that file is identical to the source file.
     fn link_to_base(
         &mut self,
         entry: Entry<'_>,
@@ -223,14 +223,14 @@ impl Worker<'_> {
         Ok(self.link_to_base_file(entry, stat, replaces)?.map(Settled::Done))
     }
 
-    /// Returns how a file of the base tree differs, judged by metadata.
+    /// Returns the differences in metadata between a file in the base tree and the source file.
     fn differs_from_base(&mut self, entry: Entry<'_>, stat: &Stat, dest: &Stat) -> Differences {
         let mut differences = self.compare_metadata(entry.dir.node.support(), stat, dest);
         differences.time = differences.time && self.time_differs(&entry.dir.node, stat.mtime, dest);
         differences
     }
 
-    /// Links a name to the file of the same name in the base tree. Returns `None` if that is not possible.
+    /// Links a name to the file of the same name in the base tree. Returns `None` if the file cannot be linked.
     pub(crate) fn link_to_base_file(
         &mut self,
         entry: Entry<'_>,
@@ -244,10 +244,10 @@ impl Worker<'_> {
         }
         let elsewhere = self.job.roots.device.is_some_and(|device| device != dest.device);
         if self.is_dry_run(entry.dir) && elsewhere {
-            // The base is on another file system, where no link can be made.
+            // The base tree is on another file system, so a hard link is impossible.
             return Ok(None);
         }
-        // Two files of the source that are one file in the base have to become two.
+        // Two source files may correspond to one file in the base tree. Only one of them may be linked to that file.
         if dest.links > 1 && !self.job.claimed_inodes.claim(dest.key()) {
             return Ok(None);
         }
@@ -271,8 +271,8 @@ impl Worker<'_> {
         Ok(Some(DestInode::Known(dest.inode)))
     }
 
-    /// Makes `of` in `from` known under a name of the destination; under the temporary name first if it `replaces`
-    /// something.
+    /// Links the file `of` in the directory `from` to the name of the entry. If `replaces` is set, the link is made
+    /// under the temporary name first, and then renamed over the existing entry.
     pub(crate) fn link_under(
         &self,
         entry: Entry<'_>,
@@ -290,7 +290,8 @@ impl Worker<'_> {
             return Ok(());
         }
         let placed = to.replace(&temp, entry.name);
-        // Renaming one name of a file over another does nothing, and a failed rename leaves the temporary name too.
+        // The temporary name still exists if the rename failed. It also still exists if both names belong to one file,
+        // because the rename then did nothing.
         if placed.is_err() || to.stat_child(&temp).is_ok() {
             let _left = to.remove_name(&temp);
         }

@@ -1,8 +1,8 @@
-//! Decides what happens to one name: it stays, is linked, is adjusted, or is created.
+//! Decides what to do with a name: keep it, link it, adjust its metadata, or create it.
 //!
-//! A regular file with several names is copied for the first name that a worker meets; [`crate::hardlinks::groups`]
-//! makes the others wait and links them. Directories are only collected here, and started when the directory that they
-//! are in is complete.
+//! A regular file with several names is copied under the first name that a worker processes.
+//! [`crate::hardlinks::groups`] lets the other names wait until they can be linked. This module only collects
+//! subdirectories, which are started when their parent directory is complete.
 
 use std::ffi::CStr;
 use std::io::ErrorKind;
@@ -28,7 +28,7 @@ use crate::model::settled::{DestInode, Failure, Settled, destination};
 use crate::remote::receiver::pending::Basis;
 
 impl Worker<'_> {
-    /// Processes a name that was listed.
+    /// Processes a listed name.
     pub(crate) fn process(&mut self, shared: &Arc<SharedBatch>, index: usize) {
         let BatchItem { inode, is_dir, .. } = shared.batch.get(index);
         let entry = Entry::of(shared, index);
@@ -46,13 +46,13 @@ impl Worker<'_> {
         self.reconcile(entry, inode);
     }
 
-    /// Returns whether this name in the destination is that of one of lop's own files, even if no such file exists.
+    /// Returns whether a destination name is reserved for one of lop's own files, even if that file does not exist.
     pub(crate) fn is_own_file(&self, node: &DirNode, name: &CStr) -> bool {
         let dest = node.metadata().and_then(|metadata| metadata.dest_stat);
         dest.is_some_and(|dest| self.job.options.own.has(dest.key(), name.to_bytes()))
     }
 
-    /// Skips the name of one of lop's own files.
+    /// Skips a name that is reserved for one of lop's own files.
     fn skip_own_file(&mut self, entry: Entry<'_>, inode: u64, is_dir: bool) {
         if is_dir {
             self.source.skip_dir(self, inode);
@@ -62,7 +62,7 @@ impl Worker<'_> {
         self.outcome.leave_out(LeftOut::Catalog, path);
     }
 
-    /// Returns whether the options select a name for mirroring and deletion.
+    /// Returns whether the patterns select a name for mirroring and deletion.
     pub(crate) fn is_selected(&self, entry: Entry<'_>, is_dir: bool) -> bool {
         let bytes = entry.name.to_bytes();
         selects(self.job.options, bytes, || entry.dir.node.child_path(bytes), is_dir)
@@ -82,7 +82,7 @@ impl Worker<'_> {
         self.outcome.counts.names += 1;
     }
 
-    /// Processes names that waited for others.
+    /// Processes names that have finished waiting for a file or its content.
     pub(crate) fn process_waiters(&mut self) {
         while let Some(waiter) = self.waiters.pop() {
             self.process_waiter(&waiter);
@@ -95,7 +95,8 @@ impl Worker<'_> {
         self.release_dir(&shared.dir);
     }
 
-    /// Makes the destination have a name that is no directory. `inode` is the number from the listing.
+    /// Makes the destination match the source for a name that is not a directory. `inode` is the inode number from the
+    /// listing, if it is reliable.
     pub(crate) fn reconcile(&mut self, entry: Entry<'_>, inode: Option<u64>) {
         let key = |inode| SourceInode { device: entry.dir.traits.source_device, inode };
         if let Some(key) = inode.map(key) {
@@ -121,7 +122,7 @@ impl Worker<'_> {
         self.reconcile_linked(entry, key(stat.inode), &stat);
     }
 
-    /// Makes the destination have a name of a file with several names.
+    /// Makes the destination match the source for one name of a hard-linked file.
     fn reconcile_linked(&mut self, entry: Entry<'_>, key: SourceInode, stat: &Stat) {
         match self.job.link_groups.begin(key, birth_tag(stat)) {
             GroupState::Placed(leader) => {
@@ -136,7 +137,7 @@ impl Worker<'_> {
         self.conclude(entry, stat, settled);
     }
 
-    /// Concludes the work on a name, unless its content is still pending.
+    /// Completes the work on a name, unless its content is still pending.
     pub(crate) fn conclude(
         &mut self,
         entry: Entry<'_>,
@@ -184,7 +185,7 @@ impl Worker<'_> {
         self.waiters.extend(self.job.link_groups.wait(key, entry.waiter()));
     }
 
-    /// Counts a name that was processed, and records its failure.
+    /// Counts a processed name, and records its failure if there is one.
     pub(crate) fn record_done(&mut self, entry: Entry<'_>, failure: Option<Failure>) {
         self.outcome.counts.names += 1;
         if let Some(reason) = failure.and_then(Failure::into_reason) {
@@ -192,7 +193,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Makes the destination have an entry with these metadata under this name.
+    /// Creates an entry in the destination, or updates the existing one, so that it matches the source.
     pub(crate) fn create_or_update(
         &mut self,
         entry: Entry<'_>,
@@ -209,8 +210,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Fails unless the entry of the destination may be removed so that an entry of another kind takes its place. A
-    /// directory may only be removed with `--delete`, and nothing that the patterns leave out.
+    /// Fails unless the destination's entry may be removed to make room for an entry of another kind. The patterns must
+    /// select the entry. If it is a directory, `--delete` is required too.
     pub(crate) fn check_replaceable(&self, entry: Entry<'_>) -> Result<(), Failure> {
         let Some(dest) = entry.dest else { return Ok(()) };
         let is_dir = dest.kind == Kind::Dir;
@@ -227,7 +228,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Compares the entry of the destination with the source, and makes them equal.
+    /// Updates an existing entry in the destination if it differs from the source.
     fn update(&mut self, entry: Entry<'_>, stat: &Stat) -> Result<Settled, Failure> {
         let failed = destination(Op::Stat);
         let dir = self.open(Side::Destination, &entry.dir.node).map_err(&failed)?;
@@ -242,9 +243,9 @@ impl Worker<'_> {
             return Err(Failure::Failed(Reason::Obstructed));
         }
         let mut differences = self.compare(entry, stat, &now)?;
-        // The other names may belong to another file of the source, or be outside of the destination.
+        // Other names of the file may belong to another source file, or be outside the destination.
         let shared = now.links > 1;
-        // While files are reused, a file that stays has to be claimed, or another name could take it.
+        // When files are reused, a file that stays is claimed, so that no other name can take it.
         let may_be_taken = self.job.options.content_hints.is_some() && stat.kind == Kind::File;
         let claims = shared || may_be_taken;
         differences.links = claims && !self.job.claimed_inodes.claim(now.key());
@@ -279,7 +280,7 @@ impl Worker<'_> {
         Ok(Settled::Done(DestInode::Known(now.inode)))
     }
 
-    /// Sets the time of a file whose time and other metadata are all that differs.
+    /// Compares the content of a file whose metadata differs. If the content is the same, only sets the metadata.
     fn update_time(
         &mut self,
         entry: Entry<'_>,
@@ -302,8 +303,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts and reports an entry that was created. If a directory is in its way, that happens after the directory was
-    /// removed.
+    /// Counts and reports a created entry. If a directory has the entry's name, this happens after that directory has
+    /// been removed.
     pub(crate) fn record_made(&mut self, entry: Entry<'_>, made: CreatedEntry) {
         let node = &entry.dir.node;
         node.set(CHANGED);
@@ -314,7 +315,7 @@ impl Worker<'_> {
         self.job.report(|| made.change(node.child_path(entry.name.to_bytes())));
     }
 
-    /// Returns whether nothing is changed in this directory, which may not even exist.
+    /// Returns whether changes in this directory are only simulated. The directory itself may not exist.
     pub(crate) fn is_dry_run(&self, dir_state: &DirState) -> bool {
         self.job.options.dry_run || dir_state.node.is(DRY_RUN_ONLY)
     }
@@ -332,7 +333,7 @@ mod tests {
     use crate::model::reason::Reason;
     use crate::model::settled::Failure;
 
-    /// Returns why the entry of the destination named `a` may not be replaced.
+    /// Returns the reason why the destination's entry `a` may not be replaced.
     fn refusal(tree: &TreeBuilder, options: &Options) -> Option<Reason> {
         Fixture::new(tree).with_top(options, |worker, shared| {
             match worker.check_replaceable(entry(shared, c"a")) {

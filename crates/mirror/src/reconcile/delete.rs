@@ -1,11 +1,11 @@
-//! Deletes extraneous entries after everything else is done.
+//! Deletes extraneous entries at the end of a run.
 //!
-//! Nothing is deleted if any part of the source could not be read, if the source has nothing to mirror, if the entries
-//! are more than `--max-delete`, or if the user declines. Directories are removed by [`purge`], whose guard protects
-//! the source and lop's own files. Leftovers of killed runs are removed in any case.
+//! Nothing is deleted if any part of the source could not be read, if the source has nothing to mirror, if there are
+//! more entries than `--max-delete` allows, or if the user declines. [`purge`] removes directories, and its guard
+//! protects the source and lop's own files. Leftovers of killed runs are always removed.
 //!
-//! The progress counts each deleted entry once: counting entries beforehand and removing leftovers use a [`Progress`]
-//! of their own.
+//! The progress counts each deleted entry once. Counting entries in advance and removing leftovers therefore use a
+//! separate [`Progress`].
 
 use std::ffi::CStr;
 use std::io::ErrorKind;
@@ -28,7 +28,7 @@ use crate::outcome::Outcome;
 use crate::roots::lookalike::Lookalike;
 use crate::{Consent, Options};
 
-/// The number of names that the user is shown before they are deleted.
+/// Maximum number of names that are shown to the user before they are deleted.
 const MAX_EXAMPLES: usize = 5;
 
 impl Extraneous {
@@ -42,9 +42,9 @@ impl Extraneous {
             guard.keep(path, Why::Catalog);
         }
         if let Some(source) = &job.roots.source {
-            // The source may be inside of the destination by another mount.
+            // The source may be inside the destination through another mount.
             guard.keep(&source.top.absolute, Why::Source);
-            // So may the file systems that are mounted in the source.
+            // File systems mounted in the source may be inside the destination too.
             guard.keep_mounted(&source.top.absolute, job.roots.destination(), Why::Source);
         }
         let mut deleter = Deleter { job, guard, outcome, lookalike: job.roots.lookalike() };
@@ -77,17 +77,17 @@ impl Extraneous {
     }
 }
 
-/// Deletes entries from directories of the destination.
+/// Deletes entries in directories of the destination.
 struct Deleter<'r, 'j> {
     job: &'r Job<'j>,
     guard: Guard,
     outcome: &'r mut Outcome,
-    /// The source, if one of the directories here may be the source under another path.
+    /// Set if a directory in the destination may be the source under another path.
     lookalike: Option<Lookalike<'r>>,
 }
 
 impl Deleter<'_, '_> {
-    /// Runs `act` in a directory, and then sets the directory's final metadata.
+    /// Runs `act` on a directory, and then sets the final metadata of the directory.
     fn in_dir(&mut self, node: &DirNode, act: impl FnOnce(&mut Self, &Arc<Dir>)) {
         if self.job.progress.poll_stop() {
             return;
@@ -113,7 +113,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Returns the stage that the user sees while entries are deleted, or counted in a dry run.
+    /// Returns the stage to show while entries are deleted, or counted in a dry run.
     fn stage(&self) -> Stage {
         if self.job.options.dry_run { Stage::Count } else { Stage::Purge }
     }
@@ -126,7 +126,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Returns why nothing may be deleted, if there is a reason.
+    /// Returns the reason why nothing may be deleted, or `None` if deletion is allowed.
     fn reason_to_keep(
         &mut self,
         extraneous: &Extraneous,
@@ -167,9 +167,9 @@ impl Deleter<'_, '_> {
             .and_then(|ask| (!ask(&removal)).then_some(KeptReason::Declined))
     }
 
-    /// Returns how many entries would be deleted, at least.
+    /// Returns a lower bound for the number of entries that would be deleted.
     fn count(&mut self, extraneous: &Extraneous) -> u64 {
-        // The entries are counted again when they are deleted.
+        // A separate progress is used, because the entries are counted again when they are deleted.
         let progress = self.job.progress.uncounted();
         let mut entries = 0;
         for (node, name) in extraneous.all() {
@@ -203,7 +203,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Gives an entry with a temporary name its final name, after the directory that had the name was removed.
+    /// Renames a new entry to its final name after the directory that had this name was removed.
     fn put_in_place(
         &mut self,
         node: &Arc<DirNode>,
@@ -225,7 +225,7 @@ impl Deleter<'_, '_> {
         self.job.report(|| made.change(node.child_path(name.to_bytes())));
     }
 
-    /// Removes the entry that was created for a name that it cannot get.
+    /// Removes a new entry that cannot get its final name.
     fn discard_obstructed(&mut self, node: &Arc<DirNode>, dir: &Arc<Dir>, name: &CStr) {
         if self.job.options.dry_run {
             return;
@@ -234,7 +234,7 @@ impl Deleter<'_, '_> {
         self.remove_leftover(node, dir, &temp);
     }
 
-    /// Removes a temporary name, with everything below it.
+    /// Removes an entry with a temporary name, and everything below it.
     fn remove_leftover(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) {
         match dir.remove_name(name) {
             Err(e) if e.kind() == ErrorKind::IsADirectory => {
@@ -252,8 +252,7 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Deletes a name, with everything below it that the patterns do not leave out. Returns the reason if a directory
-    /// stays.
+    /// Deletes an entry, and everything below it that the patterns select. Returns the reason if a directory remains.
     fn remove(&mut self, node: &DirNode, dir: &Arc<Dir>, name: &CStr) -> Option<Reason> {
         if self.job.progress.poll_stop() {
             return None;
@@ -269,8 +268,8 @@ impl Deleter<'_, '_> {
             Err(source) => Err((Op::Stat, source)),
         };
         match removed {
-            // Another process removed it. FUSE, too, renames a file that is removed while it is open, and then removes
-            // that name.
+            // Another process removed the entry. FUSE also does this: it renames a file that is removed while open, and
+            // later removes the new name.
             Err((_, source)) if source.kind() == ErrorKind::NotFound => {}
             Ok(kind) => {
                 self.outcome.counts.removed += 1;
@@ -308,7 +307,7 @@ impl Deleter<'_, '_> {
         stays
     }
 
-    /// Records what could not be removed of a directory; returns the number of entries removed.
+    /// Records which entries of a directory could not be removed. Returns the number of entries that were removed.
     fn note_removal(
         &mut self,
         node: &DirNode,
@@ -351,13 +350,13 @@ impl Deleter<'_, '_> {
         }
     }
 
-    /// Removes a directory that a killed run left. The progress does not count it.
+    /// Removes a directory that a killed run left, without counting it in the progress.
     fn remove_leftover_dir(&self, target: &Target) -> purge::Outcome {
         let progress = self.job.progress.uncounted();
         self.purge(target, Operation::Remove, Selection::default(), &progress, None)
     }
 
-    /// Removes a directory tree, or counts its entries. `progress` receives the stage and the counts.
+    /// Removes a directory tree, or counts its entries. Updates the stage and the counts in `progress`.
     fn purge(
         &self,
         target: &Target,
@@ -378,7 +377,7 @@ impl Deleter<'_, '_> {
             open_dirs: self.job.options.open_dirs,
             throttle: Arc::default(),
         };
-        // The caller checks by itself whether the user asked to stop.
+        // The caller checks whether the user asked to stop.
         purge::purge(std::slice::from_ref(target), &options, progress, tell).0
     }
 }

@@ -1,7 +1,8 @@
-//! Starts the work on one directory: opens it on both sides, creates it if necessary, and lists the destination.
+//! Starts the work on a directory: opens it in the source, opens or creates it in the destination, and lists the
+//! destination's entries.
 //!
-//! A new directory is created under a temporary name, with access for this process only.
-//! [`crate::reconcile::finish_dir`] gives it its name and metadata.
+//! A new directory is created under a temporary name, and only its owner has access to it.
+//! [`crate::reconcile::finish_dir`] gives it its final name and metadata.
 
 use std::io::{Error, ErrorKind};
 use std::rc::Rc;
@@ -24,12 +25,12 @@ use crate::model::settled::{Failure, destination};
 use crate::remote::receiver::connection::BufferSpace;
 use crate::remote::receiver::session::SourceDir;
 
-/// The permissions of the owner. Without them nothing can be put into a directory.
+/// Permission bits of the owner. Without them, no entries can be created in a directory.
 pub(crate) const OWNER_ACCESS: u32 = 0o700;
 
 impl Worker<'_> {
-    /// Opens a directory of the source, and opens or creates it at the destination. Returns `None` if the directory is
-    /// the destination itself, or disappeared.
+    /// Opens a directory in the source, and opens or creates it in the destination. Returns `None` if the directory is
+    /// the destination itself, or if it has disappeared.
     pub(crate) fn start_dir(
         &mut self,
         node: &Arc<DirNode>,
@@ -73,8 +74,8 @@ impl Worker<'_> {
         .map(Some)
     }
 
-    /// Starts a directory of the source that cannot be read. The destination's directory gets its owner, permissions
-    /// and ACLs, and keeps its content.
+    /// Starts a source directory that cannot be read. The destination's directory gets the owner, permissions and ACLs
+    /// of the source directory, and keeps its own entries.
     fn start_unreadable(
         &mut self,
         node: &Arc<DirNode>,
@@ -96,7 +97,7 @@ impl Worker<'_> {
         self.start_at(node, entered, DirTraits::default(), None)
     }
 
-    /// Starts a directory of another host.
+    /// Starts a directory whose source is on another host.
     pub(crate) fn start_remote(
         &mut self,
         node: &Arc<DirNode>,
@@ -111,7 +112,7 @@ impl Worker<'_> {
         )
     }
 
-    /// Opens or creates the directory of the destination, and lists it.
+    /// Opens or creates a directory in the destination, and lists it.
     fn start_at(
         &mut self,
         node: &Arc<DirNode>,
@@ -156,7 +157,7 @@ impl Worker<'_> {
         Ok(DirState::new(Arc::clone(node), dest_listing, traits))
     }
 
-    /// Opens the directory of the destination, or creates it under a temporary name.
+    /// Opens a directory in the destination, or creates it under a temporary name.
     fn start_dest(
         &mut self,
         node: &Arc<DirNode>,
@@ -178,11 +179,11 @@ impl Worker<'_> {
         }
         let Some(parent) = node.parent() else { return Ok(None) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
-        // Creating a directory changes its parent, even if nothing comes of the new directory.
+        // Creating a directory changes its parent, even if the new directory is discarded later.
         parent.set(CHANGED);
         match above.make_private_dir(&self.job.temp_names.of(node.name())) {
             Ok(()) => traits.is_unpublished = true,
-            // The content that a killed run left in it was adopted.
+            // The directory exists if this run has adopted it from a killed run.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(destination(Op::Create)(e)),
         }
@@ -190,7 +191,7 @@ impl Worker<'_> {
         self.open(Side::Destination, node).map(Some).map_err(destination(Op::Open))
     }
 
-    /// Opens a directory of the destination whose owner has no access to it, after granting the access.
+    /// Grants the owner access to a directory in the destination, and then opens it.
     fn open_unreadable(&mut self, node: &Arc<DirNode>, refused: Error) -> std::io::Result<Rc<Dir>> {
         let Some(parent) = node.parent() else { return Err(refused) };
         if self.job.options.dry_run {
@@ -203,8 +204,8 @@ impl Worker<'_> {
         self.open(Side::Destination, node)
     }
 
-    /// Gives the owner access to a directory, which `Job::set_final_metadata` takes away again. Returns the
-    /// attributes from before if the permissions were changed.
+    /// Grants the owner access to a directory until `Job::set_final_metadata` sets its final permissions. If
+    /// permissions were changed, returns the attributes that the directory had before.
     fn add_owner_access(
         &self,
         to: &Dir,
@@ -223,7 +224,7 @@ impl Worker<'_> {
         Ok(Some(xattrs))
     }
 
-    /// Gives up a directory that could not be started.
+    /// Gives up on a directory that could not be started.
     pub(crate) fn abandon(&mut self, node: &Arc<DirNode>) {
         self.discard_temp_dir(node);
         self.dir_cache.close(node);
@@ -238,7 +239,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns the initial state of a directory in `parent`, given the destination's entry of its name.
+/// Returns the initial state of a subdirectory of `parent`. `dest` is the destination's entry of the same name.
 pub(crate) fn child_state(parent: &DirNode, dest: Option<DestEntry>) -> u8 {
     let imagined = if parent.is(DRY_RUN_ONLY) { DRY_RUN_ONLY } else { 0 };
     match dest {

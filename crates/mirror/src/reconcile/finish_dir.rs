@@ -1,8 +1,8 @@
-//! Finishes directories, in two steps.
+//! Finishes directories in two steps.
 //!
-//! A directory is *complete* when its own names are processed: it gets its final name and most of its metadata, and its
-//! subdirectories are started. It is *finished* when all of these are finished too: it gets its times and final
-//! permissions, because nothing below changes them any more.
+//! A directory is *complete* when all of its own names have been processed. It then gets its final name and most of its
+//! metadata, and its subdirectories are started. A directory is *finished* when all of its subdirectories are finished.
+//! Nothing below it changes after that, so it gets its times and final permissions.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::reconcile::directory::{OWNER_ACCESS, child_state};
 use crate::reconcile::put_in_place::{check_still_ours, name_exists};
 
 impl Worker<'_> {
-    /// Completes a directory: gives a new one its final name, and starts its subdirectories.
+    /// Completes a directory: gives it its final name if it is new, and starts its subdirectories.
     pub(crate) fn complete_dir(&mut self, dir_state: &Arc<DirState>) {
         let node = &dir_state.node;
         let whole = dir_state.is_fully_listed.load(std::sync::atomic::Ordering::Relaxed);
@@ -38,7 +38,8 @@ impl Worker<'_> {
         let placed = match self.place_dir(node) {
             Ok(()) => true,
             Err(failure) => {
-                // The entry that has the temporary name now is not the directory that this run created.
+                // If another process displaced the directory, the temporary name belongs to an entry that must not be
+                // removed.
                 if !matches!(failure, Failure::Failed(Reason::Displaced)) {
                     self.discard_temp_dir(node);
                 }
@@ -63,7 +64,7 @@ impl Worker<'_> {
         self.release(node);
     }
 
-    /// Counts a directory and everything below it as missing, because the directory above it is missing.
+    /// Counts a directory and everything below it as missing, because its parent directory is missing.
     fn count_missing_dir(&mut self, node: &Arc<DirNode>) {
         if let Some(source) = self.job.roots.source() {
             let below = count_subtree(source, &node.path(), self.job.options, &|| self.stopped());
@@ -73,7 +74,7 @@ impl Worker<'_> {
         self.release(node);
     }
 
-    /// Gives a directory its final name, and the metadata that need not wait.
+    /// Gives a directory its final name, and sets the metadata that does not depend on its subdirectories.
     fn place_dir(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
         let Some(metadata) = node.metadata() else { return Ok(()) };
         let now = metadata.dest_stat;
@@ -103,12 +104,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Reports a directory that had other metadata.
+    /// Reports an existing directory whose metadata was different.
     fn report_adjusted(&mut self, node: &DirNode, mut differences: Differences) {
         if node.parent().is_none() && self.job.roots.was_created {
             return node.set(CHANGED);
         }
-        // A change inside of the directory changes its time too, which is no difference.
+        // Changes that this run makes in the directory also change its time. Such a time does not count as a
+        // difference.
         differences.time &= !node.is(CHANGED);
         if differences.any() {
             self.outcome.counts.adjusted += 1;
@@ -125,7 +127,7 @@ impl Worker<'_> {
         self.job.report(change);
     }
 
-    /// Sets owner, permissions and attributes of a directory. Returns whether the attributes differed.
+    /// Sets the owner, permissions and attributes of a directory. Returns whether the attributes differed.
     fn set_dir_metadata(
         &mut self,
         to: &Dir,
@@ -150,7 +152,7 @@ impl Worker<'_> {
         let mode =
             privileges.mode(metadata.support, owner, &metadata.stat).map(mode_after_chown(failed));
         let set = if has_others { to.set_xattrs(&has, wanted.all()) } else { Ok(()) };
-        // An ACL contains some of the permissions.
+        // A new owner or ACL can change the permissions.
         let others = to_be.is_some() || has_others;
         let has = now.mode & 0o7777;
         if let Some(mode) = mode.filter(|mode| others || mode | OWNER_ACCESS != has && *mode != has)
@@ -161,7 +163,7 @@ impl Worker<'_> {
         Ok(has_others)
     }
 
-    /// Renames a filled directory to its final name.
+    /// Renames a complete directory to its final name.
     fn publish_dir(&mut self, node: &Arc<DirNode>) -> Result<(), Failure> {
         let Some(parent) = node.parent() else { return Ok(()) };
         let above = self.open(Side::Destination, parent).map_err(destination(Op::Open))?;
@@ -187,8 +189,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Exchanges the names of a filled directory and of the entry that it replaces, in one step where the file system
-    /// can do that.
+    /// Exchanges a complete directory with the entry that it replaces, atomically if the file system supports that.
     fn exchange(&self, dir: &Dir, temp: &CStr, name: &CStr) -> std::io::Result<()> {
         match dir.exchange(temp, dir, name) {
             Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
@@ -202,8 +203,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Marks one part of a directory as done. After the last part the directory is finished, and then possibly the
-    /// directories above it.
+    /// Marks one part of a directory as done. The last part finishes the directory, and may thereby finish its
+    /// ancestors.
     pub(crate) fn release(&mut self, node: &Arc<DirNode>) {
         let mut node = Arc::clone(node);
         while node.release() {
@@ -258,7 +259,7 @@ impl Worker<'_> {
 }
 
 impl Job<'_> {
-    /// Gives the owner access to a finished directory, so that entries can be deleted.
+    /// Grants the owner access to a finished directory so that entries in it can be deleted.
     pub(crate) fn add_owner_access(&self, to: &Dir) -> Result<(), Failure> {
         if self.privileges.is_root() || self.options.dry_run {
             return Ok(());
@@ -270,7 +271,7 @@ impl Job<'_> {
         to.set_mode(now.mode | OWNER_ACCESS).map_err(destination(Op::SetMode))
     }
 
-    /// Sets the times of a directory that is not changed any more, and its permissions if they deny the owner access.
+    /// Sets the times of a directory after its last change. Also sets its permissions if they deny the owner access.
     pub(crate) fn set_final_metadata(
         &self,
         to: &Dir,

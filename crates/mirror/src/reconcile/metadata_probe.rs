@@ -1,8 +1,8 @@
-//! Finds out what a file system of the destination keeps of metadata, by setting metadata on a new file and reading
-//! them back.
+//! Determines the metadata support of the destination's file systems by setting metadata on a new file and reading it
+//! back.
 //!
-//! A copy on a file system that drops metadata never looks like its original, and would be adjusted or copied in each
-//! run. So each device is probed once: if its support is not known, or if a time looks as if it had been rounded.
+//! If a file system drops metadata, copies on it never match their originals, and each run would adjust or copy them
+//! again. A device is therefore probed once if its support is unknown, or if a time on it looks rounded.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::model::ownership::{Owner, Privileges};
 const PROBE_MODES: [u32; 2] = [0o640, 0o701];
 
 impl Worker<'_> {
-    /// Returns what the device of a destination directory keeps.
+    /// Returns the metadata support of a destination directory's device.
     pub(crate) fn support(
         &mut self,
         node: &Arc<DirNode>,
@@ -35,7 +35,8 @@ impl Worker<'_> {
         self.support_on(node, device)
     }
 
-    /// Returns whether the time at the destination is another one than the source's time becomes there.
+    /// Returns whether the time of `dest` differs from the time that its file system would store for the source's time
+    /// `of`.
     pub(crate) fn time_differs(&mut self, node: &Arc<DirNode>, of: Time, dest: &Stat) -> bool {
         let (now, device) = (dest.mtime, dest.device);
         if of == now {
@@ -52,7 +53,7 @@ impl Worker<'_> {
         apparent.is_none_or(|apparent| apparent > self.support_on(node, device).time_step_ns)
     }
 
-    /// Notes that an entry of a directory gets a time that the destination may change.
+    /// Records a time that the file system of a directory cannot store exactly.
     pub(crate) fn note_clamped_time(&mut self, node: &Arc<DirNode>, of: Time) {
         let Some(device) = node.dest_device() else { return };
         if let Some(nearest) = self.clamped_time(node, of, device) {
@@ -60,7 +61,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns what a device changes a time to, if it does not keep the time.
+    /// Returns the time that a device stores instead of `of`, or `None` if `of` is within the device's range.
     fn clamped_time(&mut self, node: &Arc<DirNode>, of: Time, device: u64) -> Option<Time> {
         if node.support().surely_keeps(of) {
             return None;
@@ -68,10 +69,11 @@ impl Worker<'_> {
         self.support_on(node, device).nearest(of)
     }
 
-    /// Returns what a device keeps, after a probe if that is not known. Assumes full support if it cannot be probed.
+    /// Returns the metadata support of a device. Probes the device if its support is unknown, and assumes full support
+    /// if probing is impossible.
     fn support_on(&mut self, node: &Arc<DirNode>, device: u64) -> MetadataSupport {
         let kept = &self.job.support;
-        // Other workers wait here. Two probes would disturb each other.
+        // This lock lets other workers wait, because simultaneous probes would disturb each other.
         let mut found = kept.found();
         if let Some(&known) = found.get(&device) {
             return known;
@@ -82,11 +84,11 @@ impl Worker<'_> {
         node.set(SUPPORT_PROBED);
         let Some((support, on)) = self.probe_support(node) else { return MetadataSupport::ALL };
         found.insert(on, support);
-        // A file on another device than its directory says nothing about the directory's device.
+        // If the file is on a different device than its directory, the result does not apply to the directory's device.
         if on == device { support } else { MetadataSupport::ALL }
     }
 
-    /// Probes with a new file in a directory of the destination. Also returns the device that the file is on.
+    /// Probes metadata support with a new file in a destination directory. Also returns the device of the new file.
     fn probe_support(&mut self, node: &Arc<DirNode>) -> Option<(MetadataSupport, u64)> {
         let to = self.open(Side::Destination, node).ok()?;
         let volume = to.volume().ok()?;
@@ -99,7 +101,7 @@ impl Worker<'_> {
         }
         let name = self.job.temp_names.of(c"what is kept of metadata");
         let file = to.create_file(&name, 0o600).ok()?;
-        // The time of the directory is set again at the end.
+        // Creating the file changed the directory's time, so the time is set again at the end.
         node.set(CHANGED);
         let support = probe_file(&file);
         // NFS and FUSE rename a file that is removed while it is open, so the file is closed first.
@@ -109,10 +111,11 @@ impl Worker<'_> {
     }
 }
 
-/// Sets metadata on a file and reads them back.
+/// Sets metadata on a file and reads it back.
 ///
-/// Owners and permissions count as not kept if setting them succeeds without effect. Owners also count as not kept if
-/// the file system refuses them; if the refusal may be due to missing privileges instead, each file is reported.
+/// Owners and permissions count as unsupported if setting them succeeds without effect. Owners also count as
+/// unsupported if the file system refuses to set them. If the refusal may be due to missing privileges, owners count as
+/// supported, and each file whose owner cannot be set is reported.
 fn probe_file(
     file: &NewFile,
     volume: &Volume,
@@ -152,8 +155,8 @@ fn probe_file(
     Some((MetadataSupport { time_step_ns, owners, modes, times }, made.device))
 }
 
-/// Returns what a file system changes a limit of times to. Returns the limit itself if the result makes no sense, or
-/// setting it failed.
+/// Returns the time that a file system stores when `time`, a limit of the probed range, is set. Returns `time` itself
+/// if it could not be set, or if the stored time is implausible.
 fn limit(file: &NewFile, time: Time) -> Option<Time> {
     let is_set = file.set_times(time, time).is_ok();
     let now = file.stat().ok()?.mtime;

@@ -1,8 +1,8 @@
-//! Gives new entries their final names, and adopts what killed runs left.
+//! Gives new entries their final names, and adopts unfinished directories of killed runs.
 //!
-//! A name that was not in the destination's listing is only given if it is free. If it is not, the destination knows it
-//! under another spelling, because it ignores case or normalises names. Replacing that entry would silently lose one of
-//! two files.
+//! A name that was not in the destination's listing is used only if it is free. If it is taken, the file system ignores
+//! case or normalises names, and an entry has the name in another spelling. Replacing that entry would silently lose
+//! one of two files.
 
 use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind};
@@ -19,8 +19,9 @@ use crate::model::reason::Reason;
 use crate::model::settled::{Failure, destination};
 
 impl Worker<'_> {
-    /// Renames a temporary name to the final one, unless a directory is in the way, which is removed later. `made`
-    /// identifies the entry that the temporary name must still have, if that is known.
+    /// Renames a temporary name to the final name. If a directory has the final name, does nothing, because that
+    /// directory is removed later. `made` identifies the entry that must still have the temporary name, if the entry is
+    /// known.
     pub(crate) fn put_in_place(
         &mut self,
         entry: Entry<'_>,
@@ -45,8 +46,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Fails if the destination has the name in another spelling. If it has the name in this spelling although the
-    /// listing did not, somebody just created it; then the entry can be replaced like one that was listed.
+    /// Fails if the destination has the name in another spelling. If it has the name in this spelling, another process
+    /// created the entry after the directory was listed. Such an entry can be replaced like a listed one.
     pub(crate) fn check_no_other_spelling(
         &mut self,
         dir_state: &DirState,
@@ -55,14 +56,14 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         let Some(reason) = self.other_spelling(to, name)? else { return Ok(()) };
         if let Reason::Spelling { other: Some(other) } = &reason {
-            // The other spelling stays: nobody can say which of the two names it is.
+            // The entry is kept, because it may belong to either of the two spellings.
             dir_state.dest_listing.claim(other);
         }
         Err(Failure::Failed(reason))
     }
 
-    /// Returns the reason to fail if a directory of the destination has a name in another spelling, or `None` if it has
-    /// this spelling or no longer has the name.
+    /// Returns the reason for the failure if a directory in the destination has a name in another spelling. Returns
+    /// `None` if it has the name in this spelling, or no longer has it.
     pub(crate) fn other_spelling(
         &mut self,
         dir: &Dir,
@@ -74,7 +75,7 @@ impl Worker<'_> {
             Err(e) => return Err(destination(Op::Stat)(e)),
         };
         let mut names = Vec::new();
-        // The cached descriptor was listed already, so the directory is opened again.
+        // The cached descriptor has already been read to its end, so the directory is opened again.
         let listed = dir.open_child(c".").and_then(|dir| {
             dir.for_each(self.list_buffer(), |item| names.push(item.name.to_owned()))
         });
@@ -85,13 +86,13 @@ impl Worker<'_> {
         let is_it = |listed: &&CString| dir.stat_child(listed).is_ok_and(|it| it.key() == dest);
         let folded = |name: &CStr| name.to_string_lossy().to_lowercase();
         let wanted = folded(name);
-        // Through FUSE each spelling may have its own inode number.
+        // Through FUSE, each spelling may have its own inode number.
         let alike = names.iter().find(|listed| folded(listed) == wanted);
         let other = alike.or_else(|| names.iter().find(is_it)).cloned();
         Ok(Some(Reason::Spelling { other }))
     }
 
-    /// Fails if the destination has the name in another spelling. Checks only where an early answer saves work.
+    /// Fails early if the destination has the name in another spelling. Skips the check if the result is known.
     pub(crate) fn check_name_free(&mut self, entry: Entry<'_>) -> Result<(), Failure> {
         let is_new = entry.dir.traits.is_unpublished || entry.dir.node.is(DRY_RUN_ONLY);
         if is_new || entry.dest.is_some() {
@@ -104,7 +105,8 @@ impl Worker<'_> {
         self.check_no_other_spelling(entry.dir, &to, entry.name)
     }
 
-    /// Returns the failure to create an entry. If the name exists, it may be there in another spelling.
+    /// Returns the failure to report when an entry could not be created. If the name exists in another spelling, the
+    /// failure says so.
     pub(crate) fn creation_failure(
         &mut self,
         entry: Entry<'_>,
@@ -120,8 +122,8 @@ impl Worker<'_> {
         destination(op)(error)
     }
 
-    /// Adopts the directory that a killed run filled for this name, if there is one, by giving it the temporary name of
-    /// this run.
+    /// Adopts the unfinished directory that a killed run left for this name, if there is one. Renames it to the
+    /// temporary name that this run uses.
     pub(crate) fn adopt_unfinished_dir(&mut self, entry: Entry<'_>) {
         let DirState { node, dest_listing, .. } = &**entry.dir;
         if entry.is_obstructed() || self.is_dry_run(entry.dir) || !dest_listing.has_temp_names() {
@@ -133,7 +135,7 @@ impl Worker<'_> {
             if dest.kind != Kind::Dir || self.is_of_other_run(node) {
                 continue;
             }
-            // Another user may have created it where everybody can create entries, to have it filled.
+            // In a directory that is writable by everyone, another user may have created it so that lop would fill it.
             let owners =
                 [Some(self.job.privileges.user()), metadata.dest_stat.map(|dest| dest.uid)];
             let is_own = above.stat_child(temp).is_ok_and(|stat| owners.contains(&Some(stat.uid)));
@@ -144,9 +146,9 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns whether a directory of the destination is inside of another run's destination, so that temporary names
-    /// in it may belong to that run. Usually such a run is refused at its start; a run that cannot read the directories
-    /// above its destination is only noticed here.
+    /// Returns whether a directory is inside the destination of another run. Temporary names in it may belong to that
+    /// run. Usually a run whose destination is inside another run's destination is refused at its start. If it cannot
+    /// read the directories above its destination, only the outer run can detect the conflict, which happens here.
     pub(crate) fn is_of_other_run(&mut self, node: &Arc<DirNode>) -> bool {
         let mut next = Some(node);
         while let Some(node) = next.filter(|node| node.parent().is_some()) {
@@ -171,7 +173,7 @@ pub(crate) fn check_still_ours(
     if is_it { Ok(()) } else { Err(Failure::Failed(Reason::Displaced)) }
 }
 
-/// Returns whether an error says that the name exists.
+/// Returns whether an error means that the name already exists.
 pub(crate) fn name_exists(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty)
 }

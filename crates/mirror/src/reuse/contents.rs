@@ -1,4 +1,5 @@
-//! An index of the contents that this run knows by digest: where they are, or that they are on their way.
+//! An index of file contents by digest. It records which file has the content, or that the content is being
+//! transferred.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -9,31 +10,32 @@ use crate::engine::dir_state::Waiter;
 use crate::engine::entry;
 use crate::model::content::ContentHolder;
 
-/// The most contents in the index.
+/// Maximum number of digests in the index.
 const MAX_CONTENTS: usize = 1 << 16;
 
-/// Contents by the digest that the sender told.
+/// File contents, indexed by the digests that the sender reported.
 #[derive(Debug, Default)]
 pub(crate) struct ContentIndex(Mutex<HashMap<[u8; 32], ContentState>>);
 
 #[derive(Debug)]
 enum ContentState {
-    /// The content was requested from the sender; these names wait for it.
+    /// The content was requested from the sender, and these names wait for it.
     Coming(Vec<Waiter>),
     Here(ContentHolder),
 }
 
-/// What the index knows of a content.
+/// Result of looking up a digest.
 pub(crate) enum Lookup {
     Found(ContentHolder),
-    /// The name waits until the content has arrived.
+    /// The content is being transferred, and the name waits for it.
     Pending,
-    /// Nothing, so the caller has to get the content.
+    /// No content is known for the digest. The caller has to request it.
     Unknown,
 }
 
 impl ContentIndex {
-    /// Returns where a content is. If it is on its way and `may_wait` is set, the name waits for it.
+    /// Looks up a digest. If the content is being transferred and `may_wait` is set, the name waits for it. If the
+    /// digest is unknown and `may_wait` is set, the content is recorded as requested.
     pub(crate) fn look_up(
         &self,
         digest: [u8; 32],
@@ -60,7 +62,8 @@ impl ContentIndex {
         }
     }
 
-    /// Notes where a content is now, or that it did not arrive. Returns the names that waited for it.
+    /// Records which file has the content now, or that the content did not arrive. Returns the names that waited for
+    /// the content.
     pub(crate) fn resolve(&self, digest: [u8; 32], holder: Option<ContentHolder>) -> Vec<Waiter> {
         let mut all = self.all();
         let before = match (all.get(&digest), holder) {

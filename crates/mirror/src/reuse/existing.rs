@@ -1,10 +1,10 @@
-//! Makes a file from content that the destination already has: of a file that was renamed in the source, or that the
-//! source has twice.
+//! Creates files from content that the destination already has, for example because a file was renamed or duplicated in
+//! the source.
 //!
-//! Hints say where the content may be. The file found there is always compared with the source's file: byte by byte on
-//! one host, by BLAKE3 of both files' current content on two. It is cloned where the file system supports that.
-//! Otherwise a file that is about to be deleted gets the new name, and other files are copied, if that spares the
-//! connection their bytes. Only files below the destination are considered.
+//! Hints name candidates, which are files that may have the content. A candidate is always compared with the source
+//! file: byte by byte on one host, and by the BLAKE3 digests of both files' current content on two hosts. The candidate
+//! is cloned if the file system supports clones. Otherwise, a candidate that is about to be deleted gets the new name,
+//! and other candidates are copied if this avoids a transfer. Only files in the destination are considered.
 
 use std::ffi::CString;
 use std::rc::Rc;
@@ -29,24 +29,25 @@ use crate::remote::receiver::session::Session;
 use crate::reuse::contents::Lookup;
 use wire::{Action, Differences};
 
-/// The most files that are looked at for one content.
+/// Maximum number of candidates to examine for a file.
 const MAX_CANDIDATES: usize = 4;
 
 impl Worker<'_> {
-    /// Returns whether it is worth searching the destination for the content of a file.
+    /// Returns whether it is worthwhile to search the destination for the content of a file.
     pub(crate) fn may_reuse(&self, entry: Entry<'_>, stat: &Stat) -> bool {
         let wanted = self.job.options.content_hints.is_some() && !self.is_dry_run(entry.dir);
         wanted && stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES
     }
 
-    /// Makes a file from content of the destination, or starts to. Returns `None` if no such content is known.
+    /// Creates a file from content in the destination. Returns [`Settled::Pending`] if the content has to arrive or to
+    /// be confirmed first, and `None` if the destination has no such content.
     pub(crate) fn reuse(
         &mut self,
         entry: Entry<'_>,
         stat: &Stat,
         replaces: Option<Differences>,
     ) -> Result<Option<Settled>, Failure> {
-        // A clone of the source itself takes no disk space either.
+        // A clone of the source file takes no additional disk space either.
         if !self.may_reuse(entry, stat) || entry.dir.traits.can_clone {
             return Ok(None);
         }
@@ -65,7 +66,8 @@ impl Worker<'_> {
         let known = content_hints.in_destination(entry.name.to_bytes(), stat, digest.as_ref());
         let mut paths: Vec<Vec<u8>> = known.into_iter().chain(also).collect();
         let path = entry.dir.node.child_path(entry.name.to_bytes());
-        // Files of a renamed directory keep the end of their paths, so the longest common end comes first.
+        // When a directory is renamed, the ends of the paths below it stay the same. Candidates with the longest common
+        // ending therefore come first.
         paths.sort_by_cached_key(|other| std::cmp::Reverse(common_suffix_len(&path, other)));
         holders.extend(paths.into_iter().map(ContentHolder::AtPath));
         for holder in holders.into_iter().take(MAX_CANDIDATES) {
@@ -79,7 +81,8 @@ impl Worker<'_> {
         Ok(None)
     }
 
-    /// Notes that a file of another host is at the destination now, or did not get there.
+    /// Records whether a remote file was created in the destination, so that names that wait for its content can
+    /// continue.
     pub(crate) fn note_content(&mut self, entry: Entry<'_>, is_there: bool) {
         let Some(hint) = entry.remote.and_then(|remote| remote.hint.as_deref()) else { return };
         if self.job.options.content_hints.is_none() {
@@ -93,7 +96,7 @@ impl Worker<'_> {
         self.waiters.extend(waiters);
     }
 
-    /// Opens the file where a content may be, if it has the right size.
+    /// Opens a candidate if it has the right size.
     fn open_holder(&mut self, holder: ContentHolder, size: u64) -> Option<FoundFile> {
         let (dir, name) = match &holder {
             ContentHolder::Mirrored(node, name) => {
@@ -112,7 +115,7 @@ impl Worker<'_> {
         fits.then_some(FoundFile { holder, dir, name, file, stat })
     }
 
-    /// Opens a file whose digest was sent again, if it has not changed.
+    /// Reopens a candidate whose digest was sent, if the candidate has not changed since.
     pub(crate) fn reopen_candidate(&mut self, candidate: &ContentCandidate) -> Option<File> {
         self.find_unchanged(candidate).map(|found| found.file)
     }
@@ -122,7 +125,7 @@ impl Worker<'_> {
         found.stat.same_content(&candidate.stat).then_some(found)
     }
 
-    /// Creates a file from one that was found, if a source file on this host has the same content.
+    /// Creates a file from a candidate, if the candidate has the same content as the source file on this host.
     pub(crate) fn clone_or_adopt(
         &mut self,
         entry: Entry<'_>,
@@ -146,7 +149,8 @@ impl Worker<'_> {
         Ok(Some(Settled::Done(inode)))
     }
 
-    /// Returns whether a file equals the source's file, and the source's file is unchanged since it was listed.
+    /// Returns whether a file has the same content as the source file, and the source file has not changed since it was
+    /// listed.
     fn is_unchanged_copy(
         &mut self,
         source: &File,
@@ -160,7 +164,7 @@ impl Worker<'_> {
         Ok(now.same_version(stat))
     }
 
-    /// Returns whether files of the destination can share extents. Tries it once, with this file.
+    /// Returns whether files in the destination can share extents. The first call tries it with `file`.
     fn supports_clones(
         &mut self,
         entry: Entry<'_>,
@@ -177,7 +181,7 @@ impl Worker<'_> {
         Ok(*self.job.dest_clones.get_or_init(|| matches!(cloned, Ok(true))))
     }
 
-    /// Makes a file share the extents of a file that was found, if the result equals the source's file.
+    /// Clones a candidate, and keeps the clone if it has the same content as the source file.
     fn clone_file(
         &mut self,
         entry: Entry<'_>,
@@ -216,8 +220,8 @@ impl Worker<'_> {
         self.finish_copy(entry, new_copy, filled).map(Some)
     }
 
-    /// Returns whether a file that was found may get this name besides its own, which is deleted later: the file is
-    /// extraneous, and equals the source's file in everything.
+    /// Returns whether a candidate may get the new name in addition to its own, which is deleted later. The candidate
+    /// must be extraneous, and its metadata must match that of the source file.
     fn may_adopt(
         &mut self,
         entry: Entry<'_>,
@@ -243,8 +247,8 @@ impl Worker<'_> {
         Ok(!wanted.differ(&self.job.privileges, entry.dir.node.support(), has))
     }
 
-    /// Gives a file that was found this name besides its own. Returns `None` if the file belongs to another file of the
-    /// source, or disappeared.
+    /// Gives a candidate the new name in addition to its own. Returns `None` if the candidate belongs to another source
+    /// file or has disappeared.
     fn adopt(&mut self, entry: Entry<'_>, found: &FoundFile) -> Result<Option<DestInode>, Failure> {
         if !self.job.claimed_inodes.claim(found.stat.key()) {
             return Ok(None);
@@ -266,8 +270,8 @@ impl Worker<'_> {
         Ok(placed?.then_some(DestInode::Known(found.stat.inode)))
     }
 
-    /// Makes a file from one whose digest the sender confirmed. Requests the whole content if that file is no longer
-    /// available.
+    /// Creates a file from a candidate whose digest the sender confirmed. Requests the whole content if the candidate
+    /// is no longer available.
     pub(crate) fn reuse_requested(&mut self, session: &Session, same: &SameContent) {
         let SameContent { pending, .. } = same;
         let entry = pending.entry();
@@ -289,7 +293,7 @@ impl Worker<'_> {
         let entry = pending.entry();
         let Some(found) = self.find_unchanged(candidate) else { return Ok(None) };
         let supports_clones = self.supports_clones(entry, stat, pending.replaces, &found.file)?;
-        // A copy is digested again, but a link is not, so the file must be unchanged.
+        // A hard link, unlike a copy, is not hashed again, so the candidate must be unchanged.
         let is_verified = is_stable && found.stat.same_version(&candidate.stat);
         let mut inode = None;
         if !supports_clones && is_verified && self.may_adopt(entry, stat, &found)? {
@@ -309,7 +313,7 @@ impl Worker<'_> {
                 Ok(made) => inode = Some(made),
                 Err(failure) => {
                     new_copy.undo();
-                    // Somebody wrote to the file or removed it. The source still has the content.
+                    // Another process changed or removed the candidate, but the source still has the content.
                     return if self.stopped() { Err(failure) } else { Ok(None) };
                 }
             }
@@ -331,7 +335,7 @@ impl Worker<'_> {
     }
 }
 
-/// Returns how many components two paths have in common at their ends.
+/// Returns the number of trailing components that two paths have in common.
 fn common_suffix_len(one: &[u8], other: &[u8]) -> usize {
     let components = |path| <[u8]>::rsplit(path, |&b| b == b'/');
     components(one).zip(components(other)).take_while(|(one, other)| one == other).count()

@@ -1,8 +1,8 @@
-//! Continues the transfer of a file from where an earlier run was interrupted, or from where the file has grown since.
+//! Resumes interrupted transfers, and transfers only the new part of a file that has grown.
 //!
-//! The bytes at the destination are not trusted to be a prefix of the file. The request contains their digest; the
-//! sender compares, and sends either what follows or everything. The prefix is then copied into a new file, and
-//! digested once more there.
+//! The bytes in the destination may differ from those in the source, so the request contains their digest. The sender
+//! compares the digest, and sends either the rest of the file or all of it. The prefix is then copied into a new file
+//! and hashed again there.
 
 use std::ffi::CString;
 use std::io::ErrorKind;
@@ -21,11 +21,12 @@ use crate::reconcile::copy::NewCopy;
 use crate::reconcile::copy_bytes::{CopyMethod, next_data_range};
 use crate::remote::receiver::pending::Basis;
 
-/// From this size on, reading a prefix on both sides and waiting for the answer pays off.
+/// Minimum size for resuming. Below this size, sending the whole file is faster than reading the prefix on both hosts
+/// and waiting for the answer.
 pub(crate) const MIN_RESUMED_BYTES: u64 = 1 << 20;
 
 impl Worker<'_> {
-    /// Returns the name of a file that may be a prefix of the requested one, and its digest.
+    /// Returns the name of a file that may be a prefix of the requested file, together with its digest.
     pub(crate) fn find_prefix(
         &mut self,
         entry: Entry<'_>,
@@ -41,7 +42,7 @@ impl Worker<'_> {
             None if entry.dest.is_some_and(is_file) => entry.name.to_owned(),
             None => return Ok(None),
         };
-        // A file that cannot be read is no help, and no problem either.
+        // A file that cannot be read is ignored. The transfer then starts from the beginning.
         let Ok(file) = dir.open_regular(&basis_name) else { return Ok(None) };
         let Ok(now) = file.stat() else { return Ok(None) };
         if now.kind != Kind::File || now.size < MIN_RESUMED_BYTES || now.size > stat.size {
@@ -51,7 +52,7 @@ impl Worker<'_> {
         Ok(Some((basis_name, KnownPrefix { length: now.size, digest, only: false })))
     }
 
-    /// Returns the temporary name under which a killed run left most of a file.
+    /// Returns the temporary name of the largest unfinished copy that killed runs left of a file.
     fn largest_temp_file(&mut self, entry: Entry<'_>, dir: &Dir) -> Option<CString> {
         let temp_names = entry.dir.dest_listing.temp_names_of(entry.name);
         let files = temp_names.filter(|(_, dest)| dest.kind == Kind::File);
@@ -71,7 +72,7 @@ impl Worker<'_> {
         let file = self.open_basis(entry, basis)?;
         let new_copy = self.begin_temp_copy(entry, stat)?;
         self.copy_prefix(&file, &new_copy, have).inspect_err(|_| new_copy.undo())?;
-        // The old file stays until the new one has all of its bytes.
+        // The unfinished copy is removed only after the new file has all of its bytes.
         if let Basis::Prefix(basis_name) = basis
             && is_temp_name(basis_name.to_bytes())
         {
@@ -80,7 +81,7 @@ impl Worker<'_> {
         Ok(new_copy)
     }
 
-    /// Opens the file whose digest was sent.
+    /// Opens the file whose digest was sent to the sender.
     fn open_basis(&mut self, entry: Entry<'_>, basis: &Basis) -> Result<File, Failure> {
         let (side, basis_name) = match basis {
             Basis::Absent => return Err(Failure::Failed(Reason::Changed)),
@@ -95,7 +96,7 @@ impl Worker<'_> {
         dir.open_regular(basis_name).map_err(destination(Op::Open))
     }
 
-    /// Copies the first bytes of a file into a new one, and checks their digest.
+    /// Copies the first bytes of a file into a new file, and checks the digest of the copy.
     pub(crate) fn copy_prefix(
         &mut self,
         file: &File,

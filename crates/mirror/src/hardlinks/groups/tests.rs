@@ -45,7 +45,7 @@ fn an_inode_is_a_copy_of_one_file_only() {
     assert!(!links.adopt_copy(SourceInode { inode: 8, ..KEY }, dest(71), &claimed_inodes));
 }
 
-/// Returns a name that waits, and what it belongs to.
+/// Returns a waiting name in an empty batch.
 fn waiter() -> Waiter {
     let top = DirState::new(DirNode::top(), DestListing::default(), DirTraits::default());
     Waiter { shared: SharedBatch::new(&top, Batch::default()), index: 3 }

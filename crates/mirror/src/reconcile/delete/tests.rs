@@ -1,4 +1,4 @@
-//! Tests of what keeps extraneous entries from being deleted.
+//! Tests of the conditions under which extraneous entries are kept.
 
 use testkit::TreeBuilder;
 use wire::{KeptReason, Removal};
@@ -10,7 +10,7 @@ use crate::model::dir_node::DirNode;
 use crate::outcome::Outcome;
 use crate::{Consent, Options};
 
-/// An extraneous file, and an extraneous directory with two entries.
+/// Returns an extraneous file, and an extraneous directory with two entries.
 fn two_extraneous() -> (Fixture, Extraneous) {
     let tree = TreeBuilder::new().file("from/a", "a").file("to/x", "x");
     let fixture = Fixture::new(&tree.file("to/y/1", "1").file("to/y/2", "2"));
@@ -19,7 +19,7 @@ fn two_extraneous() -> (Fixture, Extraneous) {
     (fixture, extraneous)
 }
 
-/// Returns why the entries would be kept, given what the workers found.
+/// Returns the reason why the entries would be kept after a run with the outcome `found`.
 fn reason(options: &Options, mut found: Outcome, ask: Option<Consent<'_>>) -> Option<KeptReason> {
     let (fixture, extraneous) = two_extraneous();
     let job = fixture.job(options);

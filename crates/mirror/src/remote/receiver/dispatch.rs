@@ -298,11 +298,7 @@ impl Worker<'_> {
     }
 
     /// Requests the whole content of a file, because the equal file cannot be used.
-    pub(crate) fn request_whole(
-        &mut self,
-        session: &Session,
-        pending: &PendingRequest,
-    ) -> Settled {
+    pub(crate) fn request_whole(&mut self, session: &Session, pending: &PendingRequest) -> Settled {
         let entry = pending.entry();
         if self.is_dry_run(entry.dir) {
             self.record_created(entry, &pending.listed_stat(), pending.replaces);

@@ -54,7 +54,7 @@ impl Source for Session {
         stat: &Stat,
         digest: [u8; 32],
     ) -> Lookup {
-        // The names of one file already wait for each other.
+        // Names of a hard-linked file already wait for each other, so they do not wait for the content as well.
         worker.job.contents.look_up(digest, entry, stat.links < 2)
     }
 
