@@ -1,5 +1,5 @@
-//! Trash runs that are killed or that fail at each change. Each tree is complete in one of two
-//! places, and the next process finds it.
+//! Trash runs that are killed or that fail at each of their changes. Each tree is complete in one
+//! of two places, where the next process finds it.
 
 #![expect(clippy::disallowed_methods, reason = "tests remove what they made")]
 
@@ -48,11 +48,11 @@ fn take(runs: &Path, run: u64) -> TrashRun {
     }
 }
 
-/// Claims all unfinished runs, and removes their trees.
+/// Claims all unfinished runs and removes their trees.
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in TrashRun::unfinished(&world.runs).expect("a list") {
-        // A run that was killed before it began leaves its lock behind.
+        // A run that is killed before it begins leaves its lock behind.
         let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
@@ -75,7 +75,7 @@ pub(crate) fn finish(world: &World) -> usize {
     removed
 }
 
-/// Kills a process or fails a call at each change. Returns the number of changes.
+/// Kills a process, or makes a call fail, at each change. Returns the number of changes.
 fn at_each_change(blow: ChangeFault) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
@@ -102,8 +102,8 @@ fn trees_there(tree: &Path) -> usize {
 
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
-    // The changes create a journal and a quarantine directory with its staging directory. Each tree adds
-    // a line and a move.
+    // The run creates a journal, a quarantine directory and a staging directory. Each tree takes
+    // one journal line and one move.
     assert!(at_each_change(ChangeFault::Kill) >= 10);
 }
 
@@ -119,7 +119,7 @@ fn entries_that_changed_since_the_user_chose_them_stay() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].was.inode += 1;
-    // Pretends that the inode number was reused.
+    // Simulates a reused inode number.
     trees[1].was.born_ns += 1;
     let Started { run: discard, refused, moved, .. } =
         TrashRun::begin(&world.runs, &trees).expect("begins");
@@ -203,8 +203,8 @@ fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     assert!(!discard.finish().expect("is looked at"));
 }
 
-/// Entries with the same names on another file system, as after an unmount in a bind mount, prove
-/// nothing either.
+/// A different file system with entries of the same names is no proof either. Such a file system
+/// becomes visible when a bind mount is unmounted.
 #[test]
 fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
@@ -244,7 +244,7 @@ fn an_entry_moved_by_mistake_is_moved_back_once_its_name_is_free() {
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.run.run();
     let store = world.stores().pop().expect("a store");
-    // Pretends that the process was killed before it verified the moved entry.
+    // Simulates a process that was killed before it verified the moved entry.
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
@@ -279,7 +279,7 @@ fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
         trees(&mount.path().canonicalize().expect("a mount"))
     };
     let all = [of(&full), of(&free)].concat();
-    // The directory is not private, so it is not used.
+    // This directory is not private, so lop refuses to use it.
     let name = format!(".lop-quarantine-{}", fsops::effective_user());
     fs::create_dir(full.path().join(name)).expect("is made");
     let begun = TrashRun::begin(runs.path(), &all).expect("begins");

@@ -1,5 +1,5 @@
-//! Runs that are killed, and files that other programs change before the next command. An undo
-//! restores only what the run removed.
+//! Tests of runs that are killed, after which other programs change files before the next command.
+//! An undo restores only files that the run removed.
 
 #![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
 
@@ -34,7 +34,7 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
             let was = text(&world, "b");
             let undone = world.undo();
             let now = text(&world, "b");
-            // A link to the kept file shows the edit, but does not count as restored.
+            // A link to the kept file shows the edited text, but does not count as restored.
             let is_link =
                 was.as_deref() == Some(EDITED) && undone.as_ref().is_none_or(|it| it.done == 0);
             let account = format!("{kind:?} killed at {number}: {was:?}, {now:?}, {undone:?}");
@@ -46,8 +46,8 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
     }
 }
 
-/// Calls `act`, and unwinds before a change to simulate a kill. Returns whether this change was
-/// reached.
+/// Calls `act`, and unwinds before change `number` to simulate a kill. Returns whether that change
+/// was reached.
 pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     before_change(number, || resume_unwind(Box::new(())));
     let ended = catch_unwind(AssertUnwindSafe(act));
@@ -55,8 +55,8 @@ pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     ended.is_err()
 }
 
-/// A list claims that two different files are equal. The run is killed, and the owner of one file
-/// renames it.
+/// The caller claims that two different files are equal. The run is killed, and then the owner
+/// renames one of the files.
 #[test]
 fn files_that_the_run_did_not_compare_are_not_restored() {
     for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {
@@ -85,8 +85,8 @@ fn files_that_the_run_did_not_compare_are_not_restored() {
     }
 }
 
-/// Puts a new file at `name` that has the inode number, size and modification time of a removed
-/// one. Returns whether the file system reused the inode number.
+/// Creates a new file at `name` with the inode number, size and modification time of a removed
+/// file. Returns whether the file system reused the inode number.
 fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
     for number in 0..200 {
         let path = world.tree.join(format!("new {number}"));

@@ -1,5 +1,5 @@
-//! Power failures on the disk of the files, with the journals safe on another disk. Everything that
-//! a run or an undo reported as done is on the disk, or another undo can complete it.
+//! Power failures on the disk with the files, while the journals are on another disk. Everything
+//! that a run or an undo reports as done is on the disk, or another undo can complete it.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -25,7 +25,7 @@ fn sync(mount: &Mount) {
     dir.sync_file_system().expect("synced");
 }
 
-/// Returns a mount, or `None` if this kind of file system is not available here.
+/// Mounts a file system. Returns `None` if this kind of file system is not available.
 fn mounted(kind: FileSystem) -> Option<Mount> {
     // By default, mkfs gives small images blocks that are too small for the extended attributes.
     let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
@@ -54,7 +54,7 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     testkit::remove_tree(&world.tree).expect("removed");
 }
 
-/// Asserts that no files came back. A removed directory may exist again, but must be empty.
+/// Asserts that no files have reappeared. Removed directories may exist again, but must be empty.
 fn assert_no_files(mount: &Mount, kind: Kind) {
     let others = Snapshot::except(mount.path(), |path| path.starts_with(b"tree"));
     let left: Vec<_> =
@@ -112,7 +112,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
             orders.synced_at = Some(synced_at);
             let ended = orders.carry_out(synced_at + 12, ChangeFault::Kill);
             mount.fail_power().expect("it is mounted again");
-            // Even without an undo, no file remains in a staging directory.
+            // Even without an undo, no files are left in a staging directory.
             drop(Runs::open(&world.runs, |_| {}).expect("opens"));
             if kind != Kind::Quarantine {
                 assert_no_files(&mount, kind);

@@ -1,5 +1,5 @@
-//! Runs on file systems that are stacked, cached, or limited. Each kind of action either does what
-//! it reports and can be undone, or is refused.
+//! Tests of runs on stacked, cached and limited file systems. Each kind of action is either
+//! refused, or does what it reports and can be undone.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -34,8 +34,8 @@ fn tree() -> TreeBuilder {
         .file("h/3", "linked")
 }
 
-/// Creates a tree below a folder on the tested file system. The journals are elsewhere, as they are
-/// with a catalog in a home directory.
+/// Creates a tree below a folder on the tested file system. The journals are on another file
+/// system, as if the catalog were in a home directory.
 fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     let mut world = World::in_home(tree, TempTree::new_in(folder));
     let journals = TempTree::new();
@@ -43,7 +43,7 @@ fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     (world, journals)
 }
 
-/// Carries out an action with known digests.
+/// Carries out an action on groups with known digests.
 fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let plans = plans(&world.tree, kind).into_iter().map(|plan| {
@@ -53,8 +53,8 @@ fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     apply(&runs, kind, plans.collect(), 2).0
 }
 
-/// Carries out and undoes each kind of action on `names` names. `same` of them turn out to be the
-/// kept file, which does not matter for a hard link.
+/// Carries out and undoes each kind of action on `names` names. Of these names, `same` turn out to
+/// belong to the kept file, unless the kind is a hard link.
 fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
     for kind in KINDS {
         let (world, _journals) = world_in(folder, &tree());
@@ -130,8 +130,8 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
 
 #[test]
 fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_name() {
-    // Each name has a different inode number, so two names of one file look like two files until
-    // one is taken out.
+    // If each name has its own inode number, two names of one file look like two files until one of
+    // them is taken out.
     for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -161,8 +161,8 @@ fn files_removed_from_exfat_can_be_restored() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
-    // Nothing is overwritten. The entry that has taken the name stays, and so does the file that
-    // was to be restored.
+    // Nothing is overwritten. A new entry with the file's name stays, and the file stays in
+    // quarantine.
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");
@@ -206,7 +206,7 @@ fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
     }
 }
 
-/// Kills a run at each of its changes, and undoes it.
+/// Kills a run at each of its changes and undoes it.
 fn killed_anywhere(folder: &Path, kinds: &[Kind]) {
     let tree = || TreeBuilder::new().seeded("a", 1, 500).seeded("b", 1, 500).seeded("c", 1, 500);
     for &kind in kinds {
@@ -252,13 +252,14 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no sshfs: {reason}")),
     };
-    // A link that leads upwards cannot be read on this file system.
+    // sshfs does not allow reading links with `..` in them, so no link needs to lead to a parent
+    // directory.
     let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
     for kind in KINDS {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
-        // The file system does not count links, so a link looks like a copy.
+        // sshfs does not count links, so a link looks like a copy.
         let can = kind != Kind::Hardlink;
         let counts = (outcome.done, outcome.refused.len());
         assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");
