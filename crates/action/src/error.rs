@@ -45,7 +45,7 @@ pub enum Error {
         /// The last earlier run that has something to restore. `None` if the caller named the run.
         older: Option<u64>,
     },
-    /// There are no runs, or all of them are already undone.
+    /// There are no runs, or all of them have already been undone.
     #[error("there is nothing to undo")]
     NothingToUndo,
     /// The user asked to stop.

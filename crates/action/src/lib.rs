@@ -1,5 +1,5 @@
 //! Acts on duplicates without losing data: makes plans, carries them out with a journal, and undoes
-//! them. It also removes whole trees that it has renamed away before.
+//! them. It also renames whole trees away, so that they can be removed later.
 //!
 //! [`plan::plan()`] decides which file of a group is kept. [`run::Runs::apply`] carries out plans
 //! as a run, [`run::Runs::undo`] restores what a run changed, and [`run::Runs::open`] finishes runs
@@ -27,14 +27,12 @@
 //!    plan was made.
 //! 2. Write the intent to the journal, and sync the journal ([`journal`]).
 //! 3. Compare the two files byte by byte, each to its end (`run::verify`).
-//! 4. Take a lease on both files, where the kernel grants one. No program may have them open for
-//!    writing, and neither
-//!    file may have changed.
+//! 4. Take a lease on both files, if the kernel grants one. No program may have them open for
+//!    writing, and neither file may have changed.
 //! 5. Exchange the name with a name in a staging directory, or move the file there (`staging`).
 //! 6. Check that the entry that arrived there is the file that was compared, that the kept file
-//!    still has its name,
-//!    and that no program is waiting to write to the file. Otherwise, roll the exchange back
-//! (`run::act`).
+//!    still has its name, and that no program is waiting to write to the file. Otherwise, roll the
+//!    exchange back (`run::act`).
 //! 7. Remove the file from the staging directory.
 //!
 //! At every moment, each file therefore has either its own name or a name that the journal leads

@@ -43,10 +43,10 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
             Fate::Open => {
                 let logged = replay.intent(n)?;
                 let fate = finish_intent(&mut locator, &logged);
-                // Before it changes a name that an undo restores from a copy, a run writes an
-                // `equal` record. A power failure may lose that record. The run may nevertheless
-                // have changed the file if the intent has a digest or if a link is in the place of
-                // the file.
+                // A run writes an `equal` record before it changes a name that an undo would
+                // restore from a copy. A power failure may lose that record. The run may
+                // nevertheless have changed the file if the intent has a digest or if a link is in
+                // the place of the file.
                 let may_be_done = entry.was_equal
                     || logged.intent.digest.is_some()
                     || !logged.intent.kind.is_undone_by_copy()

@@ -2,8 +2,8 @@
 //!
 //! Linking, renaming or removing a name changes the status of an inode, and so does every write. A
 //! program that edits a file can restore the size and the modification time, but not the status
-//! change time. A catalog may therefore adopt a new status change time only if lop caused it. Lop
-//! must have seen the known time right before its change, and the new time right after it.
+//! change time. A catalog may therefore adopt a new status change time only if lop caused it. This
+//! requires that lop saw the known time right before its change and the new time right after it.
 //! [`Statuses`] keeps the first and the last time of such a chain for each inode. If the chain has
 //! a gap, it keeps neither.
 //!
@@ -68,7 +68,7 @@ impl Statuses {
         self.of(file.key()).is_some_and(|status| status.after_ns == file.ctime_ns)
     }
 
-    /// Adds later changes, of the same or of other inodes.
+    /// Adds later changes, either of known inodes or of new ones.
     pub(crate) fn add(&mut self, later: Statuses) {
         for (key, status) in later.0 {
             match status {
@@ -157,7 +157,7 @@ mod tests {
     const KEY: FileKey = FileKey { device: 1, inode: 1 };
 
     #[test]
-    fn a_chain_without_a_gap_spans_its_first_to_its_last_time() {
+    fn a_chain_without_gaps_spans_from_its_first_to_its_last_time() {
         let mut statuses = Statuses::default();
         statuses.record(&stat(1), Some(stat(2)));
         statuses.record(&stat(2), Some(stat(3)));

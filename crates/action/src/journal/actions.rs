@@ -1,5 +1,5 @@
-//! Reads from a journal how a run changed each file. Callers show this as the history, and update a
-//! catalog with it.
+//! Reads from a journal how a run changed each file. Callers use this to show the history and to
+//! update a catalog.
 
 use content::Digest;
 
@@ -16,7 +16,7 @@ pub enum FileState {
     CutOff,
     /// The run acted on the file.
     Done,
-    /// The file already was in the state that the action produces.
+    /// The file needed no action, because it was already in the desired state.
     Already,
     /// The file was left alone for this reason.
     LeftAlone(String),

@@ -1,6 +1,6 @@
 //! Decides whether an entry on disk is the file, the link or the copy that a journal describes.
 //!
-//! An entry is identified by inode number, size and time, as far as the file system keeps them.
+//! An entry is identified by inode number, size and time, insofar as the file system stores them.
 //! Callers remove or replace only entries that these functions recognize, so each function must
 //! return false when in doubt.
 
@@ -26,7 +26,7 @@ pub(crate) fn is_unchanged(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u6
 /// Returns whether a file on disk is the former file of an intent, regardless of its current
 /// content.
 ///
-/// The device number may have changed with a restart. In that case either the `fsid` of the file
+/// The device number may have changed after a restart. In that case either the `fsid` of the file
 /// system or the birth time of the file must match. The birth time is needed on XFS, which derives
 /// the `fsid` from the device number.
 pub(crate) fn is_same_inode(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {

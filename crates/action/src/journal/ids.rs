@@ -45,7 +45,7 @@ pub(crate) fn run_numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error
     Ok(numbers)
 }
 
-/// Creates the journal of a new run, and returns the number of the run and the journal.
+/// Creates the journal of a new run. Returns the run number and the journal.
 pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, Journal), Error> {
     let other = if suffix == FILES_SUFFIX { TREES_SUFFIX } else { FILES_SUFFIX };
     loop {
@@ -56,8 +56,8 @@ pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, J
             Err(Error::File(e)) if e.source.kind() == ErrorKind::AlreadyExists => continue,
             journal => journal?,
         };
-        // If two runs create journals with one number, each checks for the other journal after it
-        // created its own. At least one of them sees the other and gives up the number.
+        // If two runs create journals with the same number, each looks for the other journal after
+        // creating its own. At least one of them sees the other and gives up the number.
         if Stat::of_path(&journal_path(folder, run, other)).is_err() {
             return Ok((run, journal));
         }

@@ -48,7 +48,7 @@ pub(crate) struct Leftovers {
 
 impl Leftovers {
     /// Adds the entries of a staging directory. If listing the directory fails, the remaining
-    /// entries are missing.
+    /// entries are left out.
     pub(crate) fn add_from(&mut self, staging: &Staging) {
         let _incomplete = staging.dir.open_below_same_mount(b".").and_then(|dir| {
             dir.for_each(&mut DirBuffer::default(), |item| {

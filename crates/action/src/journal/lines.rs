@@ -88,8 +88,8 @@ pub(crate) fn is_whole(line: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// If the journal cannot be read, has another format, or others may have written to it. Also if
-/// `begin` returns `None`; the error then says `wrong_kind`. Nothing on disk changes.
+/// If the journal cannot be read, has another format, or others may have written to it. Also fails
+/// if `begin` returns `None`. The error message is then `wrong_kind`. Nothing on disk changes.
 pub(crate) fn replay<T>(
     path: &Path,
     wrong_kind: &str,

@@ -28,7 +28,7 @@ pub(crate) struct IntentLocation {
     pub(crate) staging: Option<Staging>,
 }
 
-/// Opens the locations of the intents of one journal.
+/// Opens the locations of a journal's intents.
 pub(crate) struct IntentLocator<'a> {
     replay: &'a Replay,
     pub(crate) reach: PathOpener,

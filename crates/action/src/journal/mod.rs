@@ -6,8 +6,8 @@
 //! `identity` decides whether an entry there is the one that the journal describes. [`FileActions`]
 //! tells callers what a run did to each file.
 //!
-//! The names and values of the keys on disk are a format (`lines::FORMAT`). A rename in the code
-//! must not change them.
+//! The names and values of the keys are part of the on-disk format (`lines::FORMAT`). A rename in
+//! the code must not change them.
 
 pub(crate) mod actions;
 pub(crate) mod identity;

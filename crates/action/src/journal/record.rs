@@ -41,7 +41,7 @@ pub(crate) enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ctime_ns: Option<i64>,
     },
-    /// The action was not needed, because the file already was in the resulting state.
+    /// The action was not needed, because the file was already in the desired state.
     Same { n: u64 },
     /// The action was not done.
     Not { n: u64, why: String },
@@ -54,7 +54,7 @@ pub(crate) enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_ms: Option<i64>,
     },
-    /// The undo made a copy that will replace what the action put in the file's place.
+    /// The undo made a copy that will replace the entry that the action put in the file's place.
     Made { n: u64, inode: u64 },
     /// The file is restored.
     Undone { n: u64 },
@@ -123,7 +123,7 @@ pub(crate) struct FormerMetadata {
     pub(crate) links: u32,
     /// The disk space that the file occupies, in bytes.
     pub(crate) allocated: u64,
-    /// The time of birth in nanoseconds since the epoch. It is 0 if the file system does not record
+    /// The birth time in nanoseconds since the epoch. It is 0 if the file system does not record
     /// it.
     #[serde(default)]
     pub(crate) born_ns: i64,

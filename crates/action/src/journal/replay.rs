@@ -25,7 +25,7 @@ pub(crate) enum Fate {
     Open,
     Done,
     NotDone,
-    /// The file already was in the state that the action produces.
+    /// The file needed no action, because it was already in the desired state.
     Same,
     Undone,
     Purged,
@@ -232,7 +232,7 @@ impl Replay {
                 self.undone_ms = ended_ms.or(self.undone_ms);
             }
             Record::End { ended_ms, freed, .. } => {
-                // The count in this record replaces the sum of the single records, because the
+                // The count in this record replaces the sum of the individual records, because the
                 // process that ended the run knows which files it had to roll back.
                 self.freed = freed;
                 self.ended_ms = Some(ended_ms);

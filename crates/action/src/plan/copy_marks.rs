@@ -44,7 +44,7 @@ const COPY_WORDS: [&str; 5] = ["copy", "kopie", "copie", "copia", "cópia"];
 const COPY_PREFIXES: [&str; 6] =
     ["copy of ", "kopie von ", "copie de ", "copia de ", "copia di ", "cópia de "];
 
-/// Suffixes of files that were put aside.
+/// Suffixes of files that were set aside.
 const ASIDE_SUFFIXES: [&str; 4] = [".bak", ".orig", ".old", ".tmp"];
 
 impl CopyMarks {
@@ -136,7 +136,7 @@ mod tests {
     use super::{CopyMarks, mark_of};
 
     #[test]
-    fn names_of_copies_are_known() {
+    fn names_of_copies_are_recognized() {
         for (name, mark) in [
             ("IMG_0001 (1).jpg", "(1)"),
             ("IMG_0001(12).jpg", "(12)"),

@@ -64,7 +64,7 @@ pub enum KeepReason {
     Protected(Protection),
     /// This rule chose the file.
     Rule(String),
-    /// No rule distinguished the files, and this file has the first path.
+    /// No rule distinguished the files, and this file comes first by path.
     First,
     /// The file has names outside of the named paths.
     Elsewhere,

@@ -75,8 +75,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Returns the work of acting on `others` files of one size. Actions that compare also read the
-    /// kept file, once for each set of files that are compared side by side.
+    /// Returns the amount of work to act on `others` files of one size. Actions that compare also
+    /// read the kept file, once for each set of files that are compared side by side.
     pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
         let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
         let kept = if is_compared { others.div_ceil(MAX_COMPARED_AT_ONCE) } else { 0 };

@@ -103,8 +103,8 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
 /// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why the metadata of `dir` cannot be
 /// read. Nothing on disk changes.
 pub fn check_not_own(own: &OwnFiles, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
-    // All components are checked, not only directories. On a full disk, names with this prefix are
-    // used beside the files instead of a staging directory.
+    // All path components are checked, including the file name. On a full disk, names with this
+    // prefix are used beside the files instead of a staging directory.
     let mut names = path.split(|&byte| byte == b'/');
     if names.any(|name| name.starts_with(QUARANTINE_PREFIX.as_bytes())) {
         return Err(Reason::InQuarantine);
@@ -132,7 +132,7 @@ mod tests {
     use crate::error::Reason;
 
     #[test]
-    fn a_path_is_below_a_directory_or_not() {
+    fn only_whole_path_components_count() {
         for (dir, path, is) in [
             ("/a", "/a/b", true),
             ("/a/", "/a/b", true),

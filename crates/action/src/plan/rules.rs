@@ -1,4 +1,5 @@
-//! The rules of `--keep`: an ordered list of preferences for the file of a group to keep.
+//! The rules of `--keep`: an ordered list of preferences that select the file to keep in each
+//! group.
 //!
 //! The first rule that distinguishes between files decides. Rules see only paths and metadata
 //! ([`Candidate`]).

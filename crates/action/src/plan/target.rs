@@ -52,7 +52,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Returns the work of acting on the group.
+    /// Returns the amount of work to act on the group.
     pub fn amount(&self, kind: Kind) -> Amount {
         Amount::of(kind, self.keep.version.size, self.others.len())
     }

@@ -1,5 +1,5 @@
-//! Reads the quarantine on a disk without the journals of the runs that filled it, because each
-//! staging directory has its own manifest.
+//! Reads the quarantine on a disk without the journals of the runs that filled it. It uses the
+//! manifest in each staging directory instead.
 //!
 //! If the disk is mounted elsewhere than before, each file is restored to its old path relative to
 //! the directory that contains the quarantine.
@@ -46,10 +46,10 @@ pub struct RestoreOutcome {
     pub done: u64,
     /// Files that were not restored, with the reasons.
     pub refused: Vec<Refusal>,
-    /// The given paths under which no file in quarantine was found.
+    /// The given paths that match no file in quarantine.
     pub unmatched: Vec<Vec<u8>>,
-    /// The restored files, as numbers of their intents. They are listed by run number or by index
-    /// into a [`Quarantine`].
+    /// The intent numbers of the restored files, for each run. A run is given by its number, or by
+    /// its index in a [`Quarantine`].
     pub(crate) back: Vec<(u64, Vec<u64>)>,
     /// The status change times that the restoration caused.
     pub statuses: Statuses,

@@ -23,8 +23,8 @@ use crate::staging::dir::{MANIFEST, Staging};
 pub(crate) struct Manifests {
     /// The first record of each manifest.
     begin: Record,
-    /// Whether the last line of a manifest may have been cut off, by number of the staging
-    /// directory.
+    /// Whether the last line of each manifest may have been cut off. The key is the number of the
+    /// staging directory.
     cut: Mutex<BTreeMap<u32, bool>>,
 }
 

@@ -1,7 +1,7 @@
 //! Lists the files of a run in quarantine, and removes them permanently.
 //!
-//! A file is removed only if its kept file still exists, has not changed, and is equal byte by byte
-//! at that moment. Otherwise the file in quarantine may be the last copy.
+//! A file is removed only if its kept file still exists, has not changed, and still has the same
+//! bytes. Otherwise the file in quarantine may be the last copy.
 
 use std::borrow::Borrow;
 use std::path::PathBuf;

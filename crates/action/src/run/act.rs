@@ -22,7 +22,7 @@ use crate::statuses::is_exclusive;
 
 impl Worker<'_> {
     /// Performs the action on a file. Returns the number of bytes freed. If the file still has a
-    /// name, also returns the status change time that it got from the action.
+    /// name, also returns the file's status change time after the action.
     ///
     /// # Errors
     ///
@@ -89,8 +89,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Records the status change time that a file got from the change of its name. Returns that
-    /// time if the file still has a name.
+    /// Records the status change time that a file has after its name was changed. Returns that time
+    /// if the file still has a name.
     fn record_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
         let statuses = &mut self.outcome.statuses;
         if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
@@ -299,10 +299,10 @@ fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> 
 /// Checks that the kept file still has its name and has not changed.
 ///
 /// A stacked or network file system may still show the file that was just taken out under the name
-/// of the kept file, as if it were a different file. The rename changed that file's status change
-/// time, which shows there too. If the substitute is a hard link, the link itself proves that the
-/// kept file exists. Making the link changes the status change time, so only size and modification
-/// time are compared.
+/// of the kept file, as if it were a different file. But the rename changed that file's status
+/// change time, and this change is visible under the name of the kept file too. If the substitute
+/// is a hard link, the link itself proves that the kept file exists. Making the link changes the
+/// status change time, so only size and modification time are compared.
 ///
 /// Where the kernel only relays metadata, the metadata may come from a cache. In that case, the
 /// kept file is opened again by name, which forces a lookup on every file system (sshfs, network
@@ -318,8 +318,8 @@ fn check_kept(kept: &OpenedFile<'_>, new: &Substitute, taken: &TakenOut) -> Resu
         Ok(now) if now.same_version(&kept.stat) || is_link && same_bytes(&now, &kept.stat) => {
             Ok(())
         }
-        // Equal status change times to the nanosecond show that the rename of one name changed
-        // both, so both are the same file.
+        // The rename gave both names the same status change time to the nanosecond, so both are the
+        // same file.
         Ok(now) if same_bytes(&now, &kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
             Err(Reason::IsKeptFile)
         }

@@ -35,8 +35,8 @@ pub(crate) struct CopiedFile {
 }
 
 impl CopyJob<'_> {
-    /// Makes the copy under the temp name in the staging directory. Progress counts its bytes once,
-    /// during the copying and not during the comparison.
+    /// Makes the copy under the temp name in the staging directory. Its bytes count toward the
+    /// progress only while they are copied, and not while they are compared.
     ///
     /// # Errors
     ///

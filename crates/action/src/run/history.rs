@@ -1,5 +1,5 @@
-//! Reads the history from a folder of journals: the changes of each run, a preview of each undo,
-//! and the contents of the quarantine.
+//! Reads the history from a folder of journals: the changes made by each run, a preview of each
+//! undo, and the contents of the quarantine.
 //!
 //! These functions take no lock and change nothing, so they also work while another process uses
 //! the folder.
@@ -37,7 +37,7 @@ pub struct RunSummary {
     pub undone: u64,
     /// Number of files that were purged from quarantine.
     pub purged: u64,
-    /// Number of files that already were in the resulting state.
+    /// Number of files that needed no action.
     pub already: u64,
     /// Number of files that were left alone.
     pub failed: u64,

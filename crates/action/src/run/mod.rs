@@ -4,8 +4,8 @@
 //! [`Runs::apply`]: `apply` starts the threads, `open` opens the files and writes the intents,
 //! `verify` compares, and `act` changes the name.
 //!
-//! Data is safe because of the order of the steps: open, journal, compare, lease, exchange, check,
-//! remove. The crate documentation describes each step.
+//! The order of the steps keeps data safe: open, journal, compare, lease, exchange, check, remove.
+//! The crate documentation describes each step.
 
 pub(crate) mod act;
 pub(crate) mod apply;

@@ -10,7 +10,7 @@ use crate::statuses::Statuses;
 pub struct ApplyOutcome {
     /// Number of files that were acted on.
     pub done: u64,
-    /// Number of files that already were in the resulting state.
+    /// Number of files that needed no action.
     pub already: u64,
     /// Number of bytes that were freed.
     pub freed: u64,

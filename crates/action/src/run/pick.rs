@@ -8,8 +8,8 @@ use crate::journal::leftovers::count_leftovers_as_done;
 use crate::journal::replay::Replay;
 use crate::plan::kind::Kind;
 
-/// Returns the run with this number, or the last run that has something to restore if `run` is
-/// `None`.
+/// Returns the run with this number. If `run` is `None`, returns the last run that has something to
+/// restore.
 pub(crate) fn pick(
     folder: &Path,
     run: Option<u64>,
@@ -40,8 +40,8 @@ pub(crate) fn pick(
         };
         match (replay, shared) {
             (None, _) => {}
-            // A reflink run has nothing to restore. It is reported instead of silently undoing an
-            // older run.
+            // A reflink run has nothing to restore. If it is the last run, an error says so,
+            // because undoing an older run is not what the user asked for.
             (Some(replay), _) if replay.kind == Kind::Reflink => drop(shared.get_or_insert(run)),
             (Some(replay), None) => return Ok((run, replay)),
             (Some(_), Some(shared)) => {

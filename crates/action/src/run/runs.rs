@@ -40,7 +40,7 @@ pub struct Runs {
 
 impl Runs {
     /// Opens the folder, creates it if it is missing, and recovers runs that were cut off. Recovery
-    /// moves files that such a run had taken out back to their names.
+    /// moves the files that such a run had taken out back to their former names.
     ///
     /// If another process holds the lock, calls `waiting` once with the ID of that process, if
     /// known.
@@ -105,7 +105,7 @@ impl Runs {
         let (outcome, answer) = apply_groups(&shared, batches);
         let ApplyOutcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
-        // The next [`Runs::open`] recovers changes that are missing in the journal.
+        // The next [`Runs::open`] recovers changes that are missing from the journal.
         let is_recorded = !matches!(answer, Err(Error::File(_)));
         let ended = if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())

@@ -167,9 +167,9 @@ impl Worker<'_> {
         Ok(equal)
     }
 
-    /// Compares files with the kept file, each to its end. Returns for each file the reason why it
-    /// is not equal, starting with the kept file, or `None` if it is equal. If `digest` is true,
-    /// also returns the digest of the equal files.
+    /// Compares files with the kept file, each to its end. Returns one verdict per file, starting
+    /// with the kept file. A verdict is the reason why the file is not equal, or `None` if it is
+    /// equal. If `digest` is true, also returns the digest of the equal files.
     fn compare(
         &mut self,
         kept: &OpenedFile<'_>,
@@ -240,8 +240,8 @@ impl Worker<'_> {
                     self.record_changes(&kept.file, &mut kept.stat, &one, freed, ours);
                 }
                 Err(Reason::IsKeptFile) => {
-                    // The file was taken out and moved back. As it is the kept file, the renames
-                    // changed the kept file's status change time.
+                    // The file turned out to be the kept file. Taking it out and moving it back has
+                    // changed its status change time.
                     let back = kept.file.stat_uncached().ok();
                     kept.stat =
                         back.filter(|stat| same_bytes(stat, &kept.stat)).unwrap_or(kept.stat);
@@ -331,8 +331,8 @@ fn check_end(file: &File, size: u64) -> Result<(), Reason> {
     }
 }
 
-/// Returns the suspects among the kept file and the files compared with it. `verdicts` has the
-/// reason why each file is not equal, starting with the kept file.
+/// Returns the suspects among the kept file and the files compared with it. `verdicts` says why
+/// each file is not equal, starting with the kept file.
 fn suspects(
     kept: &OpenedFile<'_>,
     redundant: &[Redundant<'_>],

@@ -4,17 +4,18 @@
 //! access it. No other user can replace an entry in it between two system calls. It is therefore
 //! safe to check an entry and then remove it.
 //!
-//! The staging directory is in `.lop-quarantine-UID`, which is created in a directory at or above
-//! that of the file. The user must be able to write to this parent. A parent that nobody else may
+//! The staging directory is in `.lop-quarantine-UID`, which is created in the file's own directory
+//! or in one above it. The user must be able to write to this parent. A parent that nobody else may
 //! write to is preferred, then one that the user owns, and then the topmost one. `/` is used only
 //! if there is no other.
 //!
 //! # Full disks
 //!
 //! Creating a directory takes a free block, and users often delete duplicates because the disk is
-//! full. If there is no block, files pass through names in their own directory that begin with
-//! `.lop-quarantine-UID-ID-`. This happens only if the user owns the directory and nobody else may
-//! write to it, so that no other user can replace an entry there either. No file keeps such a name.
+//! full. If no block is free, each file instead passes through a temporary name in its own
+//! directory. These names begin with `.lop-quarantine-UID-ID-`. This happens only if the user owns
+//! the directory and nobody else may write to it, so that no other user can replace an entry there
+//! either. No file keeps such a name after the run.
 
 use fsops::DirBuffer;
 use std::ffi::{CStr, CString};
@@ -50,8 +51,8 @@ fn is_beside(path: &[u8]) -> bool {
     split_path(path).1.starts_with(QUARANTINE_PREFIX.as_bytes())
 }
 
-/// Returns the directory that contains the `.lop-quarantine-UID` directory with the staging
-/// directory at `path`.
+/// Returns the parent of the `.lop-quarantine-UID` directory that contains the staging directory at
+/// `path`.
 pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
     let dir = split_path(path).0;
     if is_beside(path) { dir } else { split_path(dir).0 }
@@ -85,7 +86,7 @@ pub(crate) fn open_staging(
     Ok(Staging { number, dir, path: path.into(), prefix: "".into() })
 }
 
-/// Returns the path of the directory that `.lop-quarantine-UID` should be created in for files in
+/// Returns the path of the directory in which to create `.lop-quarantine-UID` for files in
 /// `dir_path`.
 pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut PathOpener) -> Result<Vec<u8>, Reason> {
     let failed = |source| Reason::Directory { at: dir_path.to_vec(), source };
@@ -252,8 +253,7 @@ pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> io
         let removed =
             reach.parent_and_name(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
         match removed.as_ref().map_err(io::Error::kind) {
-            // The directory may not exist, because an earlier run was killed before it created the
-            // directory.
+            // The directory does not exist if an earlier run was killed before creating it.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}
             Err(io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists) => break,
             Err(_) => return removed,

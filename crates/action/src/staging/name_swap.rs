@@ -2,9 +2,9 @@
 //! name or a name in the staging directory.
 //!
 //! A name is never overwritten. It is also never removed from a directory where another process
-//! could replace the file at that moment. Instead, it is exchanged with a name in the staging
-//! directory, or moved there. The entry that arrived is then checked. If it is not the expected
-//! one, it is moved back.
+//! could replace the file at that moment. Instead, the file is exchanged with an entry in the
+//! staging directory, or moved there. The entry that arrived is then checked. If it is not the
+//! expected one, it is moved back.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -50,7 +50,7 @@ pub(crate) enum Substitute {
     /// A symbolic link with this target.
     Symlink(Vec<u8>),
     /// A file that lop made, with its metadata at that time. Once another program has written to
-    /// the file, it no longer counts as lop's.
+    /// the file, lop no longer treats it as its own.
     Copy { inode: u64, size: u64, mtime_ns: i64 },
 }
 
@@ -172,8 +172,8 @@ impl<'a> NameSwap<'a> {
         self.staging.dir.remove_name(&taken.name).map_err(Reason::failed(Op::Remove))
     }
 
-    /// Restores the state before the intent from any step of the action. Removes the substitute,
-    /// and moves the file back to its name.
+    /// Restores the state before the intent, regardless of how far the action got. Removes the
+    /// substitute, and moves the file back to its name.
     ///
     /// # Errors
     ///
@@ -275,7 +275,7 @@ fn is_substitute(dir: &Dir, name: &CStr, stat: &Stat, substitute: &Substitute) -
 }
 
 /// Returns whether a symbolic link has the target `target`. sshfs does not show links that lead out
-/// of the mounted tree. For those, only the length is compared.
+/// of the mounted tree. The targets of such links are compared only by length.
 pub(crate) fn leads_to(dir: &Dir, name: &CStr, stat: &Stat, target: &[u8]) -> io::Result<bool> {
     match dir.read_symlink(name) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {

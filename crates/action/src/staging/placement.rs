@@ -38,8 +38,8 @@ struct Placements {
     staging_dirs: Vec<PlacedStaging>,
     /// Scopes for which no directory could be created, with the reasons.
     failed: Vec<(StagingScope, Reason)>,
-    /// The number of the next directory in the journal. If a directory cannot be created, its
-    /// number is not reused.
+    /// The number that the next directory gets in the journal. If a directory cannot be created,
+    /// its number is not reused.
     next_number: u32,
     /// Devices whose file systems have been synced.
     synced: HashSet<u64>,

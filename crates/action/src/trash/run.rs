@@ -1,8 +1,8 @@
-//! Trash runs rename trees into a staging directory at once, for removal later.
+//! Trash runs rename trees into a staging directory immediately, so that they can be removed later.
 //!
-//! Renaming a tree takes the same time for a million files as for one. It requires a directory on
-//! the same file system that no other user can access. It also requires a journal, so that no tree
-//! is forgotten. If a process is killed, the next process that claims the run removes the rest.
+//! Renaming a tree takes no longer for a million files than for one. It requires a directory on the
+//! same file system that no other user can access. It also requires a journal, so that no tree is
+//! forgotten. If a process is killed, the next process that claims the run removes the rest.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

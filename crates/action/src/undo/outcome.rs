@@ -40,7 +40,7 @@ pub struct UndoOutcome {
     pub refused: Vec<Refusal>,
     /// Number of damaged lines in the journal. The undo ignored the files in these lines.
     pub damaged: u64,
-    /// The given paths that contain no file of the run.
+    /// The given paths that match no file of the run.
     pub unmatched: Vec<Vec<u8>>,
     /// The reason why there was nothing to restore. `None` if there was something.
     pub nothing_left: Option<NothingLeft>,
@@ -55,7 +55,7 @@ pub struct UndoOutcome {
 pub struct UndoPreview {
     /// The run that would be undone.
     pub run: u64,
-    /// The given paths that contain no file of the run.
+    /// The given paths that match no file of the run.
     pub unmatched: Vec<Vec<u8>>,
     /// Whether the run was cut off. An undo would then recover the run first.
     pub is_cut_off: bool,

@@ -50,7 +50,7 @@ impl Undo<'_> {
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
         move_in(ready, &names, &is_untouched, |taken| match &ready.there {
             _ if loses_last_name => hold().then_some(()).ok_or(Reason::OpenForWriting),
-            // The link has become the last name of its file meanwhile, and that file was not
+            // Meanwhile, the link has become the last name of its file, and that file was not
             // compared.
             Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
             _ => Ok(()),
@@ -101,8 +101,8 @@ fn move_in(
     let Some(there) = &ready.there else { return Ok(()) };
     let intent = &ready.logged.intent;
     let swapped = names.swap().and_then(|taken| {
-        // The link may have become the last name of the kept file. It is not removed if another
-        // program has written to the file.
+        // The link may have become the last name of the kept file. The link is not removed if
+        // another program has written to the file.
         let is_whole =
             !matches!(there, Substitute::Link(_)) || has_size_and_time_of_kept(intent, &taken.stat);
         if !is_whole || !names.is_expected(&taken, there) {

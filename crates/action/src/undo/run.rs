@@ -2,8 +2,8 @@
 //!
 //! A file in quarantine is moved back. A file that was removed or replaced by a link becomes a copy
 //! of the kept file with the former metadata. The run had compared the two files byte by byte. If
-//! the kept file has changed since then, it is not copied. Former hard links to one inode become
-//! hard links to one inode again.
+//! the kept file has changed since then, it is not copied. Names that were hard links to one inode
+//! become hard links to one inode again.
 //!
 //! An undo replaces only the link that the run made. If any other entry has the name, the file is
 //! refused. Copies are on the disk before they get their names.
@@ -15,7 +15,7 @@
 //!
 //! The journal records a file as restored only after its file system has written the change to the
 //! disk ([`Unsynced`](super::state::Unsynced)). The journal may be on a different disk. Without
-//! this order, it could record a file as restored that a power failure moved back to the staging
+//! this order, it could record a file as restored that a power failure put back into the staging
 //! directory.
 
 use std::collections::{BTreeMap, HashSet};
@@ -81,7 +81,7 @@ pub(crate) fn undo_run(
 }
 
 /// Calls `each` with a preview for each file that an undo would restore. Returns the given paths
-/// that contain none of the files.
+/// that match none of the files.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub(crate) fn preview_undo(
     Ok(unmatched)
 }
 
-/// Returns the numbers of the files to restore, and the given paths that contain none of them. If
+/// Returns the numbers of the files to restore, and the given paths that match none of them. If
 /// `paths` is empty, returns all files.
 fn todo(replay: &Replay, paths: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>), Error> {
     let all = replay.with_fate(Fate::Done).rev();

@@ -20,7 +20,8 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of changed names that may be pending before a sync is done only to record them.
+/// Maximum number of changed names that are not synced yet. When it is reached, the file systems
+/// are synced so that the names can be recorded.
 pub(crate) const MAX_UNSYNCED_NAMES: usize = 10_000;
 
 /// Changed names on one file system that may not be on the disk yet.
@@ -127,8 +128,8 @@ impl Undo<'_> {
         failed
     }
 
-    /// Records the status change time that a file got from the change of its name, unless another
-    /// program has changed its status since the run.
+    /// Records the status change time that a file has after its name was changed, unless another
+    /// program has changed the file's status since the run.
     pub(crate) fn record_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
         let Some((before, after)) = leased.map(Leased::end) else { return };
         let statuses = &mut self.undone.statuses;

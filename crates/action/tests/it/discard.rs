@@ -203,10 +203,10 @@ fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     assert!(!discard.finish().expect("is looked at"));
 }
 
-/// A different file system with entries of the same names is no proof either. Such a file system
-/// becomes visible when a bind mount is unmounted.
+/// A missing staging directory proves nothing, because a different file system may be visible in
+/// its place after an unmount.
 #[test]
-fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
+fn only_an_empty_staging_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
     let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let store = world.stores().pop().expect("a store");
@@ -289,7 +289,7 @@ fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
 }
 
 #[test]
-fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
+fn a_tree_is_moved_back_only_to_its_former_directory() {
     let world = World::new(&builder());
     let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let left = discard.remaining().expect("is read").0;
@@ -307,7 +307,7 @@ fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
 }
 
 #[test]
-fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
+fn a_run_is_not_over_while_its_staging_directory_has_entries() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.run.run();

@@ -1,5 +1,5 @@
-//! Tests of runs that are killed, after which other programs change files before the next command.
-//! An undo restores only files that the run removed.
+//! Tests of killed runs. Other programs change files between the kill and the next command. An undo
+//! restores only files that the run removed.
 
 #![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
 

@@ -13,7 +13,7 @@ use crate::world::{WHOLE, World, odd_tree};
 const KINDS: [Kind; 5] =
     [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate];
 
-/// The actions of a test before the power fails.
+/// The steps of a test before the power fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Run,
@@ -132,7 +132,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
 }
 
 #[test]
-fn a_manifest_lists_every_file_that_the_disk_has_beside_it() {
+fn a_manifest_lists_every_file_beside_it_after_a_power_failure() {
     for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
         let Some(mount) = mounted(file_system) else { continue };
         let world = World::on(&odd_tree(), &mount);

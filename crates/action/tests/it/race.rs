@@ -116,10 +116,10 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the account, for whoever asks for a longer race")]
+#[expect(clippy::print_stdout, reason = "prints the statistics of the races")]
 fn no_content_is_lost_while_an_attacker_moves_everything_around() {
     if !testkit::is_root() {
-        return skipped("the attack is on root");
+        return skipped("the attack requires root");
     }
     let start = Instant::now();
     let mut account = Account::default();

@@ -129,7 +129,7 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
 }
 
 #[test]
-fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_name() {
+fn each_kind_works_on_mergerfs_with_inode_numbers_per_file_and_per_name() {
     // If each name has its own inode number, two names of one file look like two files until one of
     // them is taken out.
     for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
@@ -171,7 +171,7 @@ fn files_removed_from_exfat_can_be_restored() {
 }
 
 #[test]
-fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
+fn a_directory_whose_inode_number_depends_on_its_path_is_trashed_and_moved_back() {
     for view in [View::Mergerfs, View::MergerfsUseIno] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -252,8 +252,8 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no sshfs: {reason}")),
     };
-    // sshfs does not allow reading links with `..` in them, so no link needs to lead to a parent
-    // directory.
+    // The links made in this tree lead upwards (`..`), and sshfs does not allow such links to be
+    // read.
     let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
     for kind in KINDS {
         let (world, _journals) = world_in(mount.path(), &tree);
@@ -273,7 +273,7 @@ fn each_kind_works_on_sshfs_or_is_refused() {
 }
 
 #[test]
-fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
+fn a_trash_run_may_be_killed_anywhere_if_inode_numbers_depend_on_paths() {
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,

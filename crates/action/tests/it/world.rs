@@ -75,7 +75,7 @@ impl World {
         Snapshot::of(&self.tree)
     }
 
-    /// Returns the staging directories in the journals that still exist.
+    /// Returns the staging directories that are named in the journals and still exist.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         testkit::stores(&self.runs)
     }

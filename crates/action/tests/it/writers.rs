@@ -135,7 +135,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAc
 
 #[test]
 fn writes_at_any_step_of_a_run_keep_a_name() {
-    // A tmpfs is used if possible, because hundreds of runs on a disk would take long.
+    // A tmpfs is used if possible, because hundreds of runs on a disk would take too long.
     let mount = Mount::new(FileSystem::Tmpfs, 64 << 20);
     let home = TempTree::new();
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
@@ -149,7 +149,7 @@ fn writes_at_any_step_of_a_run_keep_a_name() {
 }
 
 #[test]
-fn writes_keep_a_name_where_no_lease_is_granted() {
+fn writes_keep_a_name_without_leases() {
     // FUSE does not support leases, but a write shows in the size or the modification time.
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
@@ -168,8 +168,8 @@ fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo reports the current status change time of a file as its own, without any
-/// change by other programs before it.
+/// Returns whether an undo claims the current status change time of a file as its own and saw no
+/// earlier change by another program.
 fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("is there");
     undone.statuses.of(now.key()).is_some_and(|status| {
@@ -226,7 +226,7 @@ fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
 
 /// The kept file no longer has its original name, so the undo replaces its last name.
 #[test]
-fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
+fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
     let home = TempTree::new();
     let mut edits = 0;
     for number in 0.. {
@@ -254,7 +254,7 @@ fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
 
 /// A program edits one of two separated names while an undo turns them into one file again.
 #[test]
-fn an_edit_while_names_become_one_file_again_loses_no_content() {
+fn no_content_is_lost_by_an_edit_while_an_undo_joins_two_names() {
     let home = TempTree::new();
     for (edited, other) in [("a", "b"), ("b", "a")] {
         let mut edits = 0;
