@@ -148,7 +148,7 @@ mod tests {
         let tree = TreeBuilder::new().dir("d/.lop-quarantine-0/run").make_temp();
         let check = |dir: &str, name: &str| {
             let path = tree.join(dir);
-            let opened = Dir::open(&path).expect("is there");
+            let opened = Dir::open(&path).expect("exists");
             check_not_own(&OwnFiles::default(), &opened, path.join(name).as_os_str().as_bytes())
         };
         assert!(matches!(check("d/.lop-quarantine-0/run", "1"), Err(Reason::InQuarantine)));

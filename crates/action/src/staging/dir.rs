@@ -303,7 +303,7 @@ mod tests {
         let above = above.into_encoded_bytes();
         let mut reach = PathOpener::new(4);
         make_staging(&above, "1-a", &mut reach, false).expect("is made");
-        let again = make_staging(&above, "1-a", &mut reach, false).expect_err("is there");
+        let again = make_staging(&above, "1-a", &mut reach, false).expect_err("exists");
         let is_there = |reason: &Reason| {
             matches!(reason, Reason::Staging { source, .. }
                 if source.kind() == std::io::ErrorKind::AlreadyExists)

@@ -24,7 +24,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
         assert_same(&before, &world.snapshot(), WHOLE - testkit::Compare::DIR_MTIMES);
         nothing_is_left(&world, number);
         if !ended.killed {
-            assert!(ended.changes.expect("went to its end") <= number);
+            assert!(ended.changes.expect("runs to the end") <= number);
             break;
         }
         points += 1;

@@ -68,7 +68,7 @@ pub(crate) fn finish(world: &World) -> usize {
             }
             removed += 1;
         }
-        assert!(discard.finish().expect("is noted"));
+        assert!(discard.finish().expect("is recorded"));
     }
     let over = TrashRun::unfinished(&world.runs).expect("a list");
     assert!(over.is_empty(), "{over:?}");
@@ -146,10 +146,10 @@ fn one_process_claims_a_run_and_others_learn_its_number() {
     assert_eq!(listed(&world)[0].process, Some(std::process::id()));
     drop(discard);
     assert_eq!(listed(&world)[0].process, None);
-    take(&world.runs, run).note_progress(7, None).expect("is noted");
+    take(&world.runs, run).note_progress(7, None).expect("is recorded");
     let again = take(&world.runs, run);
-    again.note_progress(5, None).expect("is noted");
-    again.note_progress(8, Some(9)).expect("is noted");
+    again.note_progress(5, None).expect("is recorded");
+    again.note_progress(8, Some(9)).expect("is recorded");
     drop(again);
     assert_eq!(finish(&world), 3);
     let ended = &listed(&world)[0];
@@ -187,7 +187,7 @@ fn runs_of_both_kinds_share_one_sequence_of_numbers() {
 fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
         Ok(mount) => mount,
-        Err(reason) => return testkit::skipped(format!("a file system that goes: {reason}")),
+        Err(reason) => return testkit::skipped(format!("no file system to unmount: {reason}")),
     };
     let runs = TempTree::new();
     builder().make(mount.path());
@@ -196,11 +196,11 @@ fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     let Started { run: discard, refused, .. } = begun;
     assert!(refused.is_empty(), "{refused:?}");
     drop(mount);
-    assert!(discard.find_missing().expect("is looked at").is_empty());
+    assert!(discard.find_missing().expect("is checked").is_empty());
     let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3);
     assert!(matches!(unknown[0].reason, Reason::StagingMissing { .. }), "{unknown:?}");
-    assert!(!discard.finish().expect("is looked at"));
+    assert!(!discard.finish().expect("is checked"));
 }
 
 /// A missing staging directory proves nothing, because a different file system may be visible in
@@ -285,7 +285,7 @@ fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
     let begun = TrashRun::begin(runs.path(), &all).expect("begins");
     assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
     assert_eq!(begun.run.remaining().expect("is read").0.len(), 3);
-    assert!(!begun.run.finish().expect("is looked at"), "they are still there");
+    assert!(!begun.run.finish().expect("is checked"), "they are still there");
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_tree_is_moved_back_only_to_its_former_directory() {
     assert!(discard.move_back(&left[0]).is_err(), "others may see into this one");
     fs::remove_dir(&world.tree).expect("is empty");
     fs::rename(&away, &world.tree).expect("is moved back");
-    discard.move_back(&left[0]).expect("is given back");
+    discard.move_back(&left[0]).expect("is moved back");
     assert_eq!(fs::read(world.tree.join("a/b/c")).expect("is back"), b"one");
     drop(discard);
     assert_eq!(finish(&world), 2);
@@ -328,7 +328,7 @@ fn a_run_is_not_over_while_its_staging_directory_has_entries() {
             testkit::remove_tree(&at).expect("is removed");
         }
     }
-    assert!(!discard.finish().expect("is looked at"));
+    assert!(!discard.finish().expect("is checked"));
     fs::write(&journal, text).expect("written");
     assert_eq!(finish(&world), 1);
 }

@@ -20,12 +20,12 @@ const KINDS: [Kind; 5] =
     [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Reflink];
 
 fn target(path: &Path) -> Target {
-    let version = Version::from(&Stat::of_path(path).expect("is there"));
+    let version = Version::from(&Stat::of_path(path).expect("exists"));
     Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
 }
 
 fn member(path: &Path) -> Member {
-    Member::new(target(path), Stat::of_path(path).expect("is there"))
+    Member::new(target(path), Stat::of_path(path).expect("exists"))
 }
 
 /// Creates files with a common prefix, such as a log and a longer copy of it.

@@ -37,7 +37,7 @@ fn fails_everywhere(kind: Kind, what: What, rounds: usize) {
                 What::Apply(_) => nothing_is_left(&world, number),
                 _ => no_file_is_left(&world, number),
             }
-            if ended.changes.expect("went to its end") <= number {
+            if ended.changes.expect("runs to the end") <= number {
                 break;
             }
         }

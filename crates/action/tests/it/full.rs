@@ -60,7 +60,7 @@ fn kinds_that_free_space_work_on_a_full_disk() {
         let left = fs::read_dir(world.tree.join("b")).expect("a directory").count();
         assert_eq!(left, if kind == Kind::Delete { 0 } else { 30 });
         fs::remove_file(fill).expect("is removed");
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
     }

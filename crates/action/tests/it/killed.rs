@@ -65,7 +65,7 @@ fn files_that_the_run_did_not_compare_are_not_restored() {
             let world = World::new(&tree);
             let target = |name: &str| {
                 let path = world.tree.join(name);
-                let version = Version::from(&fsops::Stat::of_path(&path).expect("is there"));
+                let version = Version::from(&fsops::Stat::of_path(&path).expect("exists"));
                 Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
             };
             let group = Group { keep: target("a"), others: vec![target("b")], digest: None };
@@ -91,7 +91,7 @@ fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
     for number in 0..200 {
         let path = world.tree.join(format!("new {number}"));
         fs::write(&path, EDITED).expect("written");
-        if path.metadata().expect("is there").ino() == was.ino() {
+        if path.metadata().expect("exists").ino() == was.ino() {
             let file = fs::File::options().write(true).open(&path).expect("opens");
             file.set_modified(was.modified().expect("has one")).expect("set");
             fs::rename(&path, world.tree.join(name)).expect("renamed");
@@ -110,12 +110,12 @@ fn another_file_with_a_reused_inode_number_is_not_the_removed_one() {
             tree = tree.hard_link("b", name);
         }
         let world = World::new(&tree);
-        let was = world.tree.join("b").metadata().expect("is there");
+        let was = world.tree.join("b").metadata().expect("exists");
         assert_eq!(world.apply(Kind::Delete).done, names.len() as u64);
         if !come_again(&world, "b", &was) {
             return;
         }
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert_eq!(undone.done, names.len() as u64 - 1, "{undone:?}");
         for &name in &names[1..] {
             assert_eq!(text(&world, name).as_deref(), Some(SAME), "{undone:?}");

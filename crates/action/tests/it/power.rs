@@ -13,7 +13,7 @@ use crate::world::{WHOLE, World, odd_tree};
 const KINDS: [Kind; 5] =
     [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate];
 
-/// The steps of a test before the power fails.
+/// The last action of a test before the power fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Run,
@@ -42,7 +42,7 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     assert!(world.apply(kind).done > 0);
     if last == Last::Undo {
         sync(mount);
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{:?}", undone.refused);
     }
     mount.fail_power().expect("it is mounted again");

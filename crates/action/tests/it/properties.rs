@@ -109,7 +109,7 @@ fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, 
     for (path, entry) in &before.entries {
         let is_file = entry.sha256.is_some();
         if !is_file || is_protected(path, seed, one_in) {
-            let mut now = after.get(path).cloned().expect("is there");
+            let mut now = after.get(path).cloned().expect("exists");
             // A file counts as unchanged if only its link count or its other names have changed.
             (now.links, now.same_as) = (entry.links, entry.same_as.clone());
             now.size_bytes = entry.size_bytes;
@@ -159,7 +159,7 @@ fn names_of_a_file_removed_in_several_batches_are_restored_as_one_file() {
             drop(runs);
             ended.expect("ends");
             assert_eq!(outcome.done, number);
-            undo(&world.runs).expect("there is a run");
+            undo(&world.runs).expect("a run");
             assert_same(&before, &world.snapshot(), Compare::ALL - Compare::DIR_MTIMES);
         }
     }

@@ -71,7 +71,7 @@ fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
         if kind != Kind::Quarantine {
             assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
         }
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         assert_eq!(undone.done, names - same, "{kind:?}");
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
@@ -90,11 +90,11 @@ fn links_to_files_in_the_lower_layer_of_an_overlay_are_recognized() {
         };
         let journals = TempTree::new();
         let (tree, runs) = (mount.path().join("tree"), journals.join("runs"));
-        let world = World::of(tree.canonicalize().expect("is there"), runs);
+        let world = World::of(tree.canonicalize().expect("exists"), runs);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
         assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         // Names of one file in the lower layer become separate files when one of them is copied up.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
@@ -110,12 +110,12 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
             Ok(mount) => mount,
             Err(reason) => return skipped(format!("no overlay: {reason}")),
         };
-        let below = lower.path().canonicalize().expect("is there").join("f");
+        let below = lower.path().canonicalize().expect("exists").join("f");
         fs::write(&below, "the only one").expect("is written");
-        let shown = mount.path().canonicalize().expect("is there").join("f");
+        let shown = mount.path().canonicalize().expect("exists").join("f");
         assert_eq!(fs::read(&shown).expect("is shown"), b"the only one");
         let target = |path: &Path| {
-            let version = Version::from(&Stat::of_path(path).expect("is there"));
+            let version = Version::from(&Stat::of_path(path).expect("exists"));
             Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
         };
         let group = Group { keep: target(&shown), others: vec![target(&below)], digest: None };
@@ -123,7 +123,7 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
         let runs = Runs::open(&journals.join("runs"), |_| {}).expect("opens");
         let (outcome, _) = apply_groups(&runs, kind, vec![group], 1);
         assert_eq!(outcome.done, 0, "{kind:?}: {outcome:?}");
-        assert_eq!(fs::read(&below).expect("is there"), b"the only one");
+        assert_eq!(fs::read(&below).expect("exists"), b"the only one");
         assert_eq!(fs::read_dir(lower.path()).expect("a directory").count(), 1);
     }
 }
@@ -166,7 +166,7 @@ fn files_removed_from_exfat_can_be_restored() {
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");
-    assert_eq!(world.undo().expect("there is a run").refused.len(), 1);
+    assert_eq!(world.undo().expect("a run").refused.len(), 1);
     assert_eq!(fs::read(world.tree.join("b")).expect("is read"), b"new");
 }
 
@@ -182,7 +182,7 @@ fn a_directory_whose_inode_number_depends_on_its_path_is_trashed_and_moved_back(
         let names = ["a", "b/two", "h"];
         let trees = names.map(|name| {
             let path = world.tree.join(name);
-            let was = Stat::of_path(&path).expect("is there");
+            let was = Stat::of_path(&path).expect("exists");
             Tree { path: path.as_os_str().as_bytes().to_vec(), was }
         });
         let before = world.snapshot();
@@ -198,10 +198,10 @@ fn a_directory_whose_inode_number_depends_on_its_path_is_trashed_and_moved_back(
         let (left, unknown) = discard.remaining().expect("is read");
         assert_eq!((left.len(), unknown.len()), (3, 0), "{unknown:?}");
         for tree in &left {
-            discard.move_back(tree).expect("is given back");
+            discard.move_back(tree).expect("is moved back");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
-        assert!(discard.finish().expect("is noted"));
+        assert!(discard.finish().expect("is recorded"));
         assert!(world.stores().is_empty(), "{:?}", world.stores());
     }
 }
@@ -264,7 +264,7 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         let counts = (outcome.done, outcome.refused.len());
         assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");
         if can {
-            let undone = world.undo().expect("there is a run");
+            let undone = world.undo().expect("a run");
             assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
@@ -294,9 +294,9 @@ fn a_trash_run_may_be_killed_anywhere_if_inode_numbers_depend_on_paths() {
             let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
             assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");
             for tree in &left {
-                discard.move_back(tree).expect("is given back");
+                discard.move_back(tree).expect("is moved back");
             }
-            assert!(discard.finish().expect("is noted"), "{number}: {}", ended.account);
+            assert!(discard.finish().expect("is recorded"), "{number}: {}", ended.account);
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{number}: {:?}", world.stores());

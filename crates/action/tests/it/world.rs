@@ -95,7 +95,7 @@ impl World {
 /// machine, the kernel may still report a file for a moment after the last writer closed it, and
 /// lop would leave that file alone.
 fn wait_for_writers(dir: &Path) {
-    let opened = Dir::open(dir).expect("is there");
+    let opened = Dir::open(dir).expect("exists");
     for entry in std::fs::read_dir(dir).expect("is listed").flatten() {
         let kind = entry.file_type().expect("has a kind");
         if kind.is_dir() {
@@ -142,7 +142,7 @@ pub(crate) fn plans_of(
     let groups = naive_truth(&[tree], rules_of_truth).groups;
     let member = |path: &Vec<u8>| {
         let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-        let stat = Stat::of_path(&path).expect("is there");
+        let stat = Stat::of_path(&path).expect("exists");
         let path = path.as_os_str().as_bytes().to_vec();
         let protected = protect(&path);
         let target = Target { path, version: Version::from(&stat), tag: 0 };

@@ -171,7 +171,7 @@ fn ctime_ns(path: &Path) -> Option<i64> {
 /// Returns whether an undo claims the current status change time of a file as its own and saw no
 /// earlier change by another program.
 fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
-    let now = fsops::Stat::of_path(path).expect("is there");
+    let now = fsops::Stat::of_path(path).expect("exists");
     undone.statuses.of(now.key()).is_some_and(|status| {
         status.after_ns == now.ctime_ns
             && (status.before_ns.is_none() || status.before_ns == before_ns)
@@ -193,7 +193,7 @@ fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
         before_change(number, move || {
             start.replace(Some(Program::start(edit, target)));
         });
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         if !was_called() {
             assert!(number > 2, "an undo has more steps");
             return edits;
@@ -239,7 +239,7 @@ fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
         before_change(number, move || {
             start.replace(Some(Program::start(edit, target)));
         });
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         if !was_called() {
             assert_eq!(undone.done, 1, "{undone:?}");
             break;
@@ -271,13 +271,13 @@ fn no_content_is_lost_by_an_edit_while_an_undo_joins_two_names() {
                 let program = Program::start(edit, paths[0].clone());
                 said.replace(Some((are_two && program.0.is_finished(), program)));
             });
-            let undone = world.undo().expect("there is a run");
+            let undone = world.undo().expect("a run");
             if !was_called() {
                 break;
             }
             let (is_alone, program) = edited_alone.take().expect("was started");
             let did = program.0.join().expect("does not panic");
-            let text = fs::read_to_string(&other).expect("is there");
+            let text = fs::read_to_string(&other).expect("exists");
             let account = format!("{} at step {number}: {did:?} {undone:?}", edited.display());
             assert!(!is_alone || did.is_err() || text == SAME, "{account}");
             edits += u64::from(is_alone && did.is_ok());

@@ -70,7 +70,7 @@ fn lines_that_were_cut_off_are_ignored_and_the_others_apply() {
     assert_eq!(fates(&replay), [(1, Fate::Open), (2, Fate::Done)]);
     assert_eq!((replay.damaged, replay.freed), (0, 3));
     for n in [1, 2] {
-        let path = replay.intent(n).expect("is there").intent.path.0;
+        let path = replay.intent(n).expect("exists").intent.path.0;
         assert_eq!(path, format!("/b{n}").into_bytes());
     }
     assert!(replay.intent(3).is_err());
