@@ -1,5 +1,5 @@
 //! Acts on duplicates without losing data: makes plans, carries them out with a journal, and undoes
-//! them. It also renames whole trees away, so that they can be removed later.
+//! them. It also moves whole trees aside, so that they can be removed later.
 //!
 //! [`plan::plan()`] decides which file of a group is kept. [`run::Runs::apply`] carries out plans
 //! as a run, [`run::Runs::undo`] restores what a run changed, and [`run::Runs::open`] finishes runs

@@ -57,7 +57,7 @@ pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, J
             journal => journal?,
         };
         // If two runs create journals with the same number, each looks for the other journal after
-        // creating its own. At least one of them sees the other and gives up the number.
+        // creating its own. At least one of them finds the other journal and gives up the number.
         if Stat::of_path(&journal_path(folder, run, other)).is_err() {
             return Ok((run, journal));
         }

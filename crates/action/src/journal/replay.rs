@@ -232,8 +232,8 @@ impl Replay {
                 self.undone_ms = ended_ms.or(self.undone_ms);
             }
             Record::End { ended_ms, freed, .. } => {
-                // The count in this record replaces the sum of the individual records, because the
-                // process that ended the run knows which files it had to roll back.
+                // The freed bytes in this record replace the sum of the individual records, because
+                // the process that ended the run knows which files it had to roll back.
                 self.freed = freed;
                 self.ended_ms = Some(ended_ms);
             }

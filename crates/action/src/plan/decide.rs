@@ -219,7 +219,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns a short text of the warning.
+    /// Returns a short description of the warning.
     pub fn text(self) -> &'static str {
         match self {
             Warning::Owner => "other owner",

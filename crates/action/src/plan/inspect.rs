@@ -1,5 +1,5 @@
-//! Inspects the files of a plan for what only an open file shows: extended attributes, shared
-//! extents, and obstacles to the action.
+//! Opens the files of a plan to check properties that require an open file: extended attributes,
+//! shared extents, and obstacles to the action.
 //!
 //! [`Inspector`] serves previews. A run does not rely on it and checks every file again.
 

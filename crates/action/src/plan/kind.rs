@@ -26,7 +26,7 @@ pub enum Kind {
     /// Moves the file into a quarantine directory on its file system.
     Quarantine,
     /// Turns one name of a hard-linked file into a separate file with the same content. With all
-    /// other kinds, the kept file is a different inode.
+    /// other kinds, the kept file has a different inode.
     Separate,
 }
 

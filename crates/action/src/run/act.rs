@@ -89,8 +89,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Records the status change time that a file has after its name was changed. Returns that time
-    /// if the file still has a name.
+    /// Records the status change time that a file has after its name has been changed. Returns that
+    /// time if the file still has a name.
     fn record_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
         let statuses = &mut self.outcome.statuses;
         if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {

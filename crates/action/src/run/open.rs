@@ -164,7 +164,7 @@ impl Worker<'_> {
         stagings.staging(shared.staging_dirs, &opened.stat, dir_path, reach, shared.journal)
     }
 
-    /// Ensures that a file's content is on the disk before other files are removed because of it.
+    /// Ensures that a file's content is on the disk before its duplicates are removed.
     fn sync(&self, opened: &OpenedFile<'_>) -> io::Result<()> {
         if !self.shared.options.kind.changes_names() {
             return Ok(());

@@ -18,8 +18,8 @@ use crate::staging::dir::Staging;
 /// Number of attempts to move back an entry that keeps changing before [`NameSwap`] gives up.
 const MAX_ROLL_BACK_ATTEMPTS: u32 = 16;
 
-/// A name in a directory of the user, with the names in the staging directory that its intent may
-/// use.
+/// A name in one of the user's directories, with the names in the staging directory that its intent
+/// may use.
 #[derive(Debug)]
 pub(crate) struct NameSwap<'a> {
     pub(crate) dir: &'a Rc<Dir>,

@@ -27,8 +27,8 @@ pub(crate) enum TrashRecord {
     /// Trees on one file system are moved into the staging directory `path`. The directory is
     /// created after this record is written.
     Store { store: u32, path: JsonBytes },
-    /// The tree at this path is about to be moved into the staging directory, where it gets its
-    /// number as its name. It is removed later.
+    /// The tree at this path is about to be moved into the staging directory. Its name there is its
+    /// number. It is removed later.
     Tree(TreeRecord),
     /// The tree is in the staging directory, and its identity was checked.
     Moved { n: u64 },

@@ -2,7 +2,7 @@
 //!
 //! `run` processes the files of a run in batches. `method` determines how a file can be restored.
 //! `prepare` and `restore` make the link or copy in the staging directory, and `replace` moves it
-//! to its name. `state` holds the state that these modules share.
+//! to its name. `state` holds their shared state.
 //!
 //! Undo replaces only entries that the run itself put in the place of a file. It never overwrites
 //! anything else.

@@ -50,7 +50,7 @@ pub struct UndoOutcome {
     pub statuses: Statuses,
 }
 
-/// A preview of [`Runs::undo`](crate::run::Runs::undo), except for the individual files.
+/// A preview of [`Runs::undo`](crate::run::Runs::undo) without the individual files.
 #[derive(Debug)]
 pub struct UndoPreview {
     /// The run that would be undone.

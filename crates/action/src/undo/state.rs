@@ -128,8 +128,8 @@ impl Undo<'_> {
         failed
     }
 
-    /// Records the status change time that a file has after its name was changed, unless another
-    /// program has changed the file's status since the run.
+    /// Records the status change time that a file has after its name has been changed, unless
+    /// another program has changed the file's status since the run.
     pub(crate) fn record_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
         let Some((before, after)) = leased.map(Leased::end) else { return };
         let statuses = &mut self.undone.statuses;

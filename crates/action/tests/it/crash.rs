@@ -1,5 +1,6 @@
-//! If a run is killed at any step, all content still has a name. The next run or an undo completes
-//! the work. These tests kill processes at more than 600 points.
+//! If a run is killed at any step, no content is lost, and every file can be found under one of its
+//! names. The next run or an undo completes the work. These tests kill processes at more than 600
+//! points.
 
 use action::plan::Kind;
 use action::run::Runs;

@@ -1,5 +1,5 @@
-//! If any single change of a run fails, all content still has a name. The run reports the failure
-//! and can be undone.
+//! If any single change of a run fails, no content is lost. The run reports the failure and can be
+//! undone.
 
 use action::plan::Kind;
 use fsops::faults::ChangeFault;

@@ -27,7 +27,8 @@ fn sync(mount: &Mount) {
 
 /// Mounts a file system. Returns `None` if this kind of file system is not available.
 fn mounted(kind: FileSystem) -> Option<Mount> {
-    // By default, mkfs gives small images blocks that are too small for the extended attributes.
+    // For small images, mkfs defaults to a block size that is too small for the extended
+    // attributes.
     let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
     let mount = Mount::with_features(kind, 0, features).map_err(skipped).ok()?;
     sync(&mount);

@@ -53,8 +53,8 @@ fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     apply(&runs, kind, plans.collect(), 2).0
 }
 
-/// Carries out and undoes each kind of action on `names` names. Of these names, `same` turn out to
-/// belong to the kept file, unless the kind is a hard link.
+/// Carries out and undoes each kind of action on `names` names. For kinds other than hard links,
+/// `same` of these names turn out to belong to the kept file.
 fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
     for kind in KINDS {
         let (world, _journals) = world_in(folder, &tree());

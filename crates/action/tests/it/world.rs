@@ -1,4 +1,5 @@
-//! A tree with its groups, as found by a simple independent reader, and with the runs on it.
+//! A tree with its groups of duplicates and the runs on it. A simple independent reader finds the
+//! groups.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;

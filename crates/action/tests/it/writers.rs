@@ -1,5 +1,5 @@
-//! Programs write to the files at each step of a run. If a write succeeds, its text still has a
-//! name after the run.
+//! Programs write to the files at each step of a run. If a write succeeds, the written text can be
+//! found in the tree after the run.
 
 #![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
 
