@@ -1,7 +1,7 @@
-//! Why a run failed, and why a file was left alone.
+//! Errors that end a run, and reasons for leaving a single file alone.
 //!
-//! [`Error`] ends a run, [`Reason`] concerns one file. The texts are complete for users, except that [`Reason`]
-//! names neither its file nor what to do next; the command line adds both.
+//! [`Error`] ends a run; [`Reason`] concerns one file. Both have complete messages for users,
+//! except that a [`Reason`] does not name its file and gives no advice. The command line adds both.
 
 use std::borrow::Cow;
 use std::io;
@@ -12,7 +12,8 @@ use fsops::Op;
 
 use crate::plan::kind::Kind;
 
-/// Why a run could not start or could not continue. Whatever was done until then is in the journal.
+/// The reason why a run could not start or could not continue. Every change that the run made is in
+/// its journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,7 +34,7 @@ pub enum Error {
     /// The run removed trees permanently.
     #[error("run {0} was a purge, and what it removed cannot be restored")]
     WasPurge(u64),
-    /// The run only made files share disk space.
+    /// The run only made files share disk space, so there is nothing to undo.
     #[error(
         "run {run} made files share disk space, which changed neither their names nor their contents: there is \
          nothing to undo"
@@ -41,10 +42,10 @@ pub enum Error {
     NothingToRestore {
         /// The number of the run.
         run: u64,
-        /// The last earlier run that has something to restore, if the caller did not name a run.
+        /// The last earlier run that has something to restore. `None` if the caller named the run.
         older: Option<u64>,
     },
-    /// Every run is undone, or there is none.
+    /// There are no runs, or all of them have already been undone.
     #[error("there is nothing to undo")]
     NothingToUndo,
     /// The user asked to stop.
@@ -52,7 +53,7 @@ pub enum Error {
     Interrupted(#[from] runtime::Interrupted),
 }
 
-/// Why nothing was done with a file.
+/// The reason why a file was left alone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
@@ -92,16 +93,16 @@ pub enum Reason {
         "the kept file is in quarantine and could be purged; run 'lop quarantine restore' first"
     )]
     KeptInQuarantine,
-    /// The kept file no longer has its name.
+    /// No file has the path of the kept file.
     #[error("the kept file is no longer where it was")]
     KeptGone,
     /// The bytes of the two files differ.
     #[error("is not equal to the kept file")]
     Differs,
-    /// The file is another name of the kept file, or the same name by another path.
+    /// The file is another name of the kept file, or the same name under another path.
     #[error("is the kept file itself")]
     IsKeptFile,
-    /// The kept file may be this very file under another path.
+    /// The kept file may be an alias of the file to be acted on.
     #[error(
         "the file that would be kept is on {}, and may be this very file by another path",
         called("a", file_system)
@@ -149,22 +150,24 @@ pub enum Reason {
     /// A program has the kept file open for writing.
     #[error("the kept file is open for writing")]
     KeptOpenForWriting,
-    /// The modification time does not fit into 64 bits of nanoseconds, so undo could not restore it.
+    /// The modification time does not fit into 64 bits of nanoseconds, so an undo could not restore
+    /// it.
     #[error("its modification time is before 1678 or after 2262, and an undo could not restore it")]
     TimeOutOfRange,
     /// Another entry took the file's place during the action.
     #[error("was replaced by something else meanwhile")]
     Swapped,
-    /// The file could not be given its name back. The next run tries again.
+    /// The file could not be moved back to its name. The next run tries again.
     #[error("could not be moved back; it stays at {} until the next run", shown(at))]
     Stranded {
         /// The path where it is now.
         at: Vec<u8>,
     },
-    /// The staging directory that the file was moved to is unknown.
+    /// The journal names no staging directory for the file, or the directory is missing.
     #[error("was moved to a directory that is missing now; is its file system mounted?")]
     StagingUnknown,
-    /// The staging directory that a tree was moved to is missing; its file system may not be mounted.
+    /// The staging directory that a tree was moved to is missing. Its file system may not be
+    /// mounted.
     #[error(
         "was moved to {}, which is missing; mount its file system, or remove {} if the disk is lost",
         shown(at),
@@ -173,7 +176,7 @@ pub enum Reason {
     StagingMissing {
         /// The path of that directory.
         at: Vec<u8>,
-        /// The journal of the run, the only record of the tree.
+        /// The path of the run's journal, which is the only record of the tree.
         journal: PathBuf,
     },
     /// The entry is in a staging directory, but the journal does not name it.
@@ -182,13 +185,13 @@ pub enum Reason {
     /// Another entry has the file's name. Undo does not overwrite it.
     #[error("something else has its name now")]
     NameTaken,
-    /// The file kept for this one has changed or is gone, so this may be the last copy.
+    /// The kept file has changed or is gone, so the file in quarantine may be the last copy.
     #[error("stays: the file kept for it has changed or is gone")]
     NoEqualLeft,
-    /// The file is restored, but only root could give it its former owner.
+    /// The file is restored, but without its former owner. Only root could restore the owner.
     #[error("is restored, but without its former owner or group")]
     OwnerNotRestored,
-    /// The kept file, which undo would copy, is not the file that was compared.
+    /// An undo would copy the kept file, but that is not the file that the run compared.
     #[error(
         "cannot be restored: {}, the copy that was kept, {}",
         shown(kept),
@@ -206,10 +209,11 @@ pub enum Reason {
         /// The path of the run's staging directory.
         at: Vec<u8>,
     },
-    /// The name that the run made a separate file is gone.
+    /// The name that the run turned into a separate file is gone.
     #[error("cannot be made a hard link again: it is gone")]
     NameGone,
-    /// All other names of the former file are outside of the paths that lop knows.
+    /// All other names of the former file are outside of the named paths, so lop does not know
+    /// them.
     #[error(
         "cannot be made a hard link again: its file has its other names outside of the paths that were given, \
          and lop does not know them"
@@ -239,7 +243,8 @@ fn shown(path: &[u8]) -> Cow<'_, str> {
 }
 
 impl Reason {
-    /// Returns whether the reason concerns the file system rather than the file, so that many files share it.
+    /// Returns whether the reason concerns the file system rather than the file. Such a reason
+    /// applies to many files.
     pub fn is_of_file_system(&self) -> bool {
         matches!(
             self,
@@ -271,7 +276,7 @@ impl Reason {
         }
     }
 
-    /// Returns whether the file has neither its own name nor its intended one.
+    /// Returns whether the file could not be moved back to its name.
     pub(crate) fn is_stranded(&self) -> bool {
         matches!(self, Reason::Stranded { .. })
     }
@@ -304,7 +309,7 @@ impl Reason {
     }
 }
 
-/// Returns a copy of a system error, for another file.
+/// Returns a copy of a system error for use in the reason of another file.
 pub(crate) fn clone_io_error(error: &io::Error) -> io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
@@ -313,17 +318,17 @@ impl From<ReadError> for Reason {
     fn from(error: ReadError) -> Reason {
         match error {
             ReadError::Io(source) => Reason::Failed { op: Op::Read, source },
-            // The file is shorter than it was.
+            // The file has become shorter.
             _ => Reason::Changed,
         }
     }
 }
 
-/// A file that nothing was done with.
+/// A file that was left alone.
 #[derive(Debug)]
 pub struct Refusal {
     /// The path of the file.
     pub path: Vec<u8>,
-    /// Why nothing was done.
+    /// The reason for leaving it alone.
     pub reason: Reason,
 }

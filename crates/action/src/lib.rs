@@ -1,18 +1,18 @@
-//! Acts on duplicates without losing data: plans, journals, applies, undoes. It also removes whole trees that
-//! were renamed away first.
+//! Acts on duplicates without losing data: makes plans, carries them out with a journal, and undoes
+//! them. It also moves whole trees aside, so that they can be removed later.
 //!
-//! [`plan::plan()`] decides which file of a group is kept. [`run::Runs::apply`] carries plans out as a run,
-//! [`run::Runs::undo`] restores what a run changed, and [`run::Runs::open`] finishes runs that were interrupted by a
-//! crash. [`trash::TrashRun`] is the journal behind `lop purge --instant`.
+//! [`plan::plan()`] decides which file of a group is kept. [`run::Runs::apply`] carries out plans
+//! as a run, [`run::Runs::undo`] restores what a run changed, and [`run::Runs::open`] finishes runs
+//! that a crash interrupted. [`trash::TrashRun`] implements `lop purge --instant`.
 //!
-//! This crate does not look for duplicates and does not keep the catalog: it gets groups of equal files, compares them
-//! itself, and reports what it changed.
+//! This crate does not look for duplicates and does not maintain the catalog. It receives groups of
+//! equal files, compares the files itself, and reports what it changed.
 //!
 //! | Module | Contents |
 //! |---|---|
 //! | [`plan`] | which file of a group is kept, what each action loses, saved plans, shell scripts |
 //! | [`run`] | applies plans: opens, compares, swaps names; the folder of journals ([`run::Runs`]) |
-//! | [`journal`] | journal lines, replay, locating an intent on disk, what a run did with each file |
+//! | [`journal`] | journal lines, replay, locating an intent on disk, what a run did to each file |
 //! | `staging` | private directories that files pass through, and the exchange of one name |
 //! | `recover` | finishes a run that was cut off |
 //! | [`undo`] | restores what a run changed |
@@ -23,35 +23,37 @@
 //!
 //! # How a file is removed
 //!
-//! 1. The file and the kept file are opened without following links. Both must still be what they were when the plan
-//!    was made.
-//! 2. The intent is in the journal, on the disk ([`journal`]).
-//! 3. The two are compared byte by byte, to the end of both (`run::verify`).
-//! 4. No program writes to them (a lease, where the kernel grants one), and neither has changed.
-//! 5. The name is exchanged with one in a staging directory, or moved there (`staging`).
-//! 6. The entry that arrived there must be the file that was compared. The kept file must still have its name. No
-//!    program may be waiting to write to the file. Otherwise the exchange is rolled back (`run::act`).
-//! 7. Only then is the file removed, from the staging directory.
+//! 1. Open the file and the kept file without following links. Both must be unchanged since the
+//!    plan was made.
+//! 2. Write the intent to the journal, and sync the journal ([`journal`]).
+//! 3. Compare the two files byte by byte, each to its end (`run::verify`).
+//! 4. Take a lease on both files, if the kernel grants one. No program may have them open for
+//!    writing, and neither file may have changed.
+//! 5. Exchange the name with a name in a staging directory, or move the file there (`staging`).
+//! 6. Check that the entry that arrived there is the file that was compared, that the kept file
+//!    still has its name, and that no program is waiting to write to the file. Otherwise, roll the
+//!    exchange back (`run::act`).
+//! 7. Remove the file from the staging directory.
 //!
-//! So at every moment each file has its own name or one that the journal leads to, and nothing is removed that was
-//! not compared, whatever other programs do in the tree meanwhile.
+//! At every moment, each file therefore has either its own name or a name that the journal leads
+//! to. Only files that were compared are removed, whatever other programs do in the tree meanwhile.
 //!
 //! # Trees that are removed in the background
 //!
-//! [`trash::TrashRun`] renames trees into the same staging directories. Any later process can remove them from there.
-//! The journal names each tree before it is renamed. Only entries that are both in the staging directory and in the
-//! journal are removed.
+//! [`trash::TrashRun`] renames trees into the same staging directories. The journal names each tree
+//! before the rename. Any later process can remove the trees from the staging directory. A process
+//! removes only entries that are both in the staging directory and in the journal.
 //!
 //! # Two runs at once
 //!
-//! Runs that share a journal folder wait for each other. Runs with different folders may each remove the file that the
-//! other keeps. As each checks its kept file after it has taken the other file out, at least one of them sees
-//! the conflict and rolls back.
+//! Runs that share a journal folder wait for each other. Runs with different folders may each try
+//! to remove the file that the other one keeps. Each run checks its kept file after it has taken
+//! the other file out, so at least one of them sees the conflict and rolls back.
 //!
 //! # What changes
 //!
-//! An action may change a file's inode number and its status change time. A program that has the file open continues
-//! to use the file it opened.
+//! An action may change a file's inode number and its status change time. A program that already
+//! has the file open continues to use the file that it opened.
 
 pub mod error;
 pub mod journal;

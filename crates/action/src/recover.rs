@@ -1,8 +1,8 @@
 //! Recovers a run that was cut off by a crash or a kill.
 //!
-//! The journal says what the run was about to do, the file system what it did. Every file in the run's staging
-//! directories gets its name back, and substitutes are removed. A file whose state is unclear stays where it is and
-//! is tried again later.
+//! The journal says what the run was about to do, and the file system shows what it did. Every file
+//! in the run's staging directories is moved back to its name, and substitutes are removed. A file
+//! whose state is unclear stays where it is, and the next recovery tries again.
 
 use std::ffi::CStr;
 
@@ -28,23 +28,25 @@ use crate::staging::name_swap::{NameSwap, Substitute};
 ///
 /// # Errors
 ///
-/// If the journal cannot be read or written. Files that were moved back until then keep their names. A file that
-/// cannot be given its name back is no error: it stays in the staging directory and is tried again next time.
+/// If the journal cannot be read or written. Files that were already moved back keep their names.
+/// It is not an error if a file cannot be moved back: it stays in the staging directory, and the
+/// next recovery tries again.
 pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     let mut locator = IntentLocator::new(replay);
     let mut lines = Lines::default();
     let (mut done, mut failed, mut open) = (0, 0, 0);
     let mut freed = replay.freed;
-    // Until a run is over, its journal may be on the disk ahead of the file system.
+    // Until a run is over, the journal on the disk may be ahead of the changes to the file system.
     let is_over = replay.ended_ms.is_some();
     for (&n, entry) in &replay.entries {
         let fate = match entry.fate {
             Fate::Open => {
                 let logged = replay.intent(n)?;
                 let fate = finish_intent(&mut locator, &logged);
-                // The run writes `equal` before it changes a name that undo restores by a copy. A power failure may
-                // lose that record. A digest in the intent, or a link in the place of the file, then still shows
-                // that the run may have changed it.
+                // A run writes an `equal` record before it changes a name that an undo would
+                // restore from a copy. A power failure may lose that record. The run may
+                // nevertheless have changed the file if the intent has a digest or if a link is in
+                // the place of the file.
                 let may_be_done = entry.was_equal
                     || logged.intent.digest.is_some()
                     || !logged.intent.kind.is_undone_by_copy()
@@ -93,7 +95,7 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     journal.append(&lines, true)
 }
 
-/// Returns whether the link that the run made has the file's name.
+/// Returns whether the link that the run made is in the place of the file.
 fn is_replaced(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> bool {
     let Ok(location) = locator.locate(&logged.intent) else { return false };
     let entry = (&*location.dir, &*location.name);
@@ -102,15 +104,15 @@ fn is_replaced(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> bool {
     matches!(there, Ok(Ok(Substitute::Link(_) | Substitute::Symlink(_))))
 }
 
-/// Returns how many bytes a completed intent freed, as far as the journal tells.
+/// Returns how many bytes a completed intent freed, judging by the journal.
 fn frees(intent: &Intent) -> u64 {
     let Intent { kind, was, .. } = intent;
     let goes = *kind == Kind::Reflink || was.links == 1 && kind.is_undone_by_copy();
     if goes { was.allocated } else { 0 }
 }
 
-/// Determines whether an intent was carried out, and rolls it back if it was only begun. Returns `None` if neither
-/// is possible now.
+/// Determines whether an intent was carried out, and rolls it back if it was only begun. Returns
+/// `None` if neither is possible at the moment.
 fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Option<Fate> {
     let intent = &logged.intent;
     let location = locator.locate(intent).ok()?;
@@ -133,7 +135,8 @@ fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Opti
         if intent.kind == Kind::Separate {
             return finish_separate(locator, intent, &location, &names);
         }
-        // The device number may have changed since; the link has that of the staging directory.
+        // The device number may have changed since the run. The link has the device number of the
+        // staging directory.
         let device = taken.map_or(intent.kept.device, |stat| stat.device);
         let mut new = substitute_of(logged, device);
         if let Substitute::Link(keys) = &mut new {
@@ -147,8 +150,9 @@ fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Opti
     Some(if as_before { Fate::NotDone } else { Fate::Done })
 }
 
-/// Returns the identities of links that the run made but could not record before it was cut off, where each name has
-/// an inode number of its own. None of them is the last name of a file.
+/// Returns the identities of links that the run made but could not record before it was cut off.
+/// Such links exist on file systems where each name has its own inode number. None of them is the
+/// last name of a file.
 fn unknown_links(
     logged: &LoggedIntent,
     location: &IntentLocation,
@@ -171,9 +175,11 @@ fn unknown_links(
     found
 }
 
-/// Determines whether a name was separated from its file, and cleans up. While the name still belongs to the
-/// original file, the entry in the staging directory is the copy. Afterwards it is the former name of the original,
-/// which has another name.
+/// Determines whether a name was separated from its file, and cleans up.
+///
+/// As long as the name still belongs to the original file, the entry in the staging directory is
+/// the copy. After the exchange, that entry is the former name of the original, which still has
+/// another name.
 pub(crate) fn finish_separate(
     locator: &IntentLocator<'_>,
     intent: &Intent,
@@ -203,7 +209,7 @@ pub(crate) fn finish_separate(
     Some(if not_yet || now.is_none() { Fate::NotDone } else { Fate::Done })
 }
 
-/// Removes what an interrupted undo left in the staging directory.
+/// Removes the entries that an interrupted undo left in the staging directory.
 pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) {
     let Ok(location) = locator.locate(&logged.intent) else { return };
     let Some(staging) = &location.staging else { return };
@@ -214,12 +220,13 @@ pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, logged: &Lo
     let device = staging.dir.stat().map_or(0, |stat| stat.device);
     let replaced = substitute_of(logged, device);
     let is_in_place = location.dir.stat_child(&location.name).is_ok_and(|now| now.inode == inode);
-    // On failure, the file stays in the staging directory.
+    // If this fails, the entry stays in the staging directory.
     let _left = match logged.intent.kind {
-        // The undo made a link. `roll_back` removes it only while its file has another name.
+        // The undo made a link. `roll_back` removes the link only if its file has another name.
         Kind::Separate => names.roll_back(&made),
-        // The copy has the file's name, and other programs may have written to it, so it stays. What it replaced is
-        // removed if it is a symbolic link, a link to a file with other names, or equal to the copy.
+        // The copy has the file's name. Other programs may have written to the copy, so it stays.
+        // The entry that it replaced is removed if it is a symbolic link, a link to a file with
+        // other names, or equal to the copy.
         _ if is_in_place => names.roll_back(&replaced).or_else(|_| {
             let copy = (&*location.dir, &*location.name);
             remove_if_equal((&staging.dir, &names.new), copy, &logged.intent)
@@ -228,8 +235,8 @@ pub(crate) fn remove_undo_leftovers(locator: &mut IntentLocator<'_>, logged: &Lo
     };
 }
 
-/// Removes an entry of the staging directory if it equals the file `kept` and, as far as leases tell, no program
-/// writes to either. The leases last until the entry is removed.
+/// Removes an entry of the staging directory if it equals the file `kept` and no program is known
+/// to write to either of them. The leases on both files last until the entry is removed.
 fn remove_if_equal(
     (dir, name): (&Dir, &CStr),
     (kept_dir, kept_name): (&Dir, &CStr),

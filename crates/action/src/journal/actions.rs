@@ -1,4 +1,5 @@
-//! Reads from a journal how a run changed each file. The history shows it, and callers update a catalog with it.
+//! Reads from a journal how a run changed each file. Callers use this to show the history and to
+//! update a catalog.
 
 use content::Digest;
 
@@ -15,11 +16,11 @@ pub enum FileState {
     CutOff,
     /// The run acted on the file.
     Done,
-    /// The file already was in the state that the action produces.
+    /// The file needed no action, because it was already in the desired state.
     Already,
-    /// The file was left alone, for this reason.
+    /// The file was left alone for this reason.
     LeftAlone(String),
-    /// The run acted on the file, and the file was restored since.
+    /// The run acted on the file, and the file was restored later.
     Restored,
     /// The file was purged from quarantine.
     Purged,
@@ -36,17 +37,17 @@ pub struct FileAction {
     pub state: FileState,
     /// The version of the file before the run.
     pub was: Version,
-    /// The disk space of the file before the run, in bytes.
+    /// The disk space that the file occupied before the run, in bytes.
     pub allocated: u64,
     /// The path of the kept file.
     pub kept: Vec<u8>,
     /// The version of the kept file before the run.
     pub kept_was: Version,
-    /// The digest of the content of both, if it is known.
+    /// The digest of both files, if it is known.
     pub digest: Option<Digest>,
 }
 
-/// Reads from a journal what a run did with files, one file at a time.
+/// Reads from a journal what a run did to files, one file at a time.
 #[derive(Debug)]
 pub struct FileActions {
     replay: Replay,
@@ -54,7 +55,7 @@ pub struct FileActions {
 }
 
 impl FileActions {
-    /// Iterates over the files with these intent numbers.
+    /// Returns an iterator over the files with these intent numbers.
     pub(crate) fn of(replay: Replay, numbers: Vec<u64>) -> FileActions {
         FileActions { replay, numbers: numbers.into_iter() }
     }

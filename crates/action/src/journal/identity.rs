@@ -1,7 +1,8 @@
 //! Decides whether an entry on disk is the file, the link or the copy that a journal describes.
 //!
-//! Identity is inode number, size and time, as far as the file system keeps them. An entry that is not recognized is
-//! never removed or replaced, so each function must return false when in doubt.
+//! An entry is identified by inode number, size and time, insofar as the file system stores them.
+//! Callers remove or replace only entries that these functions recognize, so each function must
+//! return false when in doubt.
 
 use std::ffi::CStr;
 
@@ -15,16 +16,19 @@ use crate::plan::target::Version;
 use crate::staging::dir::Staging;
 use crate::staging::name_swap::{Substitute, leads_to};
 
-/// Returns whether a file on disk is the former file of an intent, with its former size and time.
+/// Returns whether a file on disk is the former file of an intent and still has its former size and
+/// modification time.
 pub(crate) fn is_unchanged(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {
     (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
         && is_same_inode(now, dir, was, fsid)
 }
 
-/// Returns whether a file on disk is the former file of an intent, whatever its content is now.
+/// Returns whether a file on disk is the former file of an intent, regardless of its current
+/// content.
 ///
-/// The device number may have changed with a restart. Then the file system is recognized by `fsid`, or, as XFS
-/// derives that from the device number, the file by its time of birth.
+/// The device number may have changed after a restart. In that case either the `fsid` of the file
+/// system or the birth time of the file must match. The birth time is needed on XFS, which derives
+/// the `fsid` from the device number.
 pub(crate) fn is_same_inode(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u64) -> bool {
     let is_born_then = now.born_ns != 0 && now.born_ns == was.born_ns;
     let same_disk = || {
@@ -59,8 +63,8 @@ pub(crate) fn undo_substitute_of(intent: &Intent, inode: u64, staging: &Staging)
     Substitute::Copy { inode, size, mtime_ns }
 }
 
-/// Returns the substitute that the run put in a file's place, if `now` is that entry. Fails with
-/// [`Reason::NameTaken`] if it is not.
+/// Returns the substitute that the run put in a file's place, if `now` is that substitute. Fails
+/// with [`Reason::NameTaken`] otherwise.
 pub(crate) fn substitute_in_place(
     logged: &LoggedIntent,
     (dir, name): (&Dir, &CStr),
@@ -69,8 +73,9 @@ pub(crate) fn substitute_in_place(
     let new = substitute_of(logged, now.device);
     let is = match &new {
         Substitute::Link(keys) if keys.contains(&now.key()) => now.kind == Entry::File,
-        // Where inode numbers change with each mount, the link cannot be attributed to its file. But a file with
-        // several names does not lose its last one here.
+        // Where inode numbers change with each mount, a link cannot be identified by its inode
+        // number. An entry with the size and time of the kept file is accepted if it has several
+        // names, because replacing one of them loses no content.
         Substitute::Link(_) => {
             let may_be = now.links > 1 && has_size_and_time_of_kept(&logged.intent, now);
             let is_numbered_anew = dir.volume().is_ok_and(|volume| !volume.keeps_inode_numbers());
@@ -94,12 +99,12 @@ pub(crate) fn has_size_and_time_of(was: &FormerMetadata, now: &Stat) -> bool {
         && (now.size, now.mtime_ns()) == (was.version.size, was.version.mtime_ns)
 }
 
-/// Returns whether a file is the kept one of an intent, with the content that was compared.
+/// Returns whether a file is the kept file of an intent, with the content that was compared.
 pub(crate) fn is_kept_file(intent: &Intent, now: &Stat) -> bool {
     now.inode == intent.kept.inode && has_size_and_time_of_kept(intent, now)
 }
 
-/// Returns whether a file has the size and modification time of the kept one.
+/// Returns whether a file has the size and modification time of the kept file.
 pub(crate) fn has_size_and_time_of_kept(intent: &Intent, now: &Stat) -> bool {
     let kept = &intent.kept;
     now.kind == Entry::File && (now.size, now.mtime_ns()) == (kept.size, kept.mtime_ns)

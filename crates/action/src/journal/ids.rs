@@ -1,8 +1,9 @@
-//! Numbers and names: of runs, of their journals, and of entries in staging directories.
+//! Numbers and names of runs, of their journals, and of entries in staging directories.
 //!
-//! Runs that act on files and runs that trash trees share one sequence of numbers. The former hold the lock of the
-//! folder; the latter do not, as a removal can take hours and must not block other runs. So a run takes a number by
-//! creating its journal, and gives it up again if a run of the other kind has it.
+//! Runs that act on files and runs that trash trees share one sequence of numbers. Only runs that
+//! act on files hold the lock of the folder, because removing trees can take hours and must not
+//! block other runs. A run therefore takes a number by creating its journal, and gives the number
+//! up if a run of the other kind has taken it too.
 
 use std::ffi::CString;
 use std::hash::{BuildHasher, Hasher};
@@ -26,7 +27,8 @@ pub(crate) fn journal_path(folder: &Path, run: u64, suffix: &str) -> PathBuf {
     folder.join(format!("{run}{suffix}"))
 }
 
-/// Returns the numbers of all runs of a kind, ascending; none if the folder does not exist.
+/// Returns the numbers of all runs of a kind in ascending order. The list is empty if the folder
+/// does not exist.
 pub(crate) fn run_numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error> {
     let dir = match Dir::open(folder) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -43,7 +45,7 @@ pub(crate) fn run_numbers(folder: &Path, suffix: &str) -> Result<Vec<u64>, Error
     Ok(numbers)
 }
 
-/// Creates the journal of a new run and returns its number with it.
+/// Creates the journal of a new run. Returns the run number and the journal.
 pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, Journal), Error> {
     let other = if suffix == FILES_SUFFIX { TREES_SUFFIX } else { FILES_SUFFIX };
     loop {
@@ -54,7 +56,8 @@ pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, J
             Err(Error::File(e)) if e.source.kind() == ErrorKind::AlreadyExists => continue,
             journal => journal?,
         };
-        // Both runs check after both have created their journals, so at least one of them gives up the number.
+        // If two runs create journals with the same number, each looks for the other journal after
+        // creating its own. At least one of them finds the other journal and gives up the number.
         if Stat::of_path(&journal_path(folder, run, other)).is_err() {
             return Ok((run, journal));
         }
@@ -62,8 +65,8 @@ pub(crate) fn create_next_journal(folder: &Path, suffix: &str) -> Result<(u64, J
     }
 }
 
-/// Returns an ID for a run that is unique beyond its folder, as runs of other folders share the
-/// `.lop-quarantine-UID` directories.
+/// Returns an ID for a run that is unique across journal folders, because runs of different folders
+/// share the `.lop-quarantine-UID` directories.
 pub(crate) fn new_run_id(started_ms: i64) -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     format!("{started_ms}-{random:016x}")

@@ -1,11 +1,11 @@
-//! Byte strings that survive JSON: names, paths, values of extended attributes.
+//! Byte strings that JSON can represent: names, paths, and values of extended attributes.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes that serialize as a string if they are UTF-8, and otherwise as `{"base64":"…"}`.
+/// Bytes that serialize as a string if they are valid UTF-8, and as `{"base64":"…"}` otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonBytes(pub Vec<u8>);
 

@@ -1,8 +1,9 @@
-//! Finds files in staging directories that the journal calls restored, gone, or never moved.
+//! Finds files in staging directories that the journal records as restored, purged, or never moved.
 //!
-//! A power failure may undo changes that were made after the last sync, and some file systems return from a sync too
-//! early. Then the journal is ahead of the disk, and files that it calls restored are still in the staging
-//! directory. So undo, and every command on the quarantine, looks there too.
+//! A power failure may undo changes that were made after the last sync, and some file systems
+//! return from a sync too early. The journal may then be ahead of the disk, and a file that it
+//! records as restored may still be in the staging directory. Undo and every command on the
+//! quarantine therefore look there too.
 
 use fsops::DirBuffer;
 use walk::PathOpener;
@@ -11,15 +12,17 @@ use crate::journal::ids::parse_number;
 use crate::journal::replay::{Fate, Replay};
 use crate::staging::dir::{Staging, open_staging};
 
-/// How many directories are kept open.
+/// Maximum number of directories kept open.
 const MAX_OPEN_DIRS: usize = 4;
 
-/// Counts those files of a run as acted on that are still in its staging directories, so that they get restored.
+/// Marks files that are still in the run's staging directories as acted on, so that an undo
+/// restores them.
 pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
     let mut reach = PathOpener::new(MAX_OPEN_DIRS);
     let mut all = Leftovers::default();
     for (&number, (path, _)) in &replay.staging_dirs {
-        // A directory that cannot be opened now is reported when a file in it is needed.
+        // If a directory cannot be opened here, the error is reported when a file in the directory
+        // is needed.
         if let Ok(staging) = open_staging(number, path, &mut reach) {
             all.add_from(&staging);
         }
@@ -34,17 +37,18 @@ pub(crate) fn count_leftovers_as_done(replay: &mut Replay) {
     replay.undo_leftovers = copies;
 }
 
-/// Entries in staging directories, by the numbers of their intents.
+/// Entries in staging directories, identified by the numbers of their intents.
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     /// Files of the user.
     pub(crate) files: Vec<u64>,
-    /// Substitutes that an undo made or took out.
+    /// Substitutes that an undo made, or took out of a file's place.
     copies: Vec<u64>,
 }
 
 impl Leftovers {
-    /// Adds the entries of a staging directory, as far as it can be listed.
+    /// Adds the entries of a staging directory. If listing the directory fails, the remaining
+    /// entries are left out.
     pub(crate) fn add_from(&mut self, staging: &Staging) {
         let _incomplete = staging.dir.open_below_same_mount(b".").and_then(|dir| {
             dir.for_each(&mut DirBuffer::default(), |item| {
@@ -62,7 +66,7 @@ impl Leftovers {
 }
 
 impl Replay {
-    /// Marks a file as acted on that the journal calls restored, purged, or not done.
+    /// Marks a file as acted on if the journal records it as restored, purged, or not acted on.
     fn count_as_done(&mut self, n: u64) {
         if let Some(entry) = self.entries.get_mut(&n)
             && matches!(entry.fate, Fate::NotDone | Fate::Undone | Fate::Purged)

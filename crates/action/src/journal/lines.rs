@@ -1,15 +1,18 @@
-//! The lines of a journal: one JSON object each, whose last member is a checksum of everything before it.
+//! The lines of a journal. Each line is a JSON object whose last member is a checksum of everything
+//! before it.
 //!
-//! The checksum (`sum`, XXH3-64) detects damage: with one flipped bit in a path, an undo would put a file elsewhere.
-//! It does not prevent forgery. Against that, a journal must belong to the user who runs lop and be writable by
-//! nobody else, which [`fsops::Log`] checks.
+//! The checksum (`sum`, XXH3-64) detects damage. Without it, one flipped bit in a path could make
+//! an undo restore a file to the wrong place. The checksum does not prevent forgery. [`fsops::Log`]
+//! does: it checks that a journal belongs to the user who runs lop and that nobody else may write
+//! to it.
 //!
 //! # Lines that were cut off
 //!
-//! A crash or a full disk may cut off the last line. The next process that appends to the journal writes an empty
-//! line first ([`APPEND_MARK`]). So a line without a valid checksum that is the last one, or that an empty line
-//! follows, was cut off. Nothing had been done about it yet, and it is ignored. Any other line without a valid
-//! checksum is damaged.
+//! A crash or a full disk may cut off the last line. The next process that appends to the journal
+//! writes an empty line first ([`APPEND_MARK`]). A line without a valid checksum counts as cut off
+//! if it is the last line or if an empty line follows it. Such a line is ignored, because a process
+//! acts only on lines that it has written completely. Any other line without a valid checksum
+//! counts as damaged.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -20,13 +23,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// The format of the journals that this version writes and reads. Format 1 had no checksums.
+/// The journal format that this version writes and reads. Format 1 had no checksums.
 pub(crate) const FORMAT: u32 = 2;
 
 /// The bytes that a process writes before it appends to an existing journal.
 pub(crate) const APPEND_MARK: &[u8] = b"\n\n";
 
-/// The bytes between a record and its checksum, the number of hexadecimal digits, and the bytes after them.
+/// The parts of a line after the record: the bytes before the checksum, the number of hexadecimal
+/// digits of the checksum, and the bytes after it.
 const CHECKSUM_KEY: &[u8] = br#","sum":""#;
 const CHECKSUM_DIGITS: usize = 16;
 const LINE_END: &[u8] = br#""}"#;
@@ -36,10 +40,11 @@ const LINE_END: &[u8] = br#""}"#;
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Adds a record, which must serialize to an object with at least one member.
+    /// Adds a record. The record must serialize to an object with at least one member.
     pub(crate) fn push(&mut self, record: &impl Serialize) {
         let start = self.0.len();
-        // Neither a write to a vector nor the serialization of our types, whose keys are all strings, can fail.
+        // Writes to a vector cannot fail. Serialization of our types cannot fail either, because
+        // all their keys are strings.
         let _infallible = serde_json::to_writer(&mut self.0, record);
         let closed = self.0.pop();
         debug_assert_eq!(closed, Some(b'}'), "a record is an object");
@@ -63,7 +68,7 @@ impl Lines {
     }
 }
 
-/// Returns whether a line, without its newline, has a valid checksum.
+/// Returns whether a line (without its newline) has a valid checksum.
 pub(crate) fn is_whole(line: &[u8]) -> bool {
     let Some(at) = line.len().checked_sub(CHECKSUM_KEY.len() + CHECKSUM_DIGITS + LINE_END.len())
     else {
@@ -74,16 +79,17 @@ pub(crate) fn is_whole(line: &[u8]) -> bool {
     digits.is_some_and(|digits| digits == format!("{:016x}", checksum(record)).as_bytes())
 }
 
-/// Replays a journal. Builds a state from its first line with `begin`, and passes every later valid line to `apply`,
-/// with its position in the file. Returns the state and the number of damaged lines, or `None` if even the first
-/// line was cut off; then the run had not done anything.
+/// Replays a journal.
 ///
-/// A line also counts as damaged if `apply` returns false.
+/// Builds a state from the first line with `begin`, and passes every later valid line with its
+/// position in the file to `apply`. Returns the state and the number of damaged lines. Lines for
+/// which `apply` returns false count as damaged too. Returns `None` if the first line was cut off,
+/// which means that the run did nothing.
 ///
 /// # Errors
 ///
-/// If the journal cannot be read, has another format, or others may have written to it, or if `begin` returns
-/// `None`; in the last case the error says `wrong_kind`. Nothing on disk changes.
+/// If the journal cannot be read, has another format, or others may have written to it. Also fails
+/// if `begin` returns `None`. The error message is then `wrong_kind`. Nothing on disk changes.
 pub(crate) fn replay<T>(
     path: &Path,
     wrong_kind: &str,
@@ -107,11 +113,11 @@ struct LineReader<'p> {
     from: BufReader<std::fs::File>,
     /// The last line that was read, without its newline.
     line: Vec<u8>,
-    /// Whether that line ended with a newline.
+    /// Whether `line` ended with a newline.
     is_ended: bool,
     /// The position of the next line.
     next: u64,
-    /// Whether that line was invalid.
+    /// Whether `line` was invalid.
     is_bad: bool,
     /// The number of damaged lines so far.
     damaged: u64,
@@ -137,11 +143,8 @@ impl<'p> LineReader<'p> {
         })
     }
 
-    /// Reads the first line, which tells the format. Returns `None` if it was cut off, as then it is the only line.
-    ///
-    /// # Errors
-    ///
-    /// If the journal has another format, or the line is damaged.
+    /// Reads the first line, which contains the format version. Returns `None` if the line was cut
+    /// off. It is then the only line.
     fn begin(&mut self) -> Result<Option<&[u8]>, Error> {
         #[derive(Deserialize)]
         struct Begin {
@@ -191,7 +194,7 @@ impl<'p> LineReader<'p> {
         Ok(read > 0)
     }
 
-    /// Returns the error for a journal that cannot be used.
+    /// Returns the error for an unusable journal.
     fn bad(&self, why: &str) -> Error {
         Error::Journal { path: self.path.into(), why: why.into() }
     }

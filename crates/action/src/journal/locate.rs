@@ -1,7 +1,8 @@
-//! Locates intents on disk: opens the directory of a file and the staging directory of its intent.
+//! Locates intents on disk by opening the directory of each file and the staging directory of its
+//! intent.
 //!
-//! Paths are opened component by component without following links. An intent whose directories are missing is an
-//! error or `None`, never another place.
+//! Paths are opened component by component without following links. If a directory is missing, the
+//! result is an error or `None`, never a directory in another place.
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -17,7 +18,7 @@ use crate::staging::dir::{
     Staging, open_staging, parent_of_outer, remove_staging_if_empty, restore_staging,
 };
 
-/// How many directories are kept open.
+/// Maximum number of directories kept open.
 const MAX_OPEN_DIRS: usize = 64;
 
 /// The open location of an intent's file.
@@ -27,7 +28,7 @@ pub(crate) struct IntentLocation {
     pub(crate) staging: Option<Staging>,
 }
 
-/// Opens the locations of the intents of one journal.
+/// Opens the locations of a journal's intents.
 pub(crate) struct IntentLocator<'a> {
     replay: &'a Replay,
     pub(crate) reach: PathOpener,
@@ -67,8 +68,8 @@ impl<'a> IntentLocator<'a> {
         self.locate(intent)
     }
 
-    /// Checks that a directory is on the same mount as an intent's staging directory, as files can only be moved
-    /// within one mount.
+    /// Checks that a directory is on the same mount as an intent's staging directory, because files
+    /// can only be moved within one mount.
     fn check_mount(&mut self, intent: &Intent, path: &[u8]) -> std::io::Result<()> {
         let Some(staging) = self.staging(intent)? else { return Ok(()) };
         let (here, staging_dir) = (self.reach.dir(path)?.stat()?, staging.dir.stat()?);
@@ -79,7 +80,8 @@ impl<'a> IntentLocator<'a> {
         Err(std::io::Error::new(std::io::ErrorKind::CrossesDevices, text))
     }
 
-    /// Opens the staging directory of an intent; `None` if it has none, or if that is gone.
+    /// Opens the staging directory of an intent. Returns `None` if the intent has no staging
+    /// directory, or if the directory is gone.
     pub(crate) fn staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some((number, path)) = self.staging_path(intent)? else { return Ok(None) };
         match open_staging(number, path, &mut self.reach) {
@@ -89,14 +91,15 @@ impl<'a> IntentLocator<'a> {
         }
     }
 
-    /// Opens the staging directory of an intent, and creates it again if it is gone.
+    /// Opens the staging directory of an intent, and creates the directory again if it is gone.
     pub(crate) fn restore_staging(&mut self, intent: &Intent) -> std::io::Result<Option<Staging>> {
         let Some((number, path)) = self.staging_path(intent)? else { return Ok(None) };
         restore_staging(path, &mut self.reach)?;
         open_staging(number, path, &mut self.reach).map(Some)
     }
 
-    /// Removes the run's empty staging directories. Returns whether all empty ones were removed.
+    /// Removes the run's staging directories that are empty. Returns true unless the removal of one
+    /// of them failed.
     pub(crate) fn cleanup(&mut self) -> bool {
         let mut is_clean = true;
         for (path, _) in self.replay.staging_dirs.values() {
@@ -105,10 +108,11 @@ impl<'a> IntentLocator<'a> {
         is_clean
     }
 
-    /// Like [`IntentLocator::cleanup`], and then waits until all changes on their file systems are on the disks.
+    /// Like [`IntentLocator::cleanup`], and then waits until all changes on the file systems of the
+    /// staging directories are on their disks.
     pub(crate) fn cleanup_and_sync(&mut self) -> Result<bool, Error> {
-        // Opened first, as the cleanup may remove them. A directory that cannot be opened is on a file system that
-        // is not mounted, where nothing changed.
+        // The directories are opened first, because the cleanup may remove them. A directory that
+        // cannot be opened is on a file system that is not mounted, where nothing has changed.
         let mut open: Vec<(&[u8], Rc<Dir>)> = Vec::new();
         for (path, _) in self.replay.staging_dirs.values() {
             let dir = self.reach.dir(path).or_else(|_| self.reach.dir(parent_of_outer(path)));
@@ -129,13 +133,14 @@ impl<'a> IntentLocator<'a> {
         }
     }
 
-    /// Returns the path and the file system ID of an intent's staging directory, as the journal has them.
+    /// Returns the path and the file system ID of an intent's staging directory, as recorded in the
+    /// journal.
     fn staging_dir(&self, intent: &Intent) -> Option<&'a (Vec<u8>, u64)> {
         self.replay.staging_dirs.get(&intent.store?)
     }
 
-    /// Returns the number and the path of an intent's staging directory; `None` if it has none. Fails if the journal's
-    /// line about the directory is damaged.
+    /// Returns the number and the path of an intent's staging directory. Returns `None` if the
+    /// intent has no staging directory. Fails if the journal's line about the directory is damaged.
     fn staging_path(&self, intent: &Intent) -> std::io::Result<Option<(u32, &'a [u8])>> {
         let Some(number) = intent.store else { return Ok(None) };
         match self.staging_dir(intent) {

@@ -1,4 +1,4 @@
-//! Appends to a journal, and syncs it.
+//! Appends to a journal and syncs it.
 
 use runtime::Mutex;
 use std::ffi::{CStr, CString};
@@ -24,17 +24,13 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Creates the journal at `path`; its intents are numbered from 0.
-    ///
-    /// # Errors
-    ///
-    /// `EEXIST` if it exists.
+    /// Creates the journal at `path`. Its intents are numbered from 0.
     pub(crate) fn create(path: PathBuf) -> Result<Journal, Error> {
         let log = log(&path, Log::create).context(Op::Create, || &path)?;
         Ok(Journal { path, log, next: AtomicU64::new(0), cut: Mutex::new(false) })
     }
 
-    /// Opens the journal at `path`; new intents are numbered from `next`.
+    /// Opens the journal at `path`. New intents are numbered from `next`.
     ///
     /// # Errors
     ///
@@ -51,14 +47,15 @@ impl Journal {
         self.next.fetch_add(1, Relaxed)
     }
 
-    /// Appends lines. If `urgent`, waits until they are on the disk.
+    /// Appends lines. If `urgent`, waits until the lines are on the disk.
     ///
     /// # Errors
     ///
-    /// If the write or the sync fails. The last line may then be cut off; the next append marks that.
+    /// If the write or the sync fails. The last line may then be cut off. The next append marks the
+    /// cut.
     pub(crate) fn append(&self, lines: &Lines, urgent: bool) -> Result<(), Error> {
         if !lines.bytes().is_empty() {
-            // One thread at a time, as a write may be partial.
+            // The lock keeps other threads from appending between the parts of a partial write.
             let mut cut = self.cut.lock();
             if *cut {
                 self.log.append(APPEND_MARK).context(Op::Write, || &self.path)?;

@@ -1,10 +1,13 @@
-//! Journals: what a run is about to do and what it did, one JSON object per line, appended and never rewritten.
+//! Journals record what a run is about to do and what it did. They have one JSON object per line,
+//! and lines are only ever appended.
 //!
-//! `record` has the lines, `lines` their checksums, `log` appends them, `replay` reads them back, `ids` numbers runs,
-//! `locate` opens the place of an intent on disk and `identity` decides whether an entry there is the one that the
-//! journal describes. [`FileActions`] offers callers what a run did with each file.
+//! `record` defines the lines, and `lines` their checksums. `log` appends lines, and `replay` reads
+//! them back. `ids` numbers the runs. `locate` opens the location of an intent on disk, and
+//! `identity` decides whether an entry there is the one that the journal describes. [`FileActions`]
+//! tells callers what a run did to each file.
 //!
-//! The names and values of the keys on disk are a format (`lines::FORMAT`): a rename in the code must not change them.
+//! The names and values of the keys are part of the on-disk format (`lines::FORMAT`). A rename in
+//! the code must not change them.
 
 pub(crate) mod actions;
 pub(crate) mod identity;

@@ -1,7 +1,8 @@
 //! The records of a run's journal.
 //!
-//! An intent is on the disk before anything is done about it. The record of what was done follows later and need not
-//! be on the disk: after a crash, the file system shows it. The names of variants and fields are the format on disk.
+//! An intent is on the disk before its action begins. The record of the outcome follows later and
+//! need not reach the disk, because the file system shows the outcome after a crash. The names of
+//! variants and fields are part of the format on disk.
 
 use content::Digest;
 use fsops::{FileKey, Stat};
@@ -17,14 +18,16 @@ use crate::plan::target::Version;
 pub(crate) enum Record {
     /// The run begins.
     Begin { format_version: u32, run: u64, id: String, by: Kind, started_ms: i64 },
-    /// Files on this file system pass through the staging directory `path`, which is created after this record.
+    /// Files on one file system pass through the staging directory `path`. The directory is created
+    /// after this record is written.
     Store { store: u32, path: JsonBytes, fsid: u64 },
     /// An action on a file is about to begin.
     Will(Box<Intent>),
-    /// The link that was made for the intent has this inode number, which is not the kept file's.
+    /// The link that was made for the intent has this inode number, which differs from the kept
+    /// file's.
     Linked { n: u64, inode: u64 },
-    /// The file equals the kept one, and its name is about to change. The digest of the content is present if the
-    /// journal did not have it before.
+    /// The file equals the kept file, and its name is about to change. The digest of the content is
+    /// present if the comparison computed it.
     Equal {
         n: u64,
         #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
@@ -38,7 +41,7 @@ pub(crate) enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ctime_ns: Option<i64>,
     },
-    /// The action was not done, as the file already was in the state that it produces.
+    /// The action was not needed, because the file was already in the desired state.
     Same { n: u64 },
     /// The action was not done.
     Not { n: u64, why: String },
@@ -51,7 +54,7 @@ pub(crate) enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_ms: Option<i64>,
     },
-    /// The undo made a copy that will replace what the action put in the file's place.
+    /// The undo made a copy that will replace the entry that the action put in the file's place.
     Made { n: u64, inode: u64 },
     /// The file is restored.
     Undone { n: u64 },
@@ -66,13 +69,13 @@ pub(crate) struct Intent {
     pub(crate) kind: Kind,
     pub(crate) path: JsonBytes,
     pub(crate) keep: JsonBytes,
-    /// The number of the staging directory; `None` if no name changes.
+    /// The number of the staging directory. `None` if no name changes.
     pub(crate) store: Option<u32>,
-    /// The content of the symbolic link to the kept file.
+    /// The target of the symbolic link to the kept file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<JsonBytes>,
-    /// Whether lop knows no other name of the file, or will know none after the run: the other names, which keep the
-    /// file, are outside of the named paths.
+    /// Whether the run leaves the file without a name that lop knows. Its other names, which keep
+    /// the file alive, are outside of the named paths.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) elsewhere: bool,
     pub(crate) was: FormerMetadata,
@@ -118,9 +121,10 @@ pub(crate) struct FormerMetadata {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) links: u32,
-    /// The disk space of the file, in bytes.
+    /// The disk space that the file occupies, in bytes.
     pub(crate) allocated: u64,
-    /// The time of birth; 0 where the file system does not have it.
+    /// The birth time in nanoseconds since the epoch. It is 0 if the file system does not record
+    /// it.
     #[serde(default)]
     pub(crate) born_ns: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -133,8 +137,8 @@ impl FormerMetadata {
         FileKey { device: self.version.device, inode: self.version.inode }
     }
 
-    /// Returns whether a file has this inode number and, where both birth times are known, this birth time. A file
-    /// with another birth time has a reused inode number.
+    /// Returns whether a file has this inode number and, if both birth times are known, this birth
+    /// time. If the birth times differ, the inode number was reused for another file.
     pub(crate) fn has_inode_of(&self, now: &Stat) -> bool {
         let is_unknown = now.born_ns == 0 || self.born_ns == 0;
         now.inode == self.version.inode && (is_unknown || now.born_ns == self.born_ns)

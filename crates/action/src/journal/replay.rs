@@ -1,7 +1,8 @@
-//! Replays the journal of a run: its intents, and the outcome of each.
+//! Replays the journal of a run: its intents and the outcome of each.
 //!
-//! A run may have millions of files. Memory holds only the position of each intent in the journal, its outcome, and
-//! the size of its file; [`Replay::intent`] reads the rest again.
+//! A run may have millions of files. Only the position of each intent in the journal, its outcome,
+//! and the size of its file are held in memory. [`Replay::intent`] reads the rest from the journal
+//! when it is needed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::FileExt;
@@ -17,14 +18,14 @@ use crate::journal::lines::{is_whole, replay};
 use crate::journal::record::{Intent, Record};
 use crate::plan::kind::Kind;
 
-/// The outcome of an intent, as far as the journal tells.
+/// The outcome of an intent according to the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The journal has no outcome: the run was cut off.
+    /// The journal has no outcome because the run was cut off.
     Open,
     Done,
     NotDone,
-    /// The file already was in the state that the action produces.
+    /// The file needed no action, because it was already in the desired state.
     Same,
     Undone,
     Purged,
@@ -38,17 +39,17 @@ pub(crate) struct IntentEntry {
     at: u64,
     /// The length of the file in bytes.
     size: u64,
-    /// Whether the file was found equal to the kept one.
+    /// Whether the file was found equal to the kept file.
     pub(crate) was_equal: bool,
 }
 
-/// An intent, and what the journal says about its links and copies.
+/// An intent with the links and copies that the journal records for it.
 #[derive(Debug)]
 pub(crate) struct LoggedIntent {
     pub(crate) intent: Intent,
     /// The inode of the copy that an undo made.
     pub(crate) made: Option<u64>,
-    /// The inodes of the link that the action made, if they are not the kept file's.
+    /// The inodes of the link that the action made, if they differ from the kept file's.
     pub(crate) links: Vec<u64>,
 }
 
@@ -78,46 +79,47 @@ pub(crate) struct Replay {
     pub(crate) kind: Kind,
     pub(crate) started_ms: i64,
     pub(crate) ended_ms: Option<i64>,
-    /// When the last undo of the run ended, if the journal has the time.
+    /// The time when the last undo of the run ended, if the journal records it.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
     /// The number of damaged lines, which are ignored.
     pub(crate) damaged: u64,
-    /// Whether an undo has begun and not ended.
+    /// Whether an undo has begun but has not ended.
     pub(crate) is_undoing: bool,
     pub(crate) staging_dirs: BTreeMap<u32, (Vec<u8>, u64)>,
     /// All intents, by number.
     pub(crate) entries: BTreeMap<u64, IntentEntry>,
-    /// The identities of files that had several names when the run began, by intent.
+    /// The identities of files that had several names when the run began, by intent number.
     pub(crate) linked: HashMap<u64, FileKey>,
-    /// The set of those identities.
+    /// The set of all values in `linked`.
     keys: HashSet<FileKey>,
-    /// The position and length of the lines with the reasons why intents were not carried out.
+    /// The position and length of each line that says why an intent was not carried out, by intent
+    /// number.
     reasons: HashMap<u64, (u64, u32)>,
-    /// Digests that the comparison computed, by intent.
+    /// The digests that the comparison computed, by intent number.
     digests: HashMap<u64, Digest>,
-    /// Status change times that the run caused, by intent.
+    /// The status change times that the run caused for files with one name, by intent number.
     statuses: HashMap<u64, i64>,
-    /// The last such time of each file with several names.
+    /// The last status change time that the run caused for each file with several names.
     linked_statuses: HashMap<FileKey, i64>,
-    /// The inodes of copies that an undo made, by intent.
+    /// The inodes of copies that an undo made, by intent number.
     made: HashMap<u64, u64>,
-    /// Intents of which an undo left something in a staging directory.
+    /// Intents for which an undo left an entry in a staging directory.
     pub(crate) undo_leftovers: Vec<u64>,
-    /// The new path of a directory that moved since.
+    /// The former and the current path of a directory that has moved since the run.
     moved: Option<MovedDir>,
-    /// The inodes of links that are not the kept file's, by intent.
+    /// The inodes of links that differ from the kept file's inode, by intent number.
     links: HashMap<u64, Vec<u64>>,
 }
 
 impl Replay {
-    /// Returns whether the last line of a journal ends the run or its undo.
+    /// Returns whether the last line of a journal ends the run or an undo of it.
     ///
     /// # Errors
     ///
     /// If the journal cannot be read.
     pub(crate) fn is_over(path: &Path) -> Result<bool, Error> {
-        /// More than the length of such a line.
+        /// An upper bound for the length of such a line, in bytes.
         const TAIL: u64 = 4096;
         let file = fsops::File::open(path).context(Op::Open, || path)?;
         let size = file.stat().context(Op::Stat, || path)?.size;
@@ -130,8 +132,8 @@ impl Replay {
         Ok(ends && is_whole(last))
     }
 
-    /// Replays the journal at `path`. Returns `None` if it was cut off in its first line, as then the run did
-    /// nothing.
+    /// Replays the journal at `path`. Returns `None` if the first line was cut off, which means
+    /// that the run did nothing.
     ///
     /// # Errors
     ///
@@ -176,11 +178,12 @@ impl Replay {
         }
     }
 
-    /// Applies the line at a position of the journal. Returns whether it is a known record.
+    /// Applies the line at the position `at` of the journal. Returns whether the line is a known
+    /// record.
     fn apply(&mut self, line: &[u8], at: u64) -> bool {
         if line.starts_with(br#"{"record":"will","#) {
-            // Parsing the intent directly is faster than parsing the tagged record; the tag is ignored as an unknown
-            // key.
+            // Parsing the intent directly is faster than parsing the tagged record. The tag is
+            // ignored as an unknown key.
             let intent = serde_json::from_slice(line);
             return intent.is_ok_and(|intent| {
                 self.will(&intent, at, line.len());
@@ -229,7 +232,8 @@ impl Replay {
                 self.undone_ms = ended_ms.or(self.undone_ms);
             }
             Record::End { ended_ms, freed, .. } => {
-                // The process that ended the run knows which files had to be rolled back.
+                // The freed bytes in this record replace the sum of the individual records, because
+                // the process that ended the run knows which files it had to roll back.
                 self.freed = freed;
                 self.ended_ms = Some(ended_ms);
             }
@@ -239,7 +243,8 @@ impl Replay {
     fn will(&mut self, &Intent { n, ref was, .. }: &Intent, at: u64, length: usize) {
         let Ok(length) = u32::try_from(length) else { return };
         let key = was.key();
-        // The run itself may have removed all other names before.
+        // A file with one name now may have had several names before, if the run removed the
+        // others.
         if was.links > 1 || self.keys.contains(&key) {
             self.linked.insert(n, key);
             self.keys.insert(key);
@@ -251,7 +256,7 @@ impl Replay {
     fn note_status(&mut self, n: u64, ctime_ns: Option<i64>) {
         match (self.linked.get(&n), ctime_ns) {
             (Some(&key), Some(ctime_ns)) => drop(self.linked_statuses.insert(key, ctime_ns)),
-            // The run changed the status again, and the new time is unknown.
+            // The run changed the file's status again, and the new time is unknown.
             (Some(key), None) => drop(self.linked_statuses.remove(key)),
             (None, Some(ctime_ns)) => drop(self.statuses.insert(n, ctime_ns)),
             (None, None) => {}
@@ -276,7 +281,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If there is no such intent, or its line is damaged now.
+    /// If there is no such intent, or its line has been damaged since the replay.
     pub(crate) fn intent(&self, n: u64) -> Result<LoggedIntent, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };
@@ -294,7 +299,7 @@ impl Replay {
         }
     }
 
-    /// Returns how many bytes an undo copies at most to restore a file.
+    /// Returns the maximum number of bytes that an undo copies to restore a file.
     pub(crate) fn copied_bytes(&self, n: u64) -> u64 {
         let size = self.entries.get(&n).map_or(0, |entry| entry.size);
         if self.kind.is_undone_by_copy() { size } else { 0 }
@@ -305,9 +310,9 @@ impl Replay {
         self.with_fate(Fate::Done).next().is_some()
     }
 
-    /// Adapts the replay of a manifest to what is in the staging directory now: the `files` in the directory at
-    /// `path`, which may have another path than when the run filled it. Returns how many of the files the manifest
-    /// does not list.
+    /// Adapts the replay of a manifest to the `files` that are in the staging directory at `path`
+    /// now. The directory may have had another path when the run filled it. Returns the number of
+    /// files that the manifest does not list.
     pub(crate) fn adopt_directory(&mut self, path: &[u8], files: &[u64]) -> u64 {
         let files: HashSet<u64> = files.iter().copied().collect();
         self.entries.retain(|n, _| files.contains(n));
@@ -324,7 +329,7 @@ impl Replay {
         (files.len() - self.entries.len()) as u64
     }
 
-    /// Returns why an intent was not carried out.
+    /// Returns the reason why an intent was not carried out.
     pub(crate) fn why(&self, n: u64) -> Result<String, Error> {
         let Some(&(at, length)) = self.reasons.get(&n) else { return Ok(String::new()) };
         match self.record(at, length)? {
@@ -333,7 +338,7 @@ impl Replay {
         }
     }
 
-    /// Reads a line of the journal again.
+    /// Reads the record at a position of the journal.
     fn record(&self, at: u64, length: u32) -> Result<Record, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let mut line = vec![0; length as usize];
@@ -344,12 +349,12 @@ impl Replay {
         serde_json::from_slice(&line).map_err(|e| bad(e.to_string()))
     }
 
-    /// Returns a number that no intent has.
+    /// Returns a number that is higher than that of any intent.
     pub(crate) fn next(&self) -> u64 {
         self.entries.keys().next_back().map_or(1, |last| last + 1)
     }
 
-    /// Returns the numbers of intents with this outcome, ascending.
+    /// Returns the numbers of intents with this outcome in ascending order.
     pub(crate) fn with_fate(&self, fate: Fate) -> impl DoubleEndedIterator<Item = u64> {
         let entries = self.entries.iter();
         entries.filter(move |(_, entry)| entry.fate == fate).map(|(&n, _)| n)

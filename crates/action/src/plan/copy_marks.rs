@@ -1,13 +1,14 @@
-//! Marks of copies: signs in a file's name and directories that it is a copy of another file.
+//! Copy marks: parts of a file's path that suggest that the file is a copy.
 //!
-//! The rule `tidy` ([`super::rules`]) keeps the file with the fewest marks. Only the path is inspected.
+//! The rule `tidy` ([`super::rules`]) keeps the file with the fewest marks. Only the path is
+//! inspected.
 
-/// The signs that a file is a copy.
+/// The parts of a path that suggest that the file is a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CopyMarks {
-    /// Names of its directories that suggest a copy, as written, each with a weight.
+    /// The directory names that suggest a copy, in their original spelling, each with a weight.
     folders: Vec<(u8, String)>,
-    /// The part of its name that suggests a copy.
+    /// The part of the file's own name that suggests a copy.
     name: Option<String>,
 }
 
@@ -29,21 +30,21 @@ const TRANSIENT_DIRS: [&str; 14] = [
     ".cache",
 ];
 
-/// Names of directories for incoming files, and for copies.
+/// Names of directories for incoming files and for copies.
 const INCOMING_DIRS: [&str; 8] =
     ["downloads", "download", "téléchargements", "descargas", "scaricati", "old", "bak", "copies"];
 
 /// Words in the names of directories that contain copies.
 const BACKUP_WORDS: [&str; 3] = ["backup", "backups", "bak"];
 
-/// The word that file managers append to the name of a copy, in several languages.
+/// The words for "copy" that file managers append to the name of a copy, in several languages.
 const COPY_WORDS: [&str; 5] = ["copy", "kopie", "copie", "copia", "cópia"];
 
-/// Prefixes that file managers give to the name of a copy.
+/// Prefixes that file managers add to the name of a copy.
 const COPY_PREFIXES: [&str; 6] =
     ["copy of ", "kopie von ", "copie de ", "copia de ", "copia di ", "cópia de "];
 
-/// Suffixes of files that were put aside.
+/// Suffixes of files that were set aside.
 const ASIDE_SUFFIXES: [&str; 4] = [".bak", ".orig", ".old", ".tmp"];
 
 impl CopyMarks {
@@ -54,18 +55,19 @@ impl CopyMarks {
         CopyMarks { folders: dirs.split('/').filter_map(folder).collect(), name: mark_of(name) }
     }
 
-    /// Returns a rank; the file with the lowest rank looks least like a copy. Directories weigh more than the file's
-    /// own name.
+    /// Returns a rank. The file with the lowest rank looks least like a copy. Directories weigh
+    /// more than the file's own name.
     pub(crate) fn rank(&self) -> i64 {
         2 * self.weight() + i64::from(self.name.is_some())
     }
 
-    /// Returns the total weight of all directories. Marks that two files share do not distinguish them.
+    /// Returns the total weight of all directories. Directories that two paths share add the same
+    /// weight to both.
     fn weight(&self) -> i64 {
         self.folders.iter().map(|&(weight, _)| i64::from(weight)).sum()
     }
 
-    /// Describes what a file has over another one that looks more like a copy.
+    /// Describes the advantage of this file over one that looks more like a copy.
     pub(crate) fn advantage_over(&self, other: &CopyMarks) -> String {
         let is_own = |dir: &String| self.folders.iter().any(|(_, own)| own == dir);
         let only_there =
@@ -78,7 +80,8 @@ impl CopyMarks {
     }
 }
 
-/// Returns the weight of a directory's name, and the name.
+/// Returns the weight and the name of a directory that suggests a copy, and `None` for other
+/// directories.
 fn folder(name: &str) -> Option<(u8, String)> {
     let lower = name.to_lowercase();
     let is_transient = TRANSIENT_DIRS.contains(&lower.as_str()) || lower.starts_with(".trash-");
@@ -112,14 +115,15 @@ fn mark_of(name: &str) -> Option<String> {
     number_of(stem).or_else(|| copy_word(stem))
 }
 
-/// Returns the number in brackets at the end of a stem, as in "(1)".
+/// Returns the parenthesized number at the end of a stem, as in "(1)".
 fn number_of(stem: &str) -> Option<String> {
     let (before, number) = stem.strip_suffix(')')?.rsplit_once('(')?;
     let is_small = (1..=3).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
     (is_small && !before.is_empty()).then(|| format!("({number})"))
 }
 
-/// Returns the word for "copy" at the end of a stem, also in brackets or before a number.
+/// Returns the word for "copy" at the end of a stem. The word may be in parentheses or followed by
+/// a number.
 fn copy_word(stem: &str) -> Option<String> {
     let end = stem.trim_end_matches(|c: char| c.is_ascii_digit() || " ()".contains(c));
     let word = COPY_WORDS.iter().find(|word| end.ends_with(*word))?;
@@ -132,7 +136,7 @@ mod tests {
     use super::{CopyMarks, mark_of};
 
     #[test]
-    fn names_of_copies_are_known() {
+    fn names_of_copies_are_recognized() {
         for (name, mark) in [
             ("IMG_0001 (1).jpg", "(1)"),
             ("IMG_0001(12).jpg", "(12)"),
@@ -154,7 +158,7 @@ mod tests {
             ("a.sync-conflict-20240101-123456-ABC.txt", "sync-conflict"),
             ("a (Ann's conflicted copy 2024-01-01).txt", "conflicted copy"),
         ] {
-            // A number behind a word is a mark by itself.
+            // A number after the word for "copy" is a mark too, and is found first.
             let found = mark_of(name).unwrap_or_default();
             assert!(found == mark || found == "(2)", "{name}: {found:?}");
         }

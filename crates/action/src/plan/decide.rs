@@ -11,29 +11,30 @@ use crate::plan::kind::{Amount, Kind};
 use crate::plan::rules::{Candidate, Rule, choose};
 use crate::plan::target::{Group, Target};
 
-/// One name of a file that equals others.
+/// One name of a file that has duplicates.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// The file as it is now.
     pub target: Target,
     /// The file's metadata.
     pub stat: Stat,
-    /// Whether the kernel of this machine keeps the file system's metadata ([`fsops::Volume::is_local`]).
+    /// Whether the kernel of this machine maintains the file system's metadata
+    /// ([`fsops::Volume::is_local`]).
     pub is_local: bool,
-    /// Why the file may not be changed, if it may not.
+    /// The reason why the file may not be changed. `None` if it may be changed.
     pub protected: Option<Protection>,
-    /// The index of the first named path that the file is below.
+    /// The index of the first named path that contains the file.
     pub root: usize,
-    /// Whether removing the file frees no disk space, because all of its extents are shared or its bytes are inside
-    /// the inode. False as long as the file was not inspected.
+    /// Whether removing the file frees no disk space, because all of its extents are shared or its
+    /// bytes are inside the inode. False until the file has been inspected.
     pub frees_nothing: bool,
-    /// Whether the extended attributes differ from those of the kept file. False as long as the file was not
-    /// inspected.
+    /// Whether the extended attributes differ from those of the kept file. False until the file has
+    /// been inspected.
     pub other_xattrs: bool,
 }
 
 impl Member {
-    /// Creates a member on a local file system that may be changed and is below no named path.
+    /// Creates a member that is on a local file system and may be changed.
     pub fn new(target: Target, stat: Stat) -> Member {
         Member {
             target,
@@ -47,23 +48,23 @@ impl Member {
     }
 }
 
-/// Why a file may not be changed.
+/// The reason why a file may not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// The file is below a directory that the user protected.
     Asked,
-    /// The file is not below a named path.
+    /// The file is outside of the named paths.
     Outside,
 }
 
-/// Why a file is kept.
+/// The reason why a file is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeepReason {
     /// The file may not be changed.
     Protected(Protection),
     /// This rule chose the file.
     Rule(String),
-    /// No rule distinguished the files; this one is the first by path.
+    /// No rule distinguished the files, and this file comes first by path.
     First,
     /// The file has names outside of the named paths.
     Elsewhere,
@@ -81,16 +82,16 @@ impl std::fmt::Display for KeepReason {
     }
 }
 
-/// The planned actions on the files of a group, or of its part on one file system.
+/// The planned actions on a group, or on the files of a group that are on one file system.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The file that the others are compared with.
+    /// The file that the other files are compared with.
     pub keep: Member,
-    /// Why that file is kept.
+    /// The reason for keeping that file.
     pub why: KeepReason,
-    /// Further names and files that are kept.
+    /// Other names and files that are kept.
     pub stay: Vec<(Member, KeepReason)>,
-    /// The names to act on; names of one inode are neighbours.
+    /// The names to act on. Names of one inode are adjacent.
     pub others: Vec<Member>,
     /// The digest of the content, if it is known.
     pub digest: Option<Digest>,
@@ -106,11 +107,11 @@ impl From<Plan> for Group {
     }
 }
 
-/// Plans the actions on a group. Returns several plans if the kind works only within one file system, and none if no
-/// file can be acted on.
+/// Plans the actions on a group. Returns one plan per file system if the kind works only within one
+/// file system. Returns no plan if there is no file to act on.
 ///
-/// At least one file is kept, whatever the rules say. Files of different sizes are never in one plan, even if the
-/// caller calls them equal.
+/// At least one file is kept, whatever the rules say. Files of different sizes are never in one
+/// plan, even if the caller says that they are equal.
 pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
     let mut parts: BTreeMap<(u64, u64), Vec<Member>> = BTreeMap::new();
     for member in members {
@@ -120,8 +121,9 @@ pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
     parts.into_values().filter_map(|members| part(members, rules)).collect()
 }
 
-/// Plans to turn the names of one file into separate files. The first name by path keeps the inode, unless the file
-/// has names elsewhere, which then keep it. Returns `None` if the file has no other name.
+/// Plans to turn the names of one file into separate files. The first name by path keeps the inode.
+/// If the file also has unknown names, those names keep the inode instead. Returns `None` if the
+/// file has only one name.
 pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
     names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
     let keep = names.first()?.clone();
@@ -130,7 +132,7 @@ pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
     }
     let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
     if elsewhere {
-        // The copies are made from this name, so it comes last.
+        // The copies are made from the kept name, so that name is separated last.
         names.rotate_left(1);
     } else {
         names.remove(0);
@@ -148,7 +150,7 @@ fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
     for names in &mut files {
         names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
     }
-    // An inode is kept as a whole if one of its names may not be changed.
+    // If one name of an inode may not be changed, all names of the inode are kept.
     let protection = |names: &[Member]| names.iter().find_map(|name| name.protected);
     let (protected, free): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|names| protection(names).is_some());
@@ -199,25 +201,25 @@ fn chosen(files: &[Vec<Member>], rules: &[Rule]) -> (usize, Option<String>) {
     choose(&seen, rules)
 }
 
-/// A reason to warn the user: an action loses metadata, or is unusual.
+/// A reason to warn the user because an action loses metadata or is unusual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
-    /// The kept file has another owner or group.
+    /// The kept file has a different owner or group.
     Owner,
-    /// The kept file has other permissions.
+    /// The kept file has different permissions.
     Mode,
-    /// The kept file has another modification time.
+    /// The kept file has a different modification time.
     Mtime,
-    /// The kept file has other extended attributes.
+    /// The kept file has different extended attributes.
     Xattrs,
-    /// The kept file is on another device.
+    /// The kept file is on a different device.
     Device,
     /// The file has names that lop does not know, so the action frees nothing.
     Links,
 }
 
 impl Warning {
-    /// Returns the warning in a few words.
+    /// Returns a short description of the warning.
     pub fn text(self) -> &'static str {
         match self {
             Warning::Owner => "other owner",
@@ -231,14 +233,16 @@ impl Warning {
 }
 
 impl Plan {
-    /// Returns all names: the kept one, further kept ones, and those to act on.
+    /// Returns all names in this order: the kept file, the other kept names, and the names to act
+    /// on.
     pub fn members(&self) -> Vec<&Member> {
         let stay = self.stay.iter().map(|(member, _)| member);
         std::iter::once(&self.keep).chain(stay).chain(&self.others).collect()
     }
 
-    /// Returns the plan that keeps exactly the chosen files and the protected ones. `chosen` are indices into
-    /// [`Plan::members`]. Returns `None` if nothing was chosen or nothing remains to act on.
+    /// Returns a plan that keeps the chosen files, the protected files, and nothing else. `chosen`
+    /// contains indices into [`Plan::members`]. Returns `None` if nothing was chosen, or if no name
+    /// is left to act on.
     pub fn keep_chosen(self, chosen: &[usize]) -> Option<Plan> {
         let keys: HashSet<FileKey> = {
             let members = self.members();
@@ -299,13 +303,13 @@ impl Plan {
         Amount::of(kind, self.keep.stat.size, self.others.len())
     }
 
-    /// Returns how many bytes the action occupies, as far as metadata shows.
+    /// Returns how many bytes of disk space the action occupies, judging by metadata.
     pub fn takes(&self, kind: Kind) -> u64 {
         let copies = if kind == Kind::Separate { self.others.len() as u64 } else { 0 };
         self.keep.stat.allocated.saturating_mul(copies)
     }
 
-    /// Returns how many bytes the action frees, as far as metadata shows.
+    /// Returns how many bytes of disk space the action frees, judging by metadata.
     pub fn frees(&self, kind: Kind) -> u64 {
         if matches!(kind, Kind::Quarantine | Kind::Separate) {
             return 0;

@@ -1,5 +1,5 @@
-//! Inspects the files of a plan: adds what only an open file shows, namely extended attributes, shared extents, and
-//! obstacles to the action.
+//! Opens the files of a plan to check properties that require an open file: extended attributes,
+//! shared extents, and obstacles to the action.
 //!
 //! [`Inspector`] serves previews. A run does not rely on it and checks every file again.
 
@@ -13,7 +13,7 @@ use crate::plan::obstacle::{KeptLocation, check_not_own, has_nothing_to_share};
 use crate::plan::saved::SavedGroup;
 use crate::plan::target::{Target, Version};
 
-/// Opens the files of plans to complete the plans.
+/// Opens the files of plans and adds their properties to the plans.
 #[derive(Debug)]
 pub struct Inspector {
     reach: PathOpener,
@@ -36,8 +36,8 @@ impl Inspector {
         Inspector { reach: PathOpener::new(open_dirs), distinct, own }
     }
 
-    /// Returns the plan for those files of a saved group that have not changed. Adds the others, which a run would
-    /// leave alone, to `refused`.
+    /// Returns the plan for the unchanged files of a saved group. Files that have changed are added
+    /// to `refused`, because a run would leave them alone.
     pub fn saved_plan(
         &mut self,
         SavedGroup { group, why }: SavedGroup,
@@ -69,8 +69,9 @@ impl Inspector {
         Ok(Member::new(target, stat))
     }
 
-    /// Completes a plan and drops the files that a run would not act on. Adds them to `refused`, except those that
-    /// already share all their extents. A file that cannot be opened stays in the plan; the run will report it.
+    /// Completes a plan, and drops the files that a run would not act on. Dropped files are added
+    /// to `refused`, except those that already share all their extents. A file that cannot be
+    /// opened stays in the plan, and the run will report it.
     pub fn plan(&mut self, mut plan: Plan, kind: Kind, refused: &mut Vec<Refusal>) -> Option<Plan> {
         let Some(kept) = self.inspect(&plan.keep) else { return Some(plan) };
         let path = plan.keep.target.path.clone();

@@ -1,4 +1,4 @@
-//! The kinds of actions on a redundant file, and the amount of work that they take.
+//! The kinds of actions on a redundant file, and the amount of work they take.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use runtime::Progress;
 use serde::{Deserialize, Serialize};
 
-/// How many files are compared side by side. More would get too small a share of the processor's cache each.
+/// The number of files that are compared side by side. With more files, each would get too small a
+/// share of the processor's cache.
 pub(crate) const MAX_COMPARED_AT_ONCE: usize = 31;
 
 /// The action that a run performs on each redundant file.
@@ -18,19 +19,19 @@ pub enum Kind {
     Delete,
     /// Makes the name a hard link to the kept file.
     Hardlink,
-    /// Makes the file share the extents of the kept file. It keeps its inode.
+    /// Makes the file share the extents of the kept file. The file keeps its inode.
     Reflink,
     /// Makes the name a symbolic link to the kept file.
     Symlink,
     /// Moves the file into a quarantine directory on its file system.
     Quarantine,
-    /// Makes one name of a hard-linked file a separate file with equal content. This is the only kind whose files
-    /// are names of the kept file itself.
+    /// Turns one name of a hard-linked file into a separate file with the same content. With all
+    /// other kinds, the kept file has a different inode.
     Separate,
 }
 
 impl Kind {
-    /// Returns the word for the kind on the command line.
+    /// Returns the name of the kind on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Delete => "delete",
@@ -52,18 +53,19 @@ impl Kind {
         !matches!(self, Kind::Reflink | Kind::Separate)
     }
 
-    /// Returns whether undo copies the kept file, so that the journal must identify its content.
+    /// Returns whether an undo copies the kept file. The journal must then identify the content of
+    /// the kept file.
     pub(crate) fn is_undone_by_copy(self) -> bool {
         matches!(self, Kind::Delete | Kind::Hardlink | Kind::Symlink)
     }
 
-    /// Returns whether the action changes names, and so needs a staging directory.
+    /// Returns whether the action changes names and therefore needs a staging directory.
     pub(crate) fn changes_names(self) -> bool {
         self != Kind::Reflink
     }
 }
 
-/// A number of files, and of bytes to compare, copy or share.
+/// A number of files, and the number of bytes to compare, copy or share for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// The number of files to act on.
@@ -73,8 +75,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Returns the amount of acting on `others` files of one size that equal a kept file. Kinds that compare read
-    /// the kept file too, once for all the files that are compared side by side.
+    /// Returns the amount of work to act on `others` files of one size. Actions that compare also
+    /// read the kept file, once for each set of files that are compared side by side.
     pub fn of(kind: Kind, size: u64, others: usize) -> Amount {
         let is_compared = !matches!(kind, Kind::Reflink | Kind::Separate);
         let kept = if is_compared { others.div_ceil(MAX_COMPARED_AT_ONCE) } else { 0 };
@@ -82,7 +84,7 @@ impl Amount {
         Amount { files: others as u64, bytes }
     }
 
-    /// Adds the amount to the totals of a progress.
+    /// Adds the amount to the totals of `progress`.
     pub fn expect(self, progress: &Progress) {
         progress.files_total.fetch_add(self.files, Relaxed);
         progress.bytes_total.fetch_add(self.bytes, Relaxed);

@@ -1,7 +1,8 @@
-//! Plans: which file of a group is kept, which files are acted on, and what to warn about before.
+//! Plans determine which file of a group is kept, which files are acted on, and what to warn about.
 //!
-//! [`plan()`] and [`separate()`] decide from metadata alone. [`Inspector`] opens the files and adds what only an open
-//! file tells. Nothing here changes a file; [`crate::run`] carries plans out and checks everything again.
+//! [`plan()`] and [`separate()`] decide from metadata alone. [`Inspector`] opens the files and adds
+//! the properties that can be read only from an open file. This module changes no files.
+//! [`crate::run`] carries plans out and checks everything again.
 
 pub(crate) mod copy_marks;
 pub(crate) mod decide;

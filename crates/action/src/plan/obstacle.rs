@@ -1,13 +1,19 @@
-//! Finds reasons to refuse an action before any byte is compared. Previews and runs share these checks.
+//! Finds reasons to refuse an action before any bytes are compared. Previews and runs share these
+//! checks.
 //!
 //! # Aliases
 //!
-//! A kept file on a network or FUSE file system may be an alias of the very file to be removed: a tree that is
-//! exported and mounted on the same machine, a share that is mounted twice, a union file system and its branches.
-//! Device and inode numbers do not tell, as each of these has its own. What such a file system reports after the
-//! other name is gone may come from a cache, the content included. So the kept file counts as another file only in
-//! three cases: it is on the same device as the redundant one; the kernel itself keeps its metadata
-//! ([`Volume::is_local`]) and its times differ; or the user says so (`--distinct`).
+//! A kept file on a network or FUSE file system may be an alias of the file to be removed. Examples
+//! are a tree that is exported and mounted on the same machine, a share that is mounted twice, and
+//! a union file system with its branches. Device and inode numbers do not reveal an alias, because
+//! each file system assigns its own. Once the file is gone, such a file system may still report its
+//! alias from a cache, including the content.
+//!
+//! The kept file therefore counts as a different file only in three cases:
+//!
+//! - It is on the same device as the redundant file.
+//! - The kernel itself maintains its metadata ([`Volume::is_local`]), and its times differ.
+//! - The user says so (`--distinct`).
 
 use std::io;
 
@@ -26,8 +32,9 @@ pub(crate) struct KeptLocation<'k> {
 }
 
 impl KeptLocation<'_> {
-    /// Checks that a kind of action is possible on a file with the metadata `redundant`. `there` is its file system, if
-    /// known. `distinct` are directories in which the user declared that there are no aliases.
+    /// Checks that a kind of action is possible on a file with the metadata `redundant`. `there` is
+    /// the file system of that file, if known. `distinct` contains the directories that the user
+    /// declared to be free of aliases.
     ///
     /// # Errors
     ///
@@ -43,7 +50,8 @@ impl KeptLocation<'_> {
         if kind == Kind::Reflink && !volume.can_share_extents() {
             return Err(Reason::Unsupported { file_system: volume.name(), kind });
         }
-        // A btrfs snapshot has the times of its original, but is another file.
+        // The times are compared only if the redundant file is not on a local file system. A btrfs
+        // snapshot is local and has the times of its original, but is a different file.
         let may_show = there.is_some_and(|there| !there.is_local(redundant.device));
         let is_shown = may_show && have_same_times(self.stat, redundant);
         let is_distinct = self.stat.device == redundant.device
@@ -53,21 +61,24 @@ impl KeptLocation<'_> {
     }
 }
 
-/// Returns whether two files on different devices have the same times to the nanosecond, as a file and its alias
-/// have. No copy has the status change time of its original. Times in whole seconds prove nothing.
+/// Returns whether two files on different devices have the same times to the nanosecond, as a file
+/// and its alias do. A copy never has the status change time of its original. Times in whole
+/// seconds prove nothing.
 ///
-/// mergerfs renames a file on all of its branches at once, and with it a kept file that is on one of them.
+/// This also catches mergerfs, which would rename a kept file on one of its branches together with
+/// the file to be removed.
 fn have_same_times(one: &Stat, other: &Stat) -> bool {
     let times = |stat: &Stat| (stat.mtime_ns(), stat.ctime_ns);
     times(one) == times(other) && one.ctime_ns % 1_000_000_000 != 0
 }
 
-/// Converts an error into [`Reason::Unsupported`] if it means that the file system does not support this kind of
-/// action.
+/// Converts an error into [`Reason::Unsupported`] if it means that the file system does not support
+/// this kind of action.
 pub(crate) fn unsupported(kind: Kind, volume: &Volume, error: &io::Error) -> Option<Reason> {
     let is_unknown = match error.kind() {
         io::ErrorKind::Unsupported => true,
-        // Elsewhere this error means that the kernel protects the files of other users against links.
+        // On other file systems, this error means that the kernel forbids links to files of other
+        // users.
         io::ErrorKind::PermissionDenied => {
             volume.is_fat() || !volume.keeps_inode_numbers() && fsops::effective_user() == 0
         }
@@ -82,16 +93,18 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
-/// Fails if a file belongs to lop itself, or is in a staging or quarantine directory of lop. `path` is
-/// absolute, and `dir` is its parent directory.
+/// Fails if a file belongs to lop itself, or is in a staging or quarantine directory of lop. `path`
+/// is absolute, and `dir` is its parent directory.
 ///
-/// A run that removed such files could not be undone, or would keep another run from being undone.
+/// A run that removed such a file could not be undone, or could prevent the undo of another run.
 ///
 /// # Errors
 ///
-/// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why `dir` has no metadata. Nothing on disk changes.
+/// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why the metadata of `dir` cannot be
+/// read. Nothing on disk changes.
 pub fn check_not_own(own: &OwnFiles, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
-    // On a full disk, files pass through names beside them instead of a directory.
+    // All path components are checked, including the file name. On a full disk, names with this
+    // prefix are used beside the files instead of a staging directory.
     let mut names = path.split(|&byte| byte == b'/');
     if names.any(|name| name.starts_with(QUARANTINE_PREFIX.as_bytes())) {
         return Err(Reason::InQuarantine);
@@ -100,8 +113,8 @@ pub fn check_not_own(own: &OwnFiles, dir: &Dir, path: &[u8]) -> Result<(), Reaso
     if own.has(dir, split_path(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
 }
 
-/// Returns whether two equal files already share all their extents, or have none because their bytes are inside the
-/// inode and would be copied there.
+/// Returns whether a reflink would save nothing. This is the case if two equal files already share
+/// all their extents, or if the bytes are inside the inode and would be copied.
 pub(crate) fn has_nothing_to_share(file: &File, kept: &File) -> bool {
     let layout = file.shared_layout();
     layout.is_some() && layout == kept.shared_layout() || file.is_inline()
@@ -119,7 +132,7 @@ mod tests {
     use crate::error::Reason;
 
     #[test]
-    fn a_path_is_below_a_directory_or_not() {
+    fn only_whole_path_components_count() {
         for (dir, path, is) in [
             ("/a", "/a/b", true),
             ("/a/", "/a/b", true),
@@ -135,7 +148,7 @@ mod tests {
         let tree = TreeBuilder::new().dir("d/.lop-quarantine-0/run").make_temp();
         let check = |dir: &str, name: &str| {
             let path = tree.join(dir);
-            let opened = Dir::open(&path).expect("is there");
+            let opened = Dir::open(&path).expect("exists");
             check_not_own(&OwnFiles::default(), &opened, path.join(name).as_os_str().as_bytes())
         };
         assert!(matches!(check("d/.lop-quarantine-0/run", "1"), Err(Reason::InQuarantine)));

@@ -1,6 +1,8 @@
-//! The rules of `--keep`: an ordered list that chooses which file of a group is kept.
+//! The rules of `--keep`: an ordered list of preferences that select the file to keep in each
+//! group.
 //!
-//! The first rule that distinguishes files decides. Rules see only paths and metadata ([`Candidate`]).
+//! The first rule that distinguishes between files decides. Rules see only paths and metadata
+//! ([`Candidate`]).
 
 use crate::plan::copy_marks::CopyMarks;
 
@@ -14,27 +16,27 @@ use walk::{FilterError, Globs, PatternUse, TopDir};
 /// A preference for the file to keep.
 #[derive(Clone, Debug)]
 pub enum Rule {
-    /// Prefers a file whose metadata this machine's kernel keeps, rather than a server or a FUSE program
-    /// ([`fsops::Volume::is_local`]).
+    /// Prefers a file on a file system whose metadata this machine's kernel maintains, instead of a
+    /// server or a FUSE program ([`fsops::Volume::is_local`]).
     Local,
-    /// Prefers the file that looks least like a copy: not in a directory for downloads, backups or trash, and
-    /// without "(1)", "copy" or the like in its name.
+    /// Prefers the file that looks least like a copy. Directories for downloads, backups or trash
+    /// count against a file, and so does a name with "(1)", "copy" or a similar mark.
     Tidy,
-    /// Prefers the last modified file.
+    /// Prefers the most recently modified file.
     Newest,
-    /// Prefers the file whose modification is the oldest.
+    /// Prefers the least recently modified file.
     Oldest,
     /// Prefers the shortest path.
     ShortestPath,
     /// Prefers the longest path.
     LongestPath,
-    /// Prefers the fewest directories above the file.
+    /// Prefers the file with the fewest directories above it.
     Shallowest,
-    /// Prefers the most directories above the file.
+    /// Prefers the file with the most directories above it.
     Deepest,
     /// Prefers the file below the path that was named first.
     FirstRoot,
-    /// Prefers a file that matches a pattern, or is in a directory that matches.
+    /// Prefers a file that matches a pattern or is in a directory that matches it.
     Path(Arc<PathPattern>),
     /// Prefers a file on this device. Contains the rule as typed and the device number.
     Device(String, u64),
@@ -44,14 +46,15 @@ pub enum Rule {
 #[derive(Debug)]
 pub struct PathPattern {
     text: String,
-    /// The pattern for each directory that paths are relative to. The directory ends with a slash.
+    /// The pattern, compiled once for each directory that paths may be relative to. Each directory
+    /// ends with a slash.
     globs: Vec<(Vec<u8>, Globs)>,
-    /// Whether the rule was applied to a file, and whether one matched.
+    /// Whether the pattern was tested on a file, and whether it matched one.
     is_asked: AtomicBool,
     is_met: AtomicBool,
 }
 
-/// Why a rule cannot be used.
+/// The reason why a rule cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     /// There is no such rule.
@@ -72,13 +75,13 @@ pub enum RuleError {
 }
 
 impl Rule {
-    /// Returns the rules that apply after those of the user.
+    /// Returns the default rules, which apply after the user's rules.
     pub fn usual() -> [Rule; 4] {
         [Rule::Local, Rule::Tidy, Rule::Oldest, Rule::ShortestPath]
     }
 
-    /// Parses a rule; `device:DIR` reads the device number of the directory now. Patterns are relative to any of
-    /// `tops` and to the root directory.
+    /// Parses a rule. For `device:DIR`, reads the device number of the directory. Patterns are
+    /// relative to each of `tops` and to the root directory.
     ///
     /// # Errors
     ///
@@ -106,7 +109,7 @@ impl Rule {
         })
     }
 
-    /// Returns the rank of a file; the lowest rank wins.
+    /// Returns the rank of a file. The file with the lowest rank is kept.
     fn rank(&self, file: &Candidate<'_>) -> i64 {
         let least = |of: fn(&[u8]) -> i64| file.paths.iter().map(|p| of(p)).min().unwrap_or(0);
         let most = |of: fn(&[u8]) -> i64| -file.paths.iter().map(|p| of(p)).max().unwrap_or(0);
@@ -125,13 +128,13 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule has a pattern that matched none of the files it was applied to.
+    /// Returns true if the rule has a pattern that was tested on files and matched none of them.
     pub fn matched_nothing(&self) -> bool {
         let Rule::Path(path) = self else { return false };
         path.is_asked.load(Relaxed) && !path.is_met.load(Relaxed)
     }
 
-    /// Returns why the rule prefers one file to another.
+    /// Returns the reason why the rule prefers `file` to `other`.
     fn reason(&self, file: &Candidate<'_>, other: &Candidate<'_>) -> String {
         match self {
             Rule::Tidy => marks(file).advantage_over(&marks(other)),
@@ -140,7 +143,7 @@ impl Rule {
     }
 }
 
-/// Returns the marks of a file under the name that looks least like a copy.
+/// Returns the copy marks of whichever name of a file looks least like a copy.
 fn marks(file: &Candidate<'_>) -> CopyMarks {
     let all = file.paths.iter().map(|path| CopyMarks::of(path));
     all.min_by_key(CopyMarks::rank).unwrap_or_default()
@@ -178,7 +181,7 @@ impl PathPattern {
     }
 }
 
-/// Returns whether a file, or a directory above it, matches.
+/// Returns whether a file or one of the directories above it matches.
 fn matches_below(globs: &Globs, path: &[u8]) -> bool {
     let ends = path.iter().enumerate().filter(|&(_, &b)| b == b'/').map(|(end, _)| end);
     let mut start = 0;
@@ -210,20 +213,21 @@ impl fmt::Display for Rule {
 /// A file as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// All known names of the file; never empty.
+    /// All known names of the file. Never empty.
     pub paths: &'a [&'a [u8]],
     /// Modification time, nanoseconds since the epoch.
     pub mtime_ns: i64,
     /// Device number.
     pub device: u64,
-    /// Whether the kernel of this machine keeps the file system's metadata ([`fsops::Volume::is_local`]).
+    /// Whether the kernel of this machine maintains the file system's metadata
+    /// ([`fsops::Volume::is_local`]).
     pub is_local: bool,
-    /// The index of the first named path that the file is below.
+    /// The index of the first named path that contains the file.
     pub root: usize,
 }
 
-/// Chooses the file to keep. Returns its index and the description of the rule that decided, or `None` if the order
-/// of paths decided.
+/// Chooses the file to keep. Returns its index and a description of the rule that decided. The
+/// description is `None` if the order of the paths decided.
 pub fn choose(files: &[Candidate<'_>], rules: &[Rule]) -> (usize, Option<String>) {
     let mut left: Vec<usize> = (0..files.len()).collect();
     for rule in rules {

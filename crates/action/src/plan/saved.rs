@@ -1,8 +1,9 @@
-//! Saved plans: a file with one action per line, which users can read and take lines out of.
+//! Saved plans: files with one action per line. Users can read them and delete lines from them.
 //!
-//! Each line is complete: it has the action, the file, the kept file, and the versions of both. [`load`] rejects a
-//! plan that contradicts itself, as when a file is kept for one line and acted on by another. It does not look at
-//! the files; [`crate::plan::Inspector`] does.
+//! Each line is self-contained. It has the action, the file, the kept file, and the versions of
+//! both. [`load`] rejects a plan that contradicts itself, for example if one line keeps a file and
+//! another line acts on it. It does not check the files themselves. [`crate::plan::Inspector`]
+//! does.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Write};
@@ -14,10 +15,10 @@ use crate::plan::decide::Plan;
 use crate::plan::kind::Kind;
 use crate::plan::target::{Group, Target, Version};
 
-/// The version of the lines.
+/// The format version of the lines.
 const FORMAT_VERSION: u32 = 1;
 
-/// One line. Each line has the format version, as users may remove any other line.
+/// One line. Each line has the format version, because users may delete any of the other lines.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedLine {
@@ -36,7 +37,7 @@ struct SavedLine {
 /// A plan that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// What to do with each file.
+    /// The kind of action on each file.
     pub kind: Kind,
     /// The groups, in the order of the lines.
     pub groups: Vec<SavedGroup>,
@@ -47,24 +48,24 @@ pub struct Saved {
 pub struct SavedGroup {
     /// The files of the group.
     pub group: Group,
-    /// The reason why the first file is kept, as the plan states it.
+    /// The reason given in the plan for keeping the first file.
     pub why: String,
 }
 
-/// Why a plan cannot be used. Nothing was done.
+/// The reason why a plan cannot be used. Nothing was done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
     /// The plan cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// The file is not a plan. Contains what is wrong with its first line.
+    /// The file is not a plan. Contains the defect of its first line.
     #[error("not a plan of lop: {0}")]
     NoPlan(String),
-    /// A line is not part of a plan.
+    /// One of the lines does not belong to a plan.
     #[error("line {line}: {why}")]
     Line {
-        /// The number of the line, from 1.
+        /// The line number, counted from 1.
         line: u64,
         /// The defect of the line.
         why: String,
@@ -72,7 +73,7 @@ pub enum SavedError {
     /// The plan would remove a file that it relies on.
     #[error("line {line}: {} {what}", String::from_utf8_lossy(path))]
     Contradiction {
-        /// The number of the line, from 1.
+        /// The line number, counted from 1.
         line: u64,
         /// The path of the file.
         path: Vec<u8>,
@@ -104,11 +105,12 @@ pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a plan; `None` if the plan has no lines.
+/// Reads a plan. Returns `None` if the plan has no lines.
 ///
 /// # Errors
 ///
-/// See [`SavedError`]; [`SavedError::Contradiction`] if the plan is readable but unsafe. Nothing on disk changes.
+/// See [`SavedError`]. Fails with [`SavedError::Contradiction`] if the plan is readable but unsafe.
+/// Nothing on disk changes.
 pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
     let mut groups: Vec<SavedGroup> = Vec::new();
     let mut numbers: HashMap<(Vec<u8>, u64), usize> = HashMap::new();
@@ -137,7 +139,8 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
         let key = (line.kept.0.clone(), line.kept_was.inode);
         let at = *numbers.entry(key).or_insert_with(|| {
             let keep = Target { path: line.kept.0, version: line.kept_was, tag: u32::MAX };
-            // Undo relies on the digest, and a user may have edited this one. The run computes it anew.
+            // The digest in the file is not used, because undo relies on the digest and the user
+            // may have edited it. The run computes the digest itself.
             let group = Group { keep, others: Vec::new(), digest: None };
             groups.push(SavedGroup { group, why: line.why });
             groups.len() - 1
@@ -156,7 +159,7 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
     Ok(Some(Saved { kind, groups }))
 }
 
-/// Returns the format version of a line, unless it is the current one.
+/// Returns the format version of a line if it differs from the current one.
 fn other_version(line: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -166,7 +169,7 @@ fn other_version(line: &[u8]) -> Option<u32> {
     (format_version != FORMAT_VERSION).then_some(format_version)
 }
 
-/// Moves the names of each inode next to each other, to the position of the first.
+/// Moves all names of an inode to the position of its first name.
 fn bring_names_together(others: &mut [Target]) {
     let inode = |other: &Target| (other.version.device, other.version.inode);
     let mut first = HashMap::new();

@@ -1,8 +1,9 @@
-//! Writes a plan as a POSIX shell script, for users who want to read what happens to their files.
+//! Writes a plan as a POSIX shell script, for users who want to see what happens to their files.
 //!
-//! Each step of the script compares again, byte by byte, and leaves alone a file that differs, is gone, or is the
-//! kept file itself under another path. The script makes a link beside the file and renames it over the file. It
-//! keeps no journal: the files it deletes cannot be restored.
+//! Each step of the script compares two files byte by byte again. It leaves a file alone if the
+//! file differs, is gone, or is the kept file itself under another path. To replace a file, the
+//! script makes a link beside it and renames the link over it. The script has no journal, so files
+//! that it deletes cannot be restored.
 
 use std::io::{self, Write};
 
@@ -72,11 +73,11 @@ printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
 [ "$left" -eq 0 ] || exit 3
 "#;
 
-/// Writes the script for plans.
+/// Writes a script that carries out plans.
 ///
 /// # Errors
 ///
-/// If writing fails. A part of the script may have been written.
+/// If writing fails. Part of the script may have been written.
 pub fn write_script(out: &mut impl Write, plans: impl Iterator<Item = Plan>) -> io::Result<()> {
     out.write_all(HEAD.as_bytes())?;
     for plan in plans {
@@ -99,7 +100,7 @@ fn write_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-/// Quotes bytes other than NUL as one word of a shell.
+/// Quotes bytes as one word of a shell. NUL is not allowed.
 fn quoted(word: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for &byte in word {

@@ -1,8 +1,8 @@
-//! The quarantine on a disk, read without the journals of the runs that filled it: each staging directory has a
-//! manifest.
+//! Reads the quarantine on a disk without the journals of the runs that filled it. It uses the
+//! manifest in each staging directory instead.
 //!
-//! The disk may be mounted elsewhere than before. Each file is then restored to its old path relative
-//! to the directory that contains the quarantine.
+//! If the disk is mounted elsewhere than before, each file is restored to its old path relative to
+//! the directory that contains the quarantine.
 
 use std::borrow::Borrow;
 use std::ffi::{CString, OsStr, OsString};
@@ -23,7 +23,7 @@ use crate::staging::dir::{MANIFEST, open_staging};
 use crate::statuses::Statuses;
 use crate::undo::run::undo_run;
 
-/// How many directories are kept open.
+/// Maximum number of directories kept open.
 const MAX_OPEN_DIRS: usize = 4;
 
 /// The runs that have files in one or more quarantine directories.
@@ -42,23 +42,25 @@ struct QuarantinedRun {
 /// The outcome of restoring files from quarantine.
 #[derive(Debug, Default)]
 pub struct RestoreOutcome {
-    /// How many files have their names again.
+    /// Number of files that were restored.
     pub done: u64,
     /// Files that were not restored, with the reasons.
     pub refused: Vec<Refusal>,
-    /// The given paths that no file in quarantine was at or below.
+    /// The given paths that match no file in quarantine.
     pub unmatched: Vec<Vec<u8>>,
-    /// The restored files: the run, or its index in a [`Quarantine`], and the numbers of the intents.
+    /// The intent numbers of the restored files, for each run. A run is given by its number, or by
+    /// its index in a [`Quarantine`].
     pub(crate) back: Vec<(u64, Vec<u64>)>,
     /// The status change times that the restoration caused.
     pub statuses: Statuses,
 }
 
 impl Quarantine {
-    /// Opens a `.lop-quarantine-UID` directory, or all of those in a directory, at an absolute path without symbolic
-    /// links.
+    /// Opens a `.lop-quarantine-UID` directory, or all directories of that kind in a parent
+    /// directory. `dir` must be an absolute path without symbolic links.
     ///
-    /// Passes to `unreadable` the errors of directories, runs and files that cannot be identified.
+    /// Errors of directories and runs, and of files that cannot be identified, are passed to
+    /// `unreadable`.
     ///
     /// # Errors
     ///
@@ -96,7 +98,7 @@ impl Quarantine {
         Ok(Quarantine { runs })
     }
 
-    /// Returns the files in quarantine, those of the oldest run first.
+    /// Returns the files in quarantine, starting with those of the oldest run.
     ///
     /// # Errors
     ///
@@ -109,11 +111,12 @@ impl Quarantine {
         Ok(all)
     }
 
-    /// Restores files. With paths, restores only files that were at or below one of them.
+    /// Restores files. If `paths` is not empty, restores only files that were at or below one of
+    /// the paths.
     ///
     /// # Errors
     ///
-    /// As for [`crate::run::Runs::undo`]: files restored before an error stay restored.
+    /// Same as for [`crate::run::Runs::undo`]. Files restored before an error stay restored.
     pub fn restore(
         &self,
         paths: &[Vec<u8>],
@@ -122,7 +125,7 @@ impl Quarantine {
         restore_runs(self.numbered(), paths, progress)
     }
 
-    /// Returns what the runs did with the files that were restored.
+    /// Returns what the runs had done to the files that were restored.
     pub fn restored_actions(self, restored: &RestoreOutcome) -> Vec<FileActions> {
         let runs = (0..).zip(self.runs);
         let of = |(at, QuarantinedRun { replay, .. }): (u64, QuarantinedRun)| {
@@ -132,11 +135,12 @@ impl Quarantine {
         runs.map(of).collect()
     }
 
-    /// Permanently removes files that were moved to quarantine before `before_ms`, in milliseconds since the epoch.
+    /// Permanently removes the files of runs that began before `before_ms`, in milliseconds since
+    /// the epoch.
     ///
     /// # Errors
     ///
-    /// As for [`crate::run::Runs::purge`]: files removed before an error are gone.
+    /// Same as for [`crate::run::Runs::purge`]. Files removed before an error are gone.
     pub fn purge(
         &self,
         before_ms: i64,
@@ -146,19 +150,19 @@ impl Quarantine {
         purge_runs(self.numbered().filter(|(.., replay)| is_due(replay)), progress)
     }
 
-    /// Returns the runs with their indices, manifests and replays.
+    /// Returns each run as its index, the path of its manifest, and its replay.
     fn numbered(&self) -> impl Iterator<Item = (u64, PathBuf, &Replay)> {
         (0..).zip(&self.runs).map(|(at, run)| (at, run.manifest.clone(), &run.replay))
     }
 }
 
-/// Restores the files of runs, given as number, path of the journal and replay. With paths, restores only files that
-/// were at or below one of them.
+/// Restores the files of runs. Each run is given as its number, the path of its journal, and its
+/// replay. If `paths` is not empty, restores only files that were at or below one of the paths.
 ///
 /// # Errors
 ///
-/// The outer error means that the journal of a run cannot be read or written, the inner one that the restoration of a
-/// run stopped early. Files restored until then stay restored.
+/// The outer error means that the journal of a run cannot be read or written. The inner error means
+/// that the restoration of a run stopped early. Files restored before the error stay restored.
 pub(crate) fn restore_runs<R: Borrow<Replay>>(
     runs: impl Iterator<Item = (u64, PathBuf, R)>,
     paths: &[Vec<u8>],
@@ -180,7 +184,8 @@ pub(crate) fn restore_runs<R: Borrow<Replay>>(
     Ok((all, Ok(())))
 }
 
-/// Returns the files of a run in its staging directory; `None` if there are none.
+/// Returns the quarantined files of a run, read from its staging directory. Returns `None` if there
+/// are none.
 fn quarantined_run(
     path: &[u8],
     reach: &mut PathOpener,

@@ -1,9 +1,10 @@
-//! The manifest beside the files in quarantine: a journal of where each of them was.
+//! The manifest beside the files in quarantine: a journal of their former locations.
 //!
-//! With it, files can be listed, restored and purged without the journals of the catalog, which may be lost, or on
-//! another machine than the disk now is. The manifest is on the disk before a file that it lists is moved, and is
-//! removed when no file is left beside it. It does not record what became of a file; the directory itself shows
-//! that.
+//! With a manifest, files can be listed, restored and purged without the journals of the catalog.
+//! Those journals may be lost, or they may be on another machine if the disk was moved. The
+//! manifest is on the disk before any file that it lists is moved. It is removed when it is the
+//! only entry left in the directory. It does not record what happened to a file later. The
+//! directory itself shows that.
 
 use runtime::Mutex;
 use std::collections::BTreeMap;
@@ -17,12 +18,13 @@ use crate::journal::lines::{APPEND_MARK, Lines};
 use crate::journal::record::Record;
 use crate::staging::dir::{MANIFEST, Staging};
 
-/// The manifests of a run, one in each of its staging directories, shared by its workers.
+/// The manifests of a run, one for each of its staging directories. The workers share them.
 #[derive(Debug)]
 pub(crate) struct Manifests {
     /// The first record of each manifest.
     begin: Record,
-    /// For each staging directory, whether the last line of its manifest may have been cut off.
+    /// Whether the last line of each manifest may have been cut off. The key is the number of the
+    /// staging directory.
     cut: Mutex<BTreeMap<u32, bool>>,
 }
 
@@ -31,23 +33,25 @@ pub(crate) struct Manifests {
 pub(crate) struct OpenManifests(BTreeMap<u32, Log>);
 
 impl Manifests {
-    /// Creates an empty set. Manifests are created with their first intents.
+    /// Creates an empty set. Each manifest is created with its first intents.
     pub(crate) fn new(begin: Record) -> Manifests {
         Manifests { begin, cut: Mutex::default() }
     }
 
-    /// Adds intents to the manifest of their staging directory, and waits until they are on the disk.
+    /// Adds intents to the manifest of their staging directory, and waits until the manifest is on
+    /// the disk.
     ///
     /// # Errors
     ///
-    /// If the manifest cannot be created, written or synced. The caller must not move the files.
+    /// If the manifest cannot be created, written or synced. In that case, the caller must not move
+    /// the files.
     pub(crate) fn append(
         &self,
         open: &mut OpenManifests,
         staging: &Staging,
         intents: &Lines,
     ) -> io::Result<()> {
-        // One worker at a time, as a write may be partial.
+        // The lock keeps other workers from appending between the parts of a partial write.
         let mut all = self.cut.lock();
         let Entry::Occupied(mut cut) = all.entry(staging.number) else {
             let log = self.begin(staging, intents)?;
@@ -67,7 +71,7 @@ impl Manifests {
         log.sync()
     }
 
-    /// Creates the manifest of a staging directory with its first intents.
+    /// Creates the manifest of a staging directory and writes its first intents.
     fn begin(&self, staging: &Staging, intents: &Lines) -> io::Result<Log> {
         let fsid = staging.dir.volume()?.fsid;
         let log = Log::create(&staging.dir, MANIFEST)?;

@@ -1,7 +1,8 @@
-//! Quarantine: files that a run moved away instead of removing them. They can be listed, restored, and purged.
+//! Quarantine: files that a run moved aside instead of removing. They can be listed, restored, and
+//! purged.
 //!
-//! [`crate::run::Runs`] works on the quarantine of one journal folder. [`Quarantine`] needs no folder: it reads the
-//! manifests that lie beside the files, on any disk.
+//! [`crate::run::Runs`] works on the quarantine of one journal folder. [`Quarantine`] needs no
+//! journal folder. It reads the manifests beside the files, on any disk.
 
 pub(crate) mod dirs;
 pub(crate) mod manifest;

@@ -1,7 +1,7 @@
 //! Lists the files of a run in quarantine, and removes them permanently.
 //!
-//! A file is removed only if its kept file still exists, has not changed, and equals it byte by byte now. Otherwise
-//! it may be the last copy.
+//! A file is removed only if its kept file still exists, has not changed, and still has the same
+//! bytes. Otherwise the file in quarantine may be the last copy.
 
 use std::borrow::Borrow;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::run::compare::equal_under_leases;
 pub struct QuarantinedFile {
     /// The run that moved the file.
     pub run: u64,
-    /// When that run began, in milliseconds since the epoch.
+    /// The time when that run began, in milliseconds since the epoch.
     pub since_ms: i64,
     /// The path that the file had.
     pub path: Vec<u8>,
@@ -33,7 +33,7 @@ pub struct QuarantinedFile {
     pub at: Vec<u8>,
     /// The length in bytes.
     pub size: u64,
-    /// The disk space of the file, in bytes.
+    /// The disk space that the file occupies, in bytes.
     pub allocated: u64,
 }
 
@@ -77,12 +77,13 @@ fn quarantined(replay: &Replay) -> impl Iterator<Item = u64> {
     replay.with_fate(Fate::Done).filter(|_| replay.kind == Kind::Quarantine)
 }
 
-/// Permanently removes the files in quarantine of runs, given as number, path of the journal and replay.
+/// Permanently removes the quarantined files of runs. Each run is given as its number, the path of
+/// its journal, and its replay.
 ///
 /// # Errors
 ///
-/// The outer error means that a journal cannot be opened, the inner one that the purge stopped early. Files removed
-/// until then are gone.
+/// The outer error means that a journal cannot be opened. The inner error means that the purge
+/// stopped early. Files removed before the error are gone.
 pub(crate) fn purge_runs<R: Borrow<Replay>>(
     runs: impl Iterator<Item = (u64, PathBuf, R)>,
     progress: &Progress,
@@ -97,11 +98,12 @@ pub(crate) fn purge_runs<R: Borrow<Replay>>(
     Ok((purged, Ok(())))
 }
 
-/// Permanently removes the files of a run that are in quarantine, and adds the result to `purged`.
+/// Permanently removes the quarantined files of a run, and adds the result to `purged`.
 ///
 /// # Errors
 ///
-/// If the journal cannot be read or written, or the user asked to stop. Files removed until then are gone.
+/// If the journal cannot be read or written, or the user asked to stop. Files removed before the
+/// error are gone.
 fn purge_run(
     replay: &Replay,
     journal: &Journal,
@@ -129,7 +131,8 @@ fn purge_run(
             Err(reason) => purged.refused.push(Refusal { path: intent.path.0, reason }),
         }
     }
-    // Before the journal calls a file gone: a power failure could bring an unsynced removal back.
+    // The sync must come before the journal records the files as purged, because a power failure
+    // could bring back a file whose removal was not synced.
     locator.cleanup_and_sync()?;
     lines.push(&Record::UndoEnd { ended_ms: None });
     journal.append(&lines, true)?;

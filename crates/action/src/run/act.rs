@@ -1,8 +1,9 @@
-//! Performs the action on one file, by kind.
+//! Performs the action on one file, depending on its kind.
 //!
-//! By the time of [`Worker::act`] the file was found equal to the kept one, and its intent is on the disk. `act`
-//! takes a lease, exchanges the name, checks what arrived in the staging directory, and only then removes it or
-//! rolls back. The order of these steps must not change.
+//! Before [`Worker::act`] is called, the file was found equal to the kept file, and its intent is
+//! on the disk. `act` takes a lease, exchanges the name, and checks the entry that arrived in the
+//! staging directory. Only then does it remove that entry or roll back. The order of these steps
+//! must not change.
 
 use std::io;
 
@@ -20,13 +21,13 @@ use crate::staging::name_swap::{NameSwap, Substitute, TakenOut};
 use crate::statuses::is_exclusive;
 
 impl Worker<'_> {
-    /// Performs the action on a file. Returns the number of bytes freed and, if the file still has a name, the
-    /// status change time that the action gave it.
+    /// Performs the action on a file. Returns the number of bytes freed. If the file still has a
+    /// name, also returns the file's status change time after the action.
     ///
     /// # Errors
     ///
-    /// The reason why the action was not done. The file has its name and content again, unless the reason is
-    /// [`Reason::Stranded`].
+    /// The reason why the action failed. The file has its name and content again, unless the reason
+    /// is [`Reason::Stranded`].
     pub(crate) fn act(
         &mut self,
         one: &Redundant<'_>,
@@ -46,7 +47,7 @@ impl Worker<'_> {
         let freed = self.frees(one, &now);
         let Some(staging) = &one.staging else {
             self.share(one, kept)?;
-            // Sharing extents changes neither names nor the status.
+            // Sharing extents changes neither names nor the status change time.
             self.outcome.statuses.record(&now, Some(now));
             return Ok((freed, None));
         };
@@ -71,14 +72,16 @@ impl Worker<'_> {
                 Ok((freed, self.record_status(one, &now, &lease)))
             }
             Err(reason) => {
-                // The copy may have had the name for a moment, and a program may have written to it there.
+                // A program may have opened the copy and written to it while the copy briefly had
+                // the file's name.
                 let is_untouched = || copy_lease.as_ref().is_none_or(Lease::holds);
                 names.roll_back_if(&new, &is_untouched).and(Err(reason))
             }
         }
     }
 
-    /// Records the status change time of a copy that replaced a file, unless a program may have written to it since.
+    /// Records the status change time of a copy that replaced a file, unless a program may have
+    /// written to the copy meanwhile.
     fn record_copy(&mut self, copy: &File, was: &Stat, lease: &Lease<'_>) {
         let copy = copy.stat_uncached().ok().filter(|copy| same_bytes(copy, was));
         if let Some(copy) = copy.filter(|_| is_exclusive(lease)) {
@@ -86,15 +89,16 @@ impl Worker<'_> {
         }
     }
 
-    /// Records the status change time that the change of name gave to a file. Returns it if the file still has a
-    /// name.
+    /// Records the status change time that a file has after its name has been changed. Returns that
+    /// time if the file still has a name.
     fn record_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
         let statuses = &mut self.outcome.statuses;
         if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
             return None;
         }
-        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
-        // may have written since the name changed.
+        // The lease must still be held here, because a writer that waits for the lease can write as
+        // soon as it is released. Without a lease (FUSE), any program may have written since the
+        // name changed.
         let now = one.opened.file.stat_uncached().ok().filter(|_| is_exclusive(lease));
         statuses.record(was, now);
         statuses.of(was.key()).map(|status| status.after_ns)
@@ -125,8 +129,9 @@ impl Worker<'_> {
                 if kept.is_local() {
                     names.swap()?
                 } else {
-                    // If the kept file were this very file after all, its server would follow the link back to
-                    // itself.
+                    // If the kept file were an alias of this file, the server would follow the new
+                    // symbolic link back to itself. The kept file is therefore checked while the
+                    // name does not exist.
                     let new = Substitute::Symlink(target.clone());
                     names.swap_in_steps(|taken| check_kept(kept, &new, taken))?
                 }
@@ -135,14 +140,15 @@ impl Worker<'_> {
             Substitute::Nothing => names.take_out()?,
         };
         check_taken(&taken, &one.opened)?;
-        // This check must follow the removal of the name: of two runs that take each other's kept file, one sees it.
+        // The kept file must be checked after the name was taken out. If two runs each take out the
+        // other's kept file, at least one of them then notices.
         check_kept(kept, new, &taken)?;
         check_unwritten(&taken, &one.opened.file, lease)?;
         if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { names.remove(&taken) }
     }
 
-    /// Records in the journal the identity that the link has under its final name. It can differ from the first one
-    /// where names cannot be exchanged.
+    /// Records in the journal the identity that the link has under its final name. On file systems
+    /// that cannot exchange names, that identity can differ from the first one.
     fn journal_link_in_place(
         &self,
         n: u64,
@@ -155,7 +161,7 @@ impl Worker<'_> {
         if is_link { self.journal_link(n, &now, keys) } else { Ok(()) }
     }
 
-    /// Records in the journal an identity of a link that is not the kept file's.
+    /// Records the identity of a link in the journal if it is not already among `keys`.
     fn journal_link(&self, n: u64, link: &Stat, keys: &mut Vec<FileKey>) -> Result<(), Reason> {
         if keys.contains(&link.key()) {
             return Ok(());
@@ -167,7 +173,7 @@ impl Worker<'_> {
         self.shared.journal.append(&lines, false).map_err(failed)
     }
 
-    /// Makes a copy of a file, on the disk, to replace the file.
+    /// Makes a copy of a file to replace the file, and syncs the copy to the disk.
     fn copy(
         &mut self,
         one: &Redundant<'_>,
@@ -212,8 +218,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns how many bytes an action on a file frees. None are freed while the file has other names, if all of
-    /// its extents are shared, or if its bytes are inside the inode.
+    /// Returns how many bytes an action on a file frees. The action frees nothing if the file has
+    /// other names, if all of its extents are shared, or if its bytes are inside the inode.
     fn frees(&self, one: &Redundant<'_>, now: &Stat) -> u64 {
         let kind = self.shared.options.kind;
         let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
@@ -221,7 +227,7 @@ impl Worker<'_> {
         if !goes || one.opened.file.frees_no_space() { 0 } else { now.allocated }
     }
 
-    /// Remembers the times of a file's directory if they must be restored.
+    /// Saves the times of a file's directory if they must be restored later.
     fn remember_times(&mut self, one: &Redundant<'_>) -> Result<(), Reason> {
         if !self.shared.options.directory_times {
             return Ok(());
@@ -233,29 +239,33 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Restores the times of directories whose names were changed.
+    /// Restores the times of directories in which names were changed.
     pub(crate) fn restore_times(&mut self) {
         for (key, dir) in self.touched.drain() {
             let times = self.shared.times.lock();
             if let Some(&(atime, mtime)) = times.get(&key) {
-                // The names matter; a time that cannot be set is no failure.
+                // The changed names matter more than the times, so a failure to set the times is
+                // ignored.
                 let _refused = dir.set_times(atime, mtime);
             }
         }
     }
 }
 
-/// Makes another name of the kept file, in the staging directory. Returns the metadata of the link.
+/// Creates another name of the kept file in the staging directory. Returns the metadata of the
+/// link.
 ///
-/// The identity of the link is read from the link itself. It differs from that of the kept file where each name has
-/// an inode number of its own (FUSE), or where the link is made to a copy (overlayfs).
+/// The identity of the link is read from the link itself. It differs from that of the kept file on
+/// file systems where each name has its own inode number (FUSE), or if the file was copied to
+/// create the link (overlayfs).
 fn make_link(names: &NameSwap<'_>, kept: &OpenedFile<'_>) -> Result<Stat, Reason> {
     let staging = &names.staging.dir;
     let failed = failed_link(Kind::Hardlink, &kept.volume);
     staging.link_file(&kept.file, &names.new).map_err(failed)?;
     let made = staging.stat_child(&names.new).map_err(Reason::failed(Op::Stat))?;
     if made.links < 2 {
-        // The file system does not count links (sshfs), so a link could not be told from a last name.
+        // The file system does not count links (sshfs), so a link could not be distinguished from
+        // the last name of a file.
         staging.remove_name(&names.new).map_err(Reason::failed(Op::Remove))?;
         let (file_system, kind) = (kept.volume.name(), Kind::Hardlink);
         return Err(Reason::Unsupported { file_system, kind });
@@ -263,17 +273,18 @@ fn make_link(names: &NameSwap<'_>, kept: &OpenedFile<'_>) -> Result<Stat, Reason
     Ok(made)
 }
 
-/// Converts the error of making a link into a reason.
+/// Converts the error of creating a link into a reason.
 fn failed_link(kind: Kind, volume: &Volume) -> impl Fn(io::Error) -> Reason {
     move |source| {
         unsupported(kind, volume, &source).unwrap_or(Reason::Failed { op: Op::Link, source })
     }
 }
 
-/// Checks that the entry that was taken out is the file that was compared: the open file, unchanged.
+/// Checks that the entry that was taken out is the file that was compared, and that it is
+/// unchanged.
 ///
-/// As the file is open, no other file can have its inode number. If the numbers differ, the open file's number is
-/// read again, as a rename may have changed it (overlayfs).
+/// While the file is open, no other file can have its inode number. If the numbers differ, the
+/// number of the open file is read again, because a rename may have changed it (overlayfs).
 fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> {
     let key = taken.stat.key();
     let is_held = key == opened.stat.key()
@@ -287,12 +298,15 @@ fn check_taken(taken: &TakenOut, opened: &OpenedFile<'_>) -> Result<(), Reason> 
 
 /// Checks that the kept file still has its name and has not changed.
 ///
-/// A stacked or network file system may still show the file that was just taken out under the kept one's name, as if
-/// it were another file. But a rename is a status change, which shows there too. A hard link is itself a name of the
-/// kept file, and making it is a status change.
+/// A stacked or network file system may still show the file that was just taken out under the name
+/// of the kept file, as if it were a different file. But the rename changed that file's status
+/// change time, and this change is visible under the name of the kept file too. If the substitute
+/// is a hard link, the link itself proves that the kept file exists. Making the link changes the
+/// status change time, so only size and modification time are compared.
 ///
-/// Where the kernel only relays metadata, it may come from a cache. So the file is opened anew by its name, which
-/// forces a lookup on every file system (sshfs, network file systems).
+/// Where the kernel only relays metadata, the metadata may come from a cache. In that case, the
+/// kept file is opened again by name, which forces a lookup on every file system (sshfs, network
+/// file systems).
 fn check_kept(kept: &OpenedFile<'_>, new: &Substitute, taken: &TakenOut) -> Result<(), Reason> {
     let now = match new {
         Substitute::Link(_) | Substitute::Copy { .. } => kept.file.stat(),
@@ -304,7 +318,8 @@ fn check_kept(kept: &OpenedFile<'_>, new: &Substitute, taken: &TakenOut) -> Resu
         Ok(now) if now.same_version(&kept.stat) || is_link && same_bytes(&now, &kept.stat) => {
             Ok(())
         }
-        // Both got the same status change time to the nanosecond, when one of them was renamed.
+        // The rename gave both names the same status change time to the nanosecond, so both are the
+        // same file.
         Ok(now) if same_bytes(&now, &kept.stat) && now.ctime_ns == taken.stat.ctime_ns => {
             Err(Reason::IsKeptFile)
         }
@@ -315,8 +330,9 @@ fn check_kept(kept: &OpenedFile<'_>, new: &Substitute, taken: &TakenOut) -> Resu
     }
 }
 
-/// Checks, as the last step, that no program has written to the file since it was taken out, and none is about to. A
-/// program that opened the file before its name changed would write to a file without a name.
+/// Checks that no program has written to the file since it was taken out, and that none is waiting
+/// to write. This is the last check before the removal. A program that opened the file before its
+/// name changed would otherwise write to a file without a name.
 fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(), Reason> {
     if !lease.holds() {
         return Err(Reason::OpenForWriting);
@@ -328,7 +344,8 @@ fn check_unwritten(taken: &TakenOut, file: &File, lease: &Lease<'_>) -> Result<(
     if now.same_version(&taken.stat) { Ok(()) } else { Err(Reason::Changed) }
 }
 
-/// Returns whether two stats of a file show the same content, judging by size and modification time.
+/// Returns whether two stats of a file have the same size and modification time, and therefore
+/// presumably the same content.
 pub(crate) fn same_bytes(one: &Stat, other: &Stat) -> bool {
     (one.size, one.mtime_ns()) == (other.size, other.mtime_ns())
 }

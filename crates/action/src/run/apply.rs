@@ -1,7 +1,9 @@
-//! Carries out groups on several threads, in batches. Every action is in the journal before it begins.
+//! Carries out groups on several threads, in batches. Every action is in the journal before it
+//! begins.
 //!
-//! A thread takes a batch of groups, opens the files, writes their intents to the journal and syncs it once. Then it
-//! compares and acts group by group (`verify`). While one thread waits for the disk, others work.
+//! A thread takes a batch of groups, opens the files, writes their intents to the journal, and
+//! syncs the journal once. It then compares and acts on one group at a time (`verify`). While one
+//! thread waits for the disk, others work.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -26,23 +28,23 @@ use crate::run::outcome::ApplyOutcome;
 use crate::staging::dir::Staging;
 use crate::staging::placement::{StagingDirs, WorkerStagings};
 
-/// How to carry out a run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct ApplyOptions {
     /// The action on each redundant file.
     pub kind: Kind,
-    /// Whether to restore the times that directories had before names in them changed.
+    /// Whether to restore the times of directories in which names were changed.
     pub directory_times: bool,
-    /// How many threads work on each disk.
+    /// Number of threads for each disk.
     pub threads: Threads,
-    /// How many directories a thread may keep open.
+    /// Maximum number of directories that a thread keeps open.
     pub open_dirs: usize,
-    /// How many files a thread may keep open; at least 2.
+    /// Maximum number of files that a thread keeps open. At least 2.
     pub open_files: usize,
-    /// Absolute paths of directories in which the user declared that there are no aliases of the files acted on,
-    /// although their file systems cannot show that.
+    /// Absolute paths of directories that the user declared to be free of aliases of the files to
+    /// act on. Needed if the file systems cannot prove that.
     pub distinct: Vec<Vec<u8>>,
-    /// Files of lop itself. No action touches them.
+    /// Files of lop itself, which no action may touch.
     pub own: OwnFiles,
 }
 
@@ -59,10 +61,10 @@ pub(crate) struct RunContext<'a> {
     pub(crate) options: &'a ApplyOptions,
     pub(crate) journal: &'a Journal,
     pub(crate) staging_dirs: &'a StagingDirs,
-    /// The manifests of the staging directories; only for quarantine.
+    /// The manifests of the staging directories. Only used for quarantine.
     pub(crate) manifests: Option<Manifests>,
     pub(crate) progress: &'a Progress,
-    /// The times of directories before the run changed names in them, if they must be restored.
+    /// The former times of directories in which names were changed, if they must be restored.
     pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
 }
 
@@ -75,7 +77,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) scratch: Scratch,
     /// Lines to append to the journal with the next write.
     pub(crate) lines: Lines,
-    /// Intents to add to the manifest of their staging directory, by the number of the directory.
+    /// Intents to add to the manifests, by the number of the staging directory.
     pub(crate) manifest_lines: BTreeMap<u32, (Staging, Lines)>,
     pub(crate) manifests: OpenManifests,
     pub(crate) meter: Meter<'a>,
@@ -86,13 +88,13 @@ pub(crate) struct Worker<'a> {
     pub(crate) touched: HashMap<FileKey, Rc<Dir>>,
 }
 
-/// Carries out groups. Refused files count as processed, and so do their bytes.
+/// Carries out groups. Refused files and their bytes count as processed.
 ///
 /// # Errors
 ///
-/// If the journal cannot be written, or the user asked to stop. Whatever was done until then is in the journal, and
-/// each file has either its own name or one in a staging directory. The outcome of single files is returned in any
-/// case.
+/// If the journal cannot be written, or the user asked to stop. All actions up to that point are in
+/// the journal, and each file has either its own name or one in a staging directory. The outcome of
+/// the processed files is returned in either case.
 pub(crate) fn apply_groups(
     shared: &RunContext<'_>,
     batches: Vec<DiskBatch<'_>>,
@@ -174,7 +176,7 @@ fn on_disk(
     })
 }
 
-/// Takes as many groups as have files that may be open at once, and at least one group.
+/// Takes groups until they contain `most` files or no group is left.
 fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize) -> Vec<Group> {
     let mut groups = groups.lock();
     let (mut batch, mut files) = (Vec::new(), 0);
@@ -187,24 +189,25 @@ fn take(groups: &Mutex<Box<dyn Iterator<Item = Group> + Send + '_>>, most: usize
 }
 
 impl Worker<'_> {
-    /// Records that nothing was done with a file.
+    /// Records that a file was left alone.
     pub(crate) fn refuse(&mut self, path: &[u8], intent: Option<u64>, reason: Reason) {
-        // The intent of a stranded file stays open, so that the next run finishes it.
+        // If a file is stranded, its intent stays open, so that the next run finishes the intent.
         if let Some(n) = intent.filter(|_| !reason.is_stranded()) {
             self.lines.push(&Record::Not { n, why: reason.to_string() });
         }
         self.outcome.refused.push(Refusal { path: path.to_vec(), reason });
     }
 
-    /// Writes the collected lines to the journal and clears them. If `urgent`, waits until they are on the disk.
+    /// Writes the pending lines to the journal and clears them. If `urgent`, waits until the lines
+    /// are on the disk.
     pub(crate) fn flush_lines(&mut self, urgent: bool) -> Result<(), Error> {
         self.shared.journal.append(&self.lines, urgent)?;
         self.lines.clear();
         Ok(())
     }
 
-    /// Adds the intents to the manifests of their staging directories. Returns the errors of those that failed, by
-    /// the number of the directory.
+    /// Adds the pending intents to the manifests of their staging directories. Returns the error of
+    /// each manifest that could not be written, by the number of the directory.
     pub(crate) fn write_manifests(&mut self) -> BTreeMap<u32, io::Error> {
         let mut failed = BTreeMap::new();
         let Some(manifests) = &self.shared.manifests else { return failed };

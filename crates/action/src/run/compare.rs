@@ -1,6 +1,6 @@
 //! Compares two files byte by byte, each to its end.
 //!
-//! A batch of many files is compared in [`super::verify`]; this is for two.
+//! [`super::verify`] compares batches of many files. This module compares only pairs.
 
 use content::{CompareOptions, Digest, EqualFiles, Scratch, partition};
 use fsops::{File, Lease};
@@ -21,8 +21,8 @@ pub(crate) fn equal(
     compare(one, other, size, false, scratch, progress).map(|same| same.is_some())
 }
 
-/// Like [`equal`], but returns the two files as one part, with the digest if it was wanted. A file that cannot be
-/// read counts as different.
+/// Like [`equal`], but returns the two files as one set of equal files, with their digest if
+/// `digest` is true. A file that cannot be read counts as different.
 pub(crate) fn compare(
     one: &File,
     other: &File,
@@ -43,12 +43,13 @@ pub(crate) fn compare(
     Ok(same.filter(|_| ends(one) && ends(other)))
 }
 
-/// Takes leases on two files, and then compares them. Returns the leases if the files are equal and `size` bytes
-/// long, and `None` if not.
+/// Takes leases on two files, and then compares them. Returns the leases if the files are equal and
+/// `size` bytes long, and `None` otherwise.
 ///
-/// Right before the caller removes one of the files it must check [`Leases::hold`], and keep the leases until the
-/// removal is done. An undo does not use this function: it takes its leases before it knows whether it has to
-/// compare, as they also prove which status changes are its own (`undo::replace`).
+/// Right before the caller removes one of the files, it must check [`Leases::hold`]. It must keep
+/// the leases until the removal is done. An undo does not use this function. It takes its leases
+/// before it decides whether a comparison is needed, because the leases also prove which status
+/// changes are its own (`undo::replace`).
 ///
 /// # Errors
 ///
@@ -64,11 +65,12 @@ pub(crate) fn equal_under_leases<'f>(
     Ok(equal(one, other, size, scratch, progress)?.then_some(leases))
 }
 
-/// The leases on two files that were found equal.
+/// The leases on two equal files.
 pub(crate) struct Leases<'f>([Lease<'f>; 2]);
 
 impl Leases<'_> {
-    /// Returns whether no program waits to write to either file. Also true where the kernel grants no leases.
+    /// Returns true if no program is waiting to write to either file. Also returns true if the
+    /// kernel granted no leases.
     pub(crate) fn hold(&self) -> bool {
         self.0.iter().all(Lease::holds)
     }

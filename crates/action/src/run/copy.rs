@@ -1,6 +1,7 @@
-//! Makes a copy of a file in a staging directory: content, then a comparison with the source, then metadata.
+//! Makes a copy of a file in a staging directory: copies the content, compares it with the source,
+//! and then copies the metadata.
 //!
-//! The copy gets its final name elsewhere ([`crate::run::act`], [`crate::undo`]).
+//! Other modules move the copy to its final name ([`crate::run::act`], [`crate::undo`]).
 
 use std::io;
 
@@ -17,7 +18,7 @@ use crate::staging::name_swap::NameSwap;
 pub(crate) struct CopyJob<'a> {
     /// The file to read the content from.
     pub(crate) source: &'a File,
-    /// The size, owner, mode and times that the copy gets.
+    /// The size, owner, mode and times for the copy.
     pub(crate) like: &'a Stat,
     pub(crate) xattrs: &'a [Xattr],
     /// Whether to compute the digest of the content.
@@ -27,19 +28,20 @@ pub(crate) struct CopyJob<'a> {
 /// A finished copy.
 pub(crate) struct CopiedFile {
     pub(crate) file: NewFile,
-    /// The digest of the content, if it was wanted and available.
+    /// The digest of the content, if it was requested.
     pub(crate) digest: Option<Digest>,
     /// Whether the copy has the intended owner.
     pub(crate) has_owner: bool,
 }
 
 impl CopyJob<'_> {
-    /// Makes the copy under the temp name of the staging directory. Its bytes count once for progress, while they
-    /// are copied.
+    /// Makes the copy under the temp name in the staging directory. Its bytes count toward the
+    /// progress only while they are copied, and not while they are compared.
     ///
     /// # Errors
     ///
-    /// The reason of the failure. A part of the copy may exist under the temp name; the caller removes it.
+    /// The reason for the failure. Part of the copy may exist under the temp name. The caller must
+    /// remove it.
     pub(crate) fn make(
         &self,
         names: &NameSwap<'_>,
@@ -67,7 +69,7 @@ impl CopyJob<'_> {
             Err(e) if is_denied(&e) => false,
             Err(e) => return Err(failed(e)),
         };
-        // The set-user-ID and set-group-ID bits of one owner must not apply to another.
+        // The set-user-ID and set-group-ID bits must not take effect for a different owner.
         let bits = if has_owner { 0 } else { 0o6000 };
         let like = Stat { mode: self.like.mode & !bits, ..*self.like };
         new.copy_metadata(&like, self.xattrs).map_err(failed)?;
@@ -75,7 +77,7 @@ impl CopyJob<'_> {
     }
 }
 
-/// Returns whether the owner cannot be set because that requires root.
+/// Returns whether the owner cannot be set because only root may do that.
 fn is_denied(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && fsops::effective_user() != 0
 }

@@ -1,6 +1,8 @@
-//! Reads the history in a folder of journals: what runs did, what an undo would do, what is in quarantine.
+//! Reads the history from a folder of journals: the changes made by each run, a preview of each
+//! undo, and the contents of the quarantine.
 //!
-//! These functions take no lock and change nothing, so they work while another process is busy with the folder.
+//! These functions take no lock and change nothing, so they also work while another process uses
+//! the folder.
 
 use std::path::Path;
 
@@ -18,36 +20,36 @@ use crate::undo::method::FilePreview;
 use crate::undo::outcome::{NothingLeft, UndoOutcome, UndoPreview};
 use crate::undo::run::preview_undo;
 
-/// A run, as its journal describes it.
+/// Summary of a run according to its journal.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     /// The number of the run.
     pub run: u64,
-    /// What the run did with files.
+    /// The action of the run on each file.
     pub kind: Kind,
-    /// When the run began, in milliseconds since the epoch.
+    /// The time when the run began, in milliseconds since the epoch.
     pub started_ms: i64,
-    /// When the run ended; `None` if it was cut off.
+    /// The time when the run ended, in milliseconds since the epoch. `None` if it was cut off.
     pub ended_ms: Option<i64>,
-    /// How many files were acted on.
+    /// Number of files that were acted on.
     pub done: u64,
-    /// How many of those were restored.
+    /// Number of files that were acted on and later restored.
     pub undone: u64,
-    /// How many of those were purged from quarantine.
+    /// Number of files that were purged from quarantine.
     pub purged: u64,
-    /// How many files already were in the state that the action produces.
+    /// Number of files that needed no action.
     pub already: u64,
-    /// How many files were left alone.
+    /// Number of files that were left alone.
     pub failed: u64,
-    /// How many bytes were freed.
+    /// Number of bytes that were freed.
     pub freed: u64,
-    /// How many lines of the journal are damaged. They are ignored.
+    /// Number of damaged lines in the journal. They are ignored.
     pub damaged: u64,
 }
 
 impl Runs {
-    /// Returns all runs of a folder, oldest first; none if the folder does not exist. A run whose journal cannot be
-    /// read is an error in the list.
+    /// Returns all runs of a folder, oldest first. The list is empty if the folder does not exist.
+    /// If the journal of a run cannot be read, the list contains the error in place of the run.
     ///
     /// # Errors
     ///
@@ -60,11 +62,13 @@ impl Runs {
             .collect())
     }
 
-    /// Passes to `each`, file by file, how [`Runs::undo`] would restore it. Changes nothing.
+    /// Calls `each` for every file of a run with a preview of how [`Runs::undo`] would restore the
+    /// file.
     ///
     /// # Errors
     ///
-    /// If there is no such run, it cannot be undone, or its journal cannot be read. Nothing on disk changes.
+    /// If there is no such run, it cannot be undone, or its journal cannot be read. Nothing on disk
+    /// changes.
     pub fn preview(
         folder: &Path,
         run: Option<u64>,
@@ -79,7 +83,7 @@ impl Runs {
         Ok(UndoPreview { run, unmatched, is_cut_off, damaged: replay.damaged, nothing_left })
     }
 
-    /// Returns what a run did with each file, according to its journal and its staging directories.
+    /// Returns what a run did to each file, according to its journal and its staging directories.
     ///
     /// # Errors
     ///
@@ -90,7 +94,7 @@ impl Runs {
         Ok((summary(run, &replay), FileActions::of(replay, numbers)))
     }
 
-    /// Returns what a run did with the files that an undo of it restored.
+    /// Returns what a run had done to the files that an undo restored.
     ///
     /// # Errors
     ///
@@ -103,7 +107,8 @@ impl Runs {
         actions_of(folder, run, &undone.back)
     }
 
-    /// Returns, run by run, what runs did with files that were restored from quarantine.
+    /// Returns, for each run, what the run had done to the files that were restored from
+    /// quarantine.
     ///
     /// # Errors
     ///
@@ -115,8 +120,8 @@ impl Runs {
         restored.back.iter().map(|(run, back)| actions_of(folder, *run, back)).collect()
     }
 
-    /// Returns the files in quarantine, those of the oldest run first. Passes the errors of journals that it skipped
-    /// to `unreadable`.
+    /// Returns the files in quarantine, starting with those of the oldest run. Journals that cannot
+    /// be read are skipped, and their errors are passed to `unreadable`.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Counts the processed files and bytes of a run or an undo, for its progress.
+//! Counts the processed files and bytes of a run or an undo to show progress.
 //!
-//! Refused files count as processed, so the counters reach their totals at the end.
+//! Refused files count as processed, so that the counters reach their totals at the end.
 
 use std::cell::Cell;
 use std::io;
@@ -34,17 +34,17 @@ impl<'w> Meter<'w> {
         self.progress.check().map_err(|Interrupted| io::ErrorKind::Interrupted.into())
     }
 
-    /// Returns a progress for work whose bytes do not count.
+    /// Returns a progress object whose bytes are not counted.
     pub(crate) fn uncounted(&self) -> Progress {
         self.progress.uncounted()
     }
 
-    /// Notes bytes that the progress has already counted.
+    /// Records bytes that the progress has already counted.
     pub(crate) fn add_counted(&self, bytes: u64) {
         self.counted.set(self.counted.get().saturating_add(bytes));
     }
 
-    /// Counts an amount as processed, except for bytes that were counted on the way.
+    /// Counts an amount of work as processed, except for the bytes that were already counted.
     pub(crate) fn complete(&self, Amount { files, bytes }: Amount) {
         let rest = bytes.saturating_sub(self.counted.replace(0));
         self.progress.files_done.fetch_add(files, Relaxed);

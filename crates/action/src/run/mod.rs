@@ -1,10 +1,11 @@
-//! Runs: carries plans out, file by file, with a journal.
+//! Runs carry out plans file by file, with a journal.
 //!
-//! [`Runs`] is the folder with the journals and the only entry point. Everything else in this module works for
-//! [`Runs::apply`]: `apply` starts the threads, `open` opens the files and writes the intents, `verify` compares, `act`
-//! changes the name.
+//! [`Runs`] is the folder with the journals and the only entry point. The other modules implement
+//! [`Runs::apply`]: `apply` starts the threads, `open` opens the files and writes the intents,
+//! `verify` compares, and `act` changes the name.
 //!
-//! The order open, journal, compare, lease, exchange, check, remove is what keeps data safe; see the head of the crate.
+//! The order of the steps keeps data safe: open, journal, compare, lease, exchange, check, remove.
+//! The crate documentation describes each step.
 
 pub(crate) mod act;
 pub(crate) mod apply;

@@ -1,4 +1,5 @@
-//! Opens the files of groups and prepares their intents. A file that has changed since it was planned is refused.
+//! Opens the files of groups and prepares their intents. Refuses files that have changed since they
+//! were planned.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -28,7 +29,7 @@ pub(crate) struct OpenedFile<'g> {
     pub(crate) name: CString,
     pub(crate) file: File,
     pub(crate) volume: Volume,
-    /// The metadata from when the file was opened, or from after lop's last change to it.
+    /// The metadata of the file when it was opened, or after lop's last change to it.
     pub(crate) stat: Stat,
 }
 
@@ -37,19 +38,20 @@ pub(crate) struct Redundant<'g> {
     pub(crate) opened: OpenedFile<'g>,
     pub(crate) n: u64,
     pub(crate) staging: Option<Staging>,
-    /// The content of the symbolic link that will replace the file.
+    /// The target of the symbolic link that will replace the file.
     pub(crate) link: Option<Vec<u8>>,
-    /// The digest of the content, if the comparison computed it because it was unknown.
+    /// The digest that the comparison computed. `None` if the digest was already known or is not
+    /// needed.
     pub(crate) digest: Option<Digest>,
 }
 
-/// Current metadata of inodes that the run changed in this group: their status change time is no longer the planned
-/// one.
+/// Current metadata of inodes that the run changed in this group. Their status change times differ
+/// from the planned ones.
 pub(crate) type OwnChanges = HashMap<FileKey, Stat>;
 
 impl Worker<'_> {
-    /// Opens the files of a group and adds their intents to the journal's pending lines. Refuses files that cannot
-    /// be acted on. Returns `None` if the kept file is refused.
+    /// Opens the files of a group and adds their intents to the pending lines of the journal.
+    /// Refuses files that cannot be acted on. Returns `None` if the kept file is refused.
     pub(crate) fn open_group<'g>(
         &mut self,
         group: &'g Group,
@@ -112,7 +114,7 @@ impl Worker<'_> {
             Kind::Separate if is_same && opened.stat.links > 1 => {}
             Kind::Separate => return Err(here(Reason::NotHardLinked)),
             _ if is_same => return Err(here(Reason::IsKeptFile)),
-            // Only files of one size can be equal, even if the caller calls these equal.
+            // Files of different sizes cannot be equal, even if the caller says that they are.
             _ if opened.stat.size != kept.stat.size => return Err(here(Reason::Differs)),
             _ => {}
         }
@@ -120,7 +122,8 @@ impl Worker<'_> {
             KeptLocation { path: &kept.target.path, stat: &kept.stat, volume: kept.volume };
         let distinct = &self.shared.options.distinct;
         kept_location.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
-        // A file in quarantine keeps its inode and its times.
+        // A file in quarantine keeps its inode and its times. The other kinds need a time that an
+        // undo can restore.
         let made_anew = kind.changes_names() && kind != Kind::Quarantine;
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
             return Err(here(Reason::TimeOutOfRange));
@@ -161,7 +164,7 @@ impl Worker<'_> {
         stagings.staging(shared.staging_dirs, &opened.stat, dir_path, reach, shared.journal)
     }
 
-    /// Ensures that a file's content is on the disk before anything relies on it.
+    /// Ensures that a file's content is on the disk before its duplicates are removed.
     fn sync(&self, opened: &OpenedFile<'_>) -> io::Result<()> {
         if !self.shared.options.kind.changes_names() {
             return Ok(());
@@ -171,7 +174,7 @@ impl Worker<'_> {
 }
 
 impl OpenedFile<'_> {
-    /// Returns whether the kernel itself keeps the file's metadata.
+    /// Returns whether the kernel itself maintains the file's metadata.
     pub(crate) fn is_local(&self) -> bool {
         self.volume.is_local(self.stat.device)
     }

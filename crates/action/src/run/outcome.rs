@@ -1,4 +1,5 @@
-//! The outcome of a run: what was done, what was refused and why, and which files turned out to be damaged.
+//! The outcome of a run: the changed files, the refused files with the reasons, and the files that
+//! seem damaged.
 
 use crate::error::Refusal;
 use crate::plan::target::Version;
@@ -7,17 +8,18 @@ use crate::statuses::Statuses;
 /// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct ApplyOutcome {
-    /// Files that were acted on.
+    /// Number of files that were acted on.
     pub done: u64,
-    /// Files that already were in the state that the action produces.
+    /// Number of files that needed no action.
     pub already: u64,
-    /// Bytes that were freed.
+    /// Number of bytes that were freed.
     pub freed: u64,
     /// Files that were left alone, with the reasons.
     pub refused: Vec<Refusal>,
-    /// Files whose content was not as expected, or that could not be read.
+    /// Files that had unexpected content or could not be read.
     pub suspects: Vec<Suspect>,
-    /// Files that have changed. Includes kept files, whose status change time changes when a link is made.
+    /// Files that the run changed. Includes a kept file if the run changed its status change time
+    /// by making a link to it.
     pub changed: Vec<ChangedFile>,
     /// The status change times that the run caused.
     pub statuses: Statuses,
@@ -28,9 +30,9 @@ pub struct ApplyOutcome {
 pub struct ChangedFile {
     /// The caller's number for the file.
     pub tag: u32,
-    /// Whether its name still leads to a regular file.
+    /// Whether the name of the file still refers to a regular file.
     pub is_there: bool,
-    /// Bytes that the file no longer occupies although it still exists.
+    /// Number of bytes that the file no longer occupies because it shares extents.
     pub unshared: u64,
 }
 
@@ -46,12 +48,13 @@ impl ApplyOutcome {
     }
 }
 
-/// A file that a comparison showed to be damaged, or changed without a trace, or unreadable.
+/// A file that a comparison found to be damaged, unreadable, or changed without a new modification
+/// time.
 #[derive(Clone, Debug)]
 pub struct Suspect {
     /// The absolute path of the file.
     pub path: Vec<u8>,
-    /// The version of the file that was compared.
+    /// The version of the file that was read.
     pub version: Version,
     /// The defect.
     pub fault: Fault,
@@ -60,9 +63,10 @@ pub struct Suspect {
 /// The defect that a comparison found in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The file differs from files that are still equal to each other.
+    /// The file differs from other files that are still equal to each other.
     Differs,
-    /// The file differs from the only file that it was compared with, so either of the two may have changed.
+    /// The file differs from the only file that it was compared with. Either of the two may have
+    /// changed.
     Unclear,
     /// The file could not be read.
     Unreadable,

@@ -1,4 +1,4 @@
-//! Reads the journal of the run that a user wants to undo, or to see.
+//! Finds the run that a user wants to undo or preview, and reads its journal.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use crate::journal::leftovers::count_leftovers_as_done;
 use crate::journal::replay::Replay;
 use crate::plan::kind::Kind;
 
-/// Returns the run to undo: the one with this number, or the last one that has something to restore.
+/// Returns the run with this number. If `run` is `None`, returns the last run that has something to
+/// restore.
 pub(crate) fn pick(
     folder: &Path,
     run: Option<u64>,
@@ -39,7 +40,8 @@ pub(crate) fn pick(
         };
         match (replay, shared) {
             (None, _) => {}
-            // Undoing an older run instead is not what the user asked for.
+            // A reflink run has nothing to restore. If it is the last run, an error says so,
+            // because undoing an older run is not what the user asked for.
             (Some(replay), _) if replay.kind == Kind::Reflink => drop(shared.get_or_insert(run)),
             (Some(replay), None) => return Ok((run, replay)),
             (Some(_), Some(shared)) => {
@@ -50,7 +52,7 @@ pub(crate) fn pick(
     Err(shared.map_or(Error::NothingToUndo, |run| Error::NothingToRestore { run, older: None }))
 }
 
-/// Like `Runs::read`, but recovers nothing and changes nothing.
+/// Like `Runs::read`, but does not recover the run and changes nothing.
 pub(crate) fn read_only(folder: &Path, run: u64) -> Result<Option<Replay>, Error> {
     if !run_numbers(folder, FILES_SUFFIX)?.contains(&run) {
         return Ok(None);

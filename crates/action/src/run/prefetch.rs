@@ -1,21 +1,24 @@
-//! Prefetches what a batch is about to compare, in the order that suits the disk.
+//! Prefetches the files that a batch is about to compare, in the order that suits the disk.
 //!
-//! Groups are compared one after the other, file beside file, which moves the head of a hard disk back and forth
-//! between files. Prefetching the prefixes of all files in disk order covers most of the bytes of small files.
+//! Groups are compared one after the other, and the files of a group side by side. On a hard disk,
+//! the head would move back and forth between the files. Prefetching the prefixes of all files in
+//! disk order covers most of the bytes of small files.
 
 use fsops::File;
 
 use crate::plan::kind::Kind;
 use crate::run::apply::Worker;
 
-/// How many bytes of a file are prefetched. Beyond that, a file is read in long ranges anyway.
+/// Maximum number of bytes to prefetch from one file. The rest of a larger file is read in long
+/// ranges anyway.
 const MAX_PREFETCH_BYTES_PER_FILE: u64 = 1 << 20;
 
-/// How many bytes a batch prefetches. The page cache keeps them until they are compared.
+/// Maximum number of bytes to prefetch for one batch. They must fit in the page cache until they
+/// are compared.
 const MAX_PREFETCH_BYTES: u64 = 64 << 20;
 
 impl Worker<'_> {
-    /// Starts to prefetch the prefixes of files, given with their sizes.
+    /// Starts to prefetch the prefixes of files. Each file is given with its size.
     pub(crate) fn prefetch<'f>(&self, files: impl Iterator<Item = (&'f File, u64)>) {
         let compared = !matches!(self.shared.options.kind, Kind::Reflink | Kind::Separate);
         if !compared || !self.disk.is_cold() {

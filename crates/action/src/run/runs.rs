@@ -1,6 +1,7 @@
 //! The folder of journals: starts, lists, undoes and recovers runs.
 //!
-//! Only one process at a time works on a folder; others wait for its lock. Functions that only read take no lock.
+//! Only one process at a time works on a folder. Other processes wait for its lock. Functions that
+//! only read take no lock.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ use crate::staging::placement::StagingDirs;
 use crate::undo::outcome::{NothingLeft, UndoOutcome};
 use crate::undo::run::undo_run;
 
-/// The folder of journals, locked.
+/// The locked folder of journals.
 #[derive(Debug)]
 pub struct Runs {
     folder: PathBuf,
@@ -37,15 +38,17 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Opens the folder, creates it if it is missing, and recovers runs that were cut off: files that they had taken
-    /// out get their names back.
+    /// Opens the folder, creates it if it is missing, and recovers runs that were cut off. Recovery
+    /// moves the files that such a run had taken out back to their former names.
     ///
-    /// If another process holds the lock, calls `waiting` once with that process's number.
+    /// If another process holds the lock, calls `waiting` once with the ID of that process, if
+    /// known.
     ///
     /// # Errors
     ///
-    /// If the folder or its lock cannot be used, or the journal of a recovered run cannot be written. Runs before
-    /// that one are recovered. A journal that cannot be read is no error; its files stay as they are.
+    /// If the folder or its lock cannot be used, or the journal of a run cannot be written. Runs
+    /// before that one are recovered. A journal that cannot be read is not an error. Its files stay
+    /// as they are.
     pub fn open(folder: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Runs, Error> {
         create_dir_private(folder)?;
         let lock = Lock::take(&folder.join("lock"), waiting)?;
@@ -57,21 +60,24 @@ impl Runs {
             match Replay::read(&runs.path(run)) {
                 Ok(Some(replay)) => recover(&replay, &Journal::open(runs.path(run), 1)?)?,
                 Ok(None) => remove_file(&runs.path(run))?,
-                // An unreadable journal does not keep other runs from starting. Its files stay as they are.
+                // An unreadable journal does not prevent other runs from starting. Its files stay
+                // as they are.
                 Err(_) => {}
             }
         }
         Ok(runs)
     }
 
-    /// Carries out groups as a new run. Returns the number of the run, its outcome, and whether it completed.
+    /// Carries out groups as a new run. Returns the number of the run, its outcome, and whether it
+    /// completed.
     ///
     /// # Errors
     ///
-    /// The outer error means that no journal could be created; nothing was done. The inner one means that the run
-    /// stopped early because the journal could not be written or the user asked to stop. Whatever was done until
-    /// then is in the outcome and, as far as it could be written, in the journal; each file has its own name or is
-    /// in a staging directory, from where the next [`Runs::open`] restores it.
+    /// The outer error means that no journal could be created, and nothing was done. The inner
+    /// error means that the run stopped early because the journal could not be written or the user
+    /// asked to stop. The outcome contains all actions up to that point. The journal contains those
+    /// that could be written. Each file either has its own name or is in a staging directory. The
+    /// next [`Runs::open`] restores files in staging directories.
     pub fn apply(
         &self,
         options: &ApplyOptions,
@@ -98,7 +104,7 @@ impl Runs {
         let (outcome, answer) = apply_groups(&shared, batches);
         let ApplyOutcome { done, freed, ref refused, .. } = outcome;
         let failed = refused.len() as u64;
-        // The next [`Runs::open`] recovers the changes that the journal does not record.
+        // The next [`Runs::open`] recovers changes that are missing from the journal.
         let is_recorded = !matches!(answer, Err(Error::File(_)));
         let ended = if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             Ok(())
@@ -108,15 +114,18 @@ impl Runs {
         Ok((run, outcome, answer.and(ended)))
     }
 
-    /// Restores what a run changed. Returns the number of the run, the outcome, and whether the undo completed.
-    /// Without a number, it undoes the last run that has something to restore, and passes the errors of journals
-    /// that it skipped to `unreadable`. With paths, it restores only files at or below one of them.
+    /// Restores what a run changed. Returns the number of the run, the outcome, and whether the
+    /// undo completed.
+    ///
+    /// If `run` is `None`, undoes the last run that has something to restore. Journals that cannot
+    /// be read are then skipped, and their errors are passed to `unreadable`. If `paths` is not
+    /// empty, restores only files at or below one of the paths.
     ///
     /// # Errors
     ///
-    /// The outer error means that there is no such run, that it cannot be undone, or that its journal cannot be read
-    /// or written; nothing was restored. The inner one means that the undo stopped early; restored files stay
-    /// restored, and the undo can be repeated.
+    /// The outer error means that there is no such run, that it cannot be undone, or that its
+    /// journal cannot be read or written. Nothing was restored. The inner error means that the undo
+    /// stopped early. Restored files stay restored, and the undo can be repeated.
     pub fn undo(
         &self,
         run: Option<u64>,
@@ -139,12 +148,13 @@ impl Runs {
         Ok((run, undone, answer))
     }
 
-    /// Restores files from quarantine, whichever run moved them there. With paths, restores only files that were at
-    /// or below one of them. Passes the errors of journals that it skipped to `unreadable`.
+    /// Restores files from quarantine, regardless of the run that moved them there. If `paths` is
+    /// not empty, restores only files that were at or below one of the paths. Journals that cannot
+    /// be read are skipped, and their errors are passed to `unreadable`.
     ///
     /// # Errors
     ///
-    /// As for [`Runs::undo`]: files restored before an error stay restored.
+    /// Same as for [`Runs::undo`]. Files restored before an error stay restored.
     pub fn restore(
         &self,
         paths: &[Vec<u8>],
@@ -155,13 +165,14 @@ impl Runs {
         restore_runs(self.quarantined_runs(numbers, unreadable), paths, progress)
     }
 
-    /// Permanently removes files that were moved to quarantine before `before_ms`, in milliseconds since the epoch.
-    /// Passes the errors of journals that it skipped to `unreadable`.
+    /// Permanently removes the quarantined files of runs that began before `before_ms`, in
+    /// milliseconds since the epoch. Journals that cannot be read are skipped, and their errors are
+    /// passed to `unreadable`.
     ///
     /// # Errors
     ///
-    /// The outer error means that the folder or a journal cannot be used. The inner one means that the purge stopped
-    /// early. In both cases, files that were removed until then are gone.
+    /// The outer error means that the folder or a journal cannot be used. The inner error means
+    /// that the purge stopped early. In both cases, files that were already removed are gone.
     pub fn purge(
         &self,
         before_ms: i64,
@@ -173,8 +184,9 @@ impl Runs {
         purge_runs(runs.filter(|(.., replay)| replay.started_ms < before_ms), progress)
     }
 
-    /// Reads, one after the other, the journals of those runs that have files in quarantine. Returns the number, the
-    /// path of the journal and its replay. Passes the errors of journals that it skipped to `unreadable`.
+    /// Reads the journals of runs that have files in quarantine, one at a time. Returns the number
+    /// of each run, the path of its journal, and its replay. Journals that cannot be read are
+    /// skipped, and their errors are passed to `unreadable`.
     fn quarantined_runs(
         &self,
         numbers: impl Iterator<Item = u64>,
@@ -191,12 +203,13 @@ impl Runs {
         })
     }
 
-    /// Reads the journal of a run, and counts files found in its staging directories as not restored. Recovers the
-    /// run first if it has open intents.
+    /// Reads the journal of a run. Files that are found in its staging directories count as not
+    /// restored. If the run has open intents, recovers the run first.
     fn read(&self, run: u64) -> Result<Option<Replay>, Error> {
         let Some(mut replay) = Replay::read(&self.path(run))? else { return Ok(None) };
         if replay.with_fate(Fate::Open).next().is_some() {
-            // The intent could not be finished when the folder was opened, or the line about its outcome is damaged.
+            // The intent could not be finished when the folder was opened, or the line with its
+            // outcome is damaged.
             recover(&replay, &Journal::open(self.path(run), replay.next())?)?;
             let Some(again) = Replay::read(&self.path(run))? else { return Ok(None) };
             replay = again;

@@ -1,8 +1,13 @@
-//! Takes a batch of groups from the plan to the changed names.
+//! Carries out a batch of groups: opens the files, writes the intents, compares, and acts.
 //!
-//! For each file: the file and the kept file are open and have not changed since they were planned; their intent is
-//! on the disk; they are equal byte by byte; no program writes to them. Then the name changes ([`super::act`]), and
-//! the entry that was taken out is checked once more before it is removed.
+//! Before a name changes ([`super::act`]), all of the following must be true:
+//!
+//! - The file and the kept file are open and have not changed since they were planned.
+//! - The intent is on the disk.
+//! - The two files are equal byte by byte.
+//! - No program has them open for writing, as far as leases show.
+//!
+//! The entry that was taken out is checked once more before it is removed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,7 +48,8 @@ impl Worker<'_> {
         self.chunk(&chunk, &mut ours)
     }
 
-    /// Carries out parts of groups whose files can be open at once. Each part has the index of its group.
+    /// Carries out parts of groups whose files can all be open at once. Each part has the index of
+    /// its group.
     fn chunk(
         &mut self,
         parts: &[(usize, &Group, &[Target])],
@@ -77,7 +83,7 @@ impl Worker<'_> {
         self.flush_lines(false)
     }
 
-    /// Refuses the files of staging directories whose manifests could not be written.
+    /// Refuses files whose staging directory has a manifest that could not be written.
     fn refuse_unlisted(
         &mut self,
         redundant: &mut Vec<Redundant<'_>>,
@@ -93,7 +99,7 @@ impl Worker<'_> {
         });
     }
 
-    /// Compares the files of a group and acts on those that equal the kept one.
+    /// Compares the files of a group and acts on those that equal the kept file.
     fn verify_and_act(
         &mut self,
         mut kept: OpenedFile<'_>,
@@ -113,8 +119,8 @@ impl Worker<'_> {
                     return Err(stopped.into());
                 }
             };
-            // These records must precede any change of names: after a kill, only the journal shows which files were
-            // equal.
+            // These records must come before any change of names. After a kill, only the journal
+            // shows which files were equal.
             if self.shared.options.kind.is_undone_by_copy() {
                 for &Redundant { n, digest, .. } in &equal {
                     self.lines.push(&Record::Equal { n, digest });
@@ -130,11 +136,11 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Returns those files that equal the kept one, byte by byte. Files that are to share extents are compared by
-    /// the kernel instead.
+    /// Returns the files that equal the kept file byte by byte. For reflinks, the kernel compares
+    /// the files instead.
     ///
-    /// With `unknown`, the digest of the files is unknown. An undo that copies the kept file needs it to verify that
-    /// the kept file has not changed since.
+    /// If `unknown` is true, the digest of the files is not known yet. It is then computed if an
+    /// undo needs it to verify that the kept file has not changed.
     fn equal<'g>(
         &mut self,
         kept: &OpenedFile<'_>,
@@ -161,8 +167,9 @@ impl Worker<'_> {
         Ok(equal)
     }
 
-    /// Compares files with the kept one, each to its end. Returns why each is not equal, beginning with the kept
-    /// file, and the digest of the equal ones if it is wanted.
+    /// Compares files with the kept file, each to its end. Returns one verdict per file, starting
+    /// with the kept file. A verdict is the reason why the file is not equal, or `None` if it is
+    /// equal. If `digest` is true, also returns the digest of the equal files.
     fn compare(
         &mut self,
         kept: &OpenedFile<'_>,
@@ -199,14 +206,15 @@ impl Worker<'_> {
         Ok((verdicts, found))
     }
 
-    /// Acts on files that were just found equal to the kept one.
+    /// Acts on files that were just found equal to the kept file.
     fn act_on(
         &mut self,
         kept: &mut OpenedFile<'_>,
         equal: Vec<Redundant<'_>>,
         ours: &mut OwnChanges,
     ) {
-        // For reflinks no lease is needed: the kernel blocks writes while it makes files share extents.
+        // Reflinks need no lease, because the kernel blocks writes while it makes the files share
+        // extents.
         let names = self.shared.options.kind.changes_names();
         let lease = names.then(|| kept.file.take_lease());
         let is_leased = matches!(lease, Some(Lease::LeaseGuard(_)));
@@ -232,7 +240,8 @@ impl Worker<'_> {
                     self.record_changes(&kept.file, &mut kept.stat, &one, freed, ours);
                 }
                 Err(Reason::IsKeptFile) => {
-                    // The file was renamed, there and back.
+                    // The file turned out to be the kept file. Taking it out and moving it back has
+                    // changed its status change time.
                     let back = kept.file.stat_uncached().ok();
                     kept.stat =
                         back.filter(|stat| same_bytes(stat, &kept.stat)).unwrap_or(kept.stat);
@@ -240,7 +249,8 @@ impl Worker<'_> {
                     self.lines.push(&Record::Same { n: one.n });
                 }
                 Err(reason) => {
-                    // The kernel compared the files that were to share extents.
+                    // For reflinks, the kernel compares the files, so a difference is found only
+                    // here.
                     if matches!(
                         (self.shared.options.kind, &reason),
                         (Kind::Reflink, Reason::Differs)
@@ -253,22 +263,23 @@ impl Worker<'_> {
                 }
             }
         }
-        // A writer that waits for the lease can write as soon as it is released. Without a lease (FUSE), any program
-        // may have written between an action and the check after it.
+        // The lease must still be held here, because a writer that waits for the lease can write as
+        // soon as it is released. Without a lease (FUSE), any program may have written between an
+        // action and the check after it.
         let is_open = !is_leased && changes_kept(self.shared.options.kind);
         if is_open || lease.as_ref().is_some_and(|lease| !lease.holds()) {
             self.outcome.statuses.mark_unknown(kept.stat.key());
         }
     }
 
-    /// Returns whether the kept file is unchanged since the last action. Matters only for actions that change its
-    /// status.
+    /// Returns whether the kept file is unchanged since the last action. Always returns true if the
+    /// action does not change the kept file's status.
     fn is_unchanged_since_last_action(&self, kept: &OpenedFile<'_>) -> bool {
         !changes_kept(self.shared.options.kind)
             || kept.file.stat_uncached().is_ok_and(|still| still.same_version(&kept.stat))
     }
 
-    /// Records what the files have become by an action.
+    /// Records the new metadata of the files after an action.
     fn record_changes(
         &mut self,
         kept: &File,
@@ -278,15 +289,17 @@ impl Worker<'_> {
         ours: &mut OwnChanges,
     ) {
         let kind = self.shared.options.kind;
-        // Another name of the file may be next. If a program wrote to the file since, it is no longer the compared
-        // one.
+        // The next action may concern another name of this file. If a program wrote to the file
+        // meanwhile, its content is no longer the compared content, and the new metadata is not
+        // recorded.
         if one.opened.stat.links > 1
             && let Ok(stat) = one.opened.file.stat()
             && stat.same_content(&one.opened.stat)
         {
             ours.insert(stat.key(), stat);
         }
-        // To get another name, the file may have been copied (overlayfs) and be another inode now.
+        // The file may have been copied to get another name (overlayfs), and may be a different
+        // inode now.
         if changes_kept(kind) {
             let stat = kept.stat_uncached().ok();
             self.outcome.statuses.record(kept_stat, stat);
@@ -303,7 +316,8 @@ impl Worker<'_> {
     }
 }
 
-/// Returns whether an action changes the status of the kept file because the file gets or loses a name.
+/// Returns whether an action changes the status of the kept file by adding or removing one of its
+/// names.
 fn changes_kept(kind: Kind) -> bool {
     matches!(kind, Kind::Hardlink | Kind::Separate)
 }
@@ -317,8 +331,8 @@ fn check_end(file: &File, size: u64) -> Result<(), Reason> {
     }
 }
 
-/// Returns the suspects among the kept file and those compared with it. `verdicts` tell why each is not equal,
-/// beginning with the kept file.
+/// Returns the suspects among the kept file and the files compared with it. `verdicts` says why
+/// each file is not equal, starting with the kept file.
 fn suspects(
     kept: &OpenedFile<'_>,
     redundant: &[Redundant<'_>],

@@ -1,16 +1,21 @@
-//! Staging directories: chooses their place, creates, opens and removes them.
+//! Chooses the location of staging directories, and creates, opens and removes them.
 //!
-//! A staging directory belongs to one run on one file system, and only the user who runs lop can reach into it. So
-//! no other user can take a name in it between two system calls, which makes it safe to remove an entry after a
-//! check. It lies in `.lop-quarantine-UID`, in a directory above the file that the user may write to: the topmost
-//! one that nobody else may write to, if possible one of the user's own, and `/` only if there is no other.
+//! A staging directory belongs to one run on one file system, and only the user who runs lop can
+//! access it. No other user can replace an entry in it between two system calls. It is therefore
+//! safe to check an entry and then remove it.
+//!
+//! The staging directory is in `.lop-quarantine-UID`, which is created in the file's own directory
+//! or in one above it. The user must be able to write to this parent. A parent that nobody else may
+//! write to is preferred, then one that the user owns, and then the topmost one. `/` is used only
+//! if there is no other.
 //!
 //! # Full disks
 //!
-//! A new directory needs a block. Users delete duplicates on full disks, which may have none. Files then pass
-//! through names beside them that begin with `.lop-quarantine-UID-ID-`, but only in a directory of the user's own
-//! that nobody else may write to. There too, no other user can take a name between two system calls. No file stays
-//! under such a name.
+//! Creating a directory takes a free block, and users often delete duplicates because the disk is
+//! full. If no block is free, each file instead passes through a temporary name in its own
+//! directory. These names begin with `.lop-quarantine-UID-ID-`. This happens only if the user owns
+//! the directory and nobody else may write to it, so that no other user can replace an entry there
+//! either. No file keeps such a name after the run.
 
 use fsops::DirBuffer;
 use std::ffi::{CStr, CString};
@@ -26,7 +31,7 @@ use crate::error::Reason;
 /// The name of the manifest in a staging directory with files in quarantine.
 pub const MANIFEST: &CStr = c"manifest.jsonl";
 
-/// How often, and how long each time, to wait for a FUSE file system to release removed files.
+/// Number and duration of the waits for a FUSE file system to release removed files.
 const MAX_HIDDEN_FILE_WAITS: u32 = 10;
 const HIDDEN_FILE_WAIT: Duration = Duration::from_millis(20);
 
@@ -36,16 +41,18 @@ pub(crate) struct Staging {
     pub(crate) number: u32,
     pub(crate) dir: Rc<Dir>,
     pub(crate) path: Rc<[u8]>,
-    /// The prefix of the run's names, if the directory contains other names too.
+    /// The prefix of the run's names. Empty unless the directory also contains other names.
     prefix: Rc<str>,
 }
 
-/// Returns whether the path of a staging directory is instead the prefix of names beside the files.
+/// Returns whether a path is the prefix of names beside the files instead of the path of a staging
+/// directory.
 fn is_beside(path: &[u8]) -> bool {
     split_path(path).1.starts_with(QUARANTINE_PREFIX.as_bytes())
 }
 
-/// Returns the directory that contains the `.lop-quarantine-UID` directory of a staging directory.
+/// Returns the parent of the `.lop-quarantine-UID` directory that contains the staging directory at
+/// `path`.
 pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
     let dir = split_path(path).0;
     if is_beside(path) { dir } else { split_path(dir).0 }
@@ -55,7 +62,7 @@ pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
 ///
 /// # Errors
 ///
-/// If the directory cannot be opened, or other users may reach into it.
+/// If the directory cannot be opened, or other users can access it.
 pub(crate) fn open_staging(
     number: u32,
     path: &[u8],
@@ -79,7 +86,8 @@ pub(crate) fn open_staging(
     Ok(Staging { number, dir, path: path.into(), prefix: "".into() })
 }
 
-/// Returns the path of the directory in which to create `.lop-quarantine-UID` for files in `dir_path`.
+/// Returns the path of the directory in which to create `.lop-quarantine-UID` for files in
+/// `dir_path`.
 pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut PathOpener) -> Result<Vec<u8>, Reason> {
     let failed = |source| Reason::Directory { at: dir_path.to_vec(), source };
     let own = reach.dir(dir_path).map_err(failed)?;
@@ -101,8 +109,9 @@ pub(crate) fn choose_parent(dir_path: &[u8], reach: &mut PathOpener) -> Result<V
     Ok(best.to_vec())
 }
 
-/// Ranks a directory as the parent of `.lop-quarantine-UID`. In a directory that others may write to, they could put
-/// something in its place, and files in `/tmp` are removed some day.
+/// Ranks a directory as the parent of `.lop-quarantine-UID`. A directory that others may write to
+/// ranks low, because they could replace `.lop-quarantine-UID`, and because files in `/tmp` are
+/// removed at some point.
 fn rank(path: &[u8], stat: &Stat) -> u8 {
     if path.is_empty() {
         return 0;
@@ -124,7 +133,7 @@ fn user() -> u32 {
     fsops::effective_user()
 }
 
-/// Creates a staging directory again that was removed when it was empty.
+/// Recreates a staging directory that was removed because it was empty.
 ///
 /// # Errors
 ///
@@ -141,13 +150,14 @@ pub(crate) fn restore_staging(path: &[u8], reach: &mut PathOpener) -> io::Result
     })
 }
 
-/// Creates the `.lop-quarantine-UID` directory in `above` if it is missing, and the staging directory in it. The
-/// latter must not exist, as no two runs share one, unless the caller creates it `again`.
+/// Creates the `.lop-quarantine-UID` directory in `above` if it is missing, and then the staging
+/// directory in it. Unless `again` is true, the staging directory must not exist yet, because no
+/// two runs share one.
 ///
 /// # Errors
 ///
-/// [`Reason::Staging`] or [`Reason::NotPrivate`]. Directories that this call created are removed again, if they are
-/// empty.
+/// [`Reason::Staging`] or [`Reason::NotPrivate`]. Removes the `.lop-quarantine-UID` directory if
+/// this call created it and it is empty.
 pub(crate) fn make_staging(
     above: &[u8],
     id: &str,
@@ -159,7 +169,8 @@ pub(crate) fn make_staging(
     let above = reach.dir(above).map_err(failed)?;
     let store = CString::new(outer_name()).map_err(|e| failed(e.into()))?;
     let run = CString::new(id).map_err(|e| failed(e.into()))?;
-    // Another run may remove the outer directory in between, as it is empty.
+    // Another run may remove the outer directory before this run has created its own directory in
+    // it.
     for _ in 0..100 {
         let is_ours = above.make_private_dir(&store);
         let is_new = is_ours.is_ok();
@@ -174,7 +185,8 @@ pub(crate) fn make_staging(
             Ok(()) if is_private => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             answer => {
-                // The disk may be full, for example. A directory that is not empty stays.
+                // The disk may be full, for example. The outer directory is removed only if it is
+                // empty.
                 let _kept = is_new.then(|| above.remove_empty_dir(&store));
                 return Err(answer.err().map_or(Reason::NotPrivate { at: at.clone() }, failed));
             }
@@ -190,29 +202,31 @@ fn allow_existing(answer: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns whether no other user can reach into a directory. Where everybody may create directories, another user
-/// may have created it, and not every file system keeps permissions.
+/// Returns whether no other user can access a directory. The check is needed even though lop
+/// creates the directory with mode 0700: another user may have created it first, and some file
+/// systems do not store permissions.
 fn is_private(stat: &Stat) -> bool {
     stat.uid == user() && stat.mode.trailing_zeros() >= 6
 }
 
-/// Returns whether the user owns a directory and nobody else may change names in it.
+/// Returns whether the user owns a directory and nobody else may change its entries.
 pub(crate) fn is_writable_only_by_user(stat: &Stat) -> bool {
     stat.uid == user() && stat.mode & 0o022 == 0
 }
 
 impl Staging {
-    /// Returns the name of the run's entry `n`.
+    /// Returns the name of entry `n` of the run.
     pub(crate) fn name_of(&self, n: u64) -> CString {
         self.name(&n.to_string())
     }
 
-    /// Returns a name of the run in this directory.
+    /// Returns `name` with the run's prefix.
     pub(crate) fn name(&self, name: &str) -> CString {
         CString::new(format!("{}{name}", self.prefix)).unwrap_or_default()
     }
 
-    /// Returns what [`Staging::name`] was called with to get this name; `None` if the name is not the run's.
+    /// Returns `name` without the run's prefix. Returns `None` if the name does not belong to the
+    /// run.
     pub(crate) fn own<'n>(&self, name: &'n CStr) -> Option<&'n str> {
         name.to_str().ok()?.strip_prefix(&self.prefix[..])
     }
@@ -223,7 +237,8 @@ impl Staging {
     }
 }
 
-/// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that is empty.
+/// Removes a staging directory if it is empty, and then `.lop-quarantine-UID` if that directory is
+/// empty too.
 ///
 /// # Errors
 ///
@@ -238,7 +253,7 @@ pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> io
         let removed =
             reach.parent_and_name(path).and_then(|(dir, name)| dir.remove_empty_dir(&name));
         match removed.as_ref().map_err(io::Error::kind) {
-            // The directory may not exist: an earlier run was killed before it created it.
+            // The directory does not exist if an earlier run was killed before creating it.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}
             Err(io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists) => break,
             Err(_) => return removed,
@@ -247,10 +262,10 @@ pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> io
     Ok(())
 }
 
-/// Removes the manifest of a staging directory if it is the only entry.
+/// Removes the manifest of a staging directory if the manifest is the only entry.
 ///
-/// libfuse renames a file that is removed while it is open to `.fuse_hidden…`, and removes it some time after it was
-/// closed.
+/// If a file is removed while it is open, libfuse renames it to `.fuse_hidden…` and removes it some
+/// time after it is closed. This function therefore waits for such files to disappear.
 fn remove_manifest_if_alone(path: &[u8], reach: &mut PathOpener) {
     let Ok(staging) = open_staging(0, path, reach) else { return };
     for _ in 0..MAX_HIDDEN_FILE_WAITS {
@@ -266,7 +281,7 @@ fn remove_manifest_if_alone(path: &[u8], reach: &mut PathOpener) {
             return;
         }
         if hidden == 0 {
-            // The manifest may not exist. If it cannot be removed, nothing is lost.
+            // The manifest may not exist. A manifest that cannot be removed does no harm.
             let _kept = staging.dir.remove_name(MANIFEST);
             return;
         }
@@ -288,7 +303,7 @@ mod tests {
         let above = above.into_encoded_bytes();
         let mut reach = PathOpener::new(4);
         make_staging(&above, "1-a", &mut reach, false).expect("is made");
-        let again = make_staging(&above, "1-a", &mut reach, false).expect_err("is there");
+        let again = make_staging(&above, "1-a", &mut reach, false).expect_err("exists");
         let is_there = |reason: &Reason| {
             matches!(reason, Reason::Staging { source, .. }
                 if source.kind() == std::io::ErrorKind::AlreadyExists)

@@ -1,11 +1,11 @@
-//! Staging directories: private directories on the file system of the files, and the exchange of one name with a
-//! name in there.
+//! Staging directories are private directories on the same file system as the files. This module
+//! also exchanges a file's name with a name in a staging directory.
 //!
-//! `placement` assigns a directory to each file system, `dir` creates, opens and removes it, `name_swap` moves one
-//! name in and out.
+//! `placement` assigns a directory to each file system, `dir` creates, opens and removes it, and
+//! `name_swap` moves one name in and out.
 //!
-//! In the whole crate, an entry leaves a directory of the user only by a rename or an exchange with a name in a
-//! staging directory, and entries are removed only from there.
+//! In this crate, entries leave the user's directories only by a rename into a staging directory or
+//! an exchange with a name there. Entries are removed only from staging directories.
 
 pub(crate) mod dir;
 pub(crate) mod name_swap;

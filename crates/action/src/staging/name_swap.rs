@@ -1,9 +1,10 @@
-//! Moves one name in and out of a staging directory, so that at every moment the file has one of two names: its own,
-//! or one in the staging directory.
+//! Moves one name in and out of a staging directory. At every moment, the file has either its own
+//! name or a name in the staging directory.
 //!
-//! A name is never overwritten, and never removed where another process could put another file under it at that
-//! moment. It is exchanged with a name in the staging directory, or moved to one. Then the entry that arrived is
-//! checked, and either it is the expected one or it is moved back.
+//! A name is never overwritten. It is also never removed from a directory where another process
+//! could replace the file at that moment. Instead, the file is exchanged with an entry in the
+//! staging directory, or moved there. The entry that arrived is then checked. If it is not the
+//! expected one, it is moved back.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -14,49 +15,53 @@ use fsops::{Dir, FileKey, Kind as Entry, Op, Stat};
 use crate::error::Reason;
 use crate::staging::dir::Staging;
 
-/// How often an entry that keeps changing is moved back before [`NameSwap`] gives up.
+/// Number of attempts to move back an entry that keeps changing before [`NameSwap`] gives up.
 const MAX_ROLL_BACK_ATTEMPTS: u32 = 16;
 
-/// A name in a directory of the user, and the names in the staging directory that its intent may use.
+/// A name in one of the user's directories, with the names in the staging directory that its intent
+/// may use.
 #[derive(Debug)]
 pub(crate) struct NameSwap<'a> {
     pub(crate) dir: &'a Rc<Dir>,
     pub(crate) name: &'a CStr,
     pub(crate) staging: &'a Staging,
-    /// In the staging directory: the substitute for the file, and after the exchange the file itself.
+    /// Name in the staging directory for the substitute, and after the exchange for the file
+    /// itself.
     pub(crate) new: CString,
-    /// In the staging directory: the file, where names cannot be exchanged.
+    /// Name in the staging directory for the file if names cannot be exchanged.
     pub(crate) old: CString,
-    /// In the staging directory: an unfinished substitute. It can be made again, and no other entry ever has this
-    /// name.
+    /// Name in the staging directory for an unfinished substitute. The substitute can be made
+    /// again, and no other entry ever gets this name.
     pub(crate) temp: CString,
-    /// In the staging directory: a substitute that had the file's name, if other programs may have written to it.
+    /// Name in the staging directory for a substitute that had the file's name and that other
+    /// programs may have written to.
     touched: CString,
 }
 
-/// The substitute for a file, with what identifies it later.
+/// The substitute for a file, with the data that identifies it later.
 #[derive(Clone, Debug)]
 pub(crate) enum Substitute {
-    /// No substitute: the file is only removed.
+    /// There is no substitute, because the file is only removed.
     Nothing,
-    /// Another name of the kept file, with its possible identities. They differ from the kept file's where each name
-    /// has an inode number of its own, or where the file was copied to get another name (overlayfs).
+    /// Another name of the kept file, with its possible identities. They differ from that of the
+    /// kept file if each name has its own inode number, or if the file was copied to create the
+    /// link (overlayfs).
     Link(Vec<FileKey>),
-    /// A symbolic link with this content.
+    /// A symbolic link with this target.
     Symlink(Vec<u8>),
-    /// A file that lop made, with its metadata at that time. After another program has written to it, it no longer
-    /// counts as lop's.
+    /// A file that lop made, with its metadata at that time. Once another program has written to
+    /// the file, lop no longer treats it as its own.
     Copy { inode: u64, size: u64, mtime_ns: i64 },
 }
 
 impl Substitute {
-    /// Creates the substitute for a file that lop just made, with the metadata `made`.
+    /// Returns the substitute for a file that lop just made, with the metadata `made`.
     pub(crate) fn copy(made: &Stat) -> Substitute {
         Substitute::Copy { inode: made.inode, size: made.size, mtime_ns: made.mtime_ns() }
     }
 }
 
-/// The file that was taken out, and its name in the staging directory.
+/// The file that was taken out, with its name in the staging directory.
 #[derive(Debug)]
 pub(crate) struct TakenOut {
     name: CString,
@@ -76,12 +81,13 @@ impl<'a> NameSwap<'a> {
         NameSwap { dir, name, staging, new, old, temp, touched }
     }
 
-    /// Returns the names in a staging directory that the file of intent `n` may have.
+    /// Returns the names that the file of intent `n` may have in a staging directory.
     pub(crate) fn names_of(staging: &Staging, n: u64) -> [CString; 2] {
         [staging.name_of(n), staging.name(&format!("{n}.old"))]
     }
 
-    /// Returns the names for the undo of intent `n`, distinct from those that the action may have left.
+    /// Returns the names for the undo of intent `n`. They differ from those that the action may
+    /// have left behind.
     pub(crate) fn for_undo(dir: &'a Rc<Dir>, name: &'a CStr, staging: &'a Staging, n: u64) -> Self {
         let (new, old) = (staging.name(&format!("{n}.copy")), staging.name(&format!("{n}.over")));
         NameSwap { new, old, ..NameSwap::for_action(dir, name, staging, n) }
@@ -91,8 +97,8 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// If the rename fails, nothing has changed. If the file cannot be inspected afterwards, it is in the staging
-    /// directory, and the caller must roll back.
+    /// If the rename fails, nothing has changed. If the file cannot be inspected after the rename,
+    /// it is in the staging directory, and the caller must roll back.
     pub(crate) fn take_out(&self) -> Result<TakenOut, Reason> {
         self.dir
             .take_out(self.name, &self.staging.dir, &self.new)
@@ -100,11 +106,12 @@ impl<'a> NameSwap<'a> {
         self.taken(&self.new)
     }
 
-    /// Exchanges the file with its substitute, so that the name always exists.
+    /// Exchanges the file with its substitute, so that the name exists at all times. If the file
+    /// system cannot exchange names, falls back to two steps.
     ///
     /// # Errors
     ///
-    /// If the exchange fails, nothing has changed. Otherwise the caller must roll back.
+    /// If the exchange fails, nothing has changed. For all other errors, the caller must roll back.
     pub(crate) fn swap(&self) -> Result<TakenOut, Reason> {
         let staging = &self.staging.dir;
         match self.dir.exchange(self.name, staging, &self.new) {
@@ -114,13 +121,13 @@ impl<'a> NameSwap<'a> {
         }
     }
 
-    /// Like [`NameSwap::swap`], but in two steps, with `between` called in between. For a moment the name does not
-    /// exist.
+    /// Like [`NameSwap::swap`], but in two steps, and calls `between` between them. For a moment,
+    /// the name does not exist.
     ///
     /// # Errors
     ///
-    /// As for [`NameSwap::swap`], or the error of `between`. The file may be in the staging directory, and the
-    /// caller must roll back.
+    /// Same as for [`NameSwap::swap`], or the error of `between`. The file may be in the staging
+    /// directory, and the caller must roll back.
     pub(crate) fn swap_in_steps(
         &self,
         between: impl FnOnce(&TakenOut) -> Result<(), Reason>,
@@ -138,10 +145,11 @@ impl<'a> NameSwap<'a> {
         Ok(TakenOut { name: name.into(), stat })
     }
 
-    /// Returns whether the entry that was taken out is this substitute.
+    /// Returns whether the entry that was taken out is the given substitute.
     pub(crate) fn is_expected(&self, taken: &TakenOut, substitute: &Substitute) -> bool {
         match substitute {
-            // The copy that replaced the link equals it, so it may be the last name of its file.
+            // The link may be the last name of its file. It may still be removed, because the copy
+            // that replaced it has the same content.
             Substitute::Link(keys) => keys.contains(&taken.stat.key()),
             other => is_substitute(&self.staging.dir, &taken.name, &taken.stat, other)
                 .is_ok_and(|is_substitute| is_substitute),
@@ -150,7 +158,8 @@ impl<'a> NameSwap<'a> {
 
     /// Removes the unfinished substitute.
     pub(crate) fn remove_temp(&self) {
-        // There may be none. If it cannot be removed, no other can be made.
+        // There may be no unfinished substitute. If there is one that cannot be removed, making a
+        // new one will fail.
         let _none = self.staging.dir.remove_name(&self.temp);
     }
 
@@ -158,24 +167,24 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be removed. It is still in the staging directory.
+    /// If the file cannot be removed. It then remains in the staging directory.
     pub(crate) fn remove(&self, taken: &TakenOut) -> Result<(), Reason> {
         self.staging.dir.remove_name(&taken.name).map_err(Reason::failed(Op::Remove))
     }
 
-    /// Restores the state before the intent, however far the action has come: removes the substitute, and gives the
-    /// file its name back.
+    /// Restores the state before the intent, regardless of how far the action got. Removes the
+    /// substitute, and moves the file back to its name.
     ///
     /// # Errors
     ///
-    /// [`Reason::Stranded`] if another entry has the name, or the file cannot be moved back. The file then stays in
-    /// the staging directory.
+    /// [`Reason::Stranded`] if another entry has the name, or the file cannot be moved back. The
+    /// file then stays in the staging directory.
     pub(crate) fn roll_back(&self, substitute: &Substitute) -> Result<(), Reason> {
         self.roll_back_if(substitute, &|| true)
     }
 
-    /// Like [`NameSwap::roll_back`], but removes the substitute only if `is_untouched` returns true. Otherwise
-    /// renames it within the staging directory.
+    /// Like [`NameSwap::roll_back`], but removes the substitute only if `is_untouched` returns
+    /// true. Otherwise renames the substitute within the staging directory.
     ///
     /// # Errors
     ///
@@ -185,7 +194,8 @@ impl<'a> NameSwap<'a> {
         substitute: &Substitute,
         is_untouched: &dyn Fn() -> bool,
     ) -> Result<(), Reason> {
-        // Where names cannot be exchanged, moving the second name back moves the substitute to the first one.
+        // The first name is emptied twice. If names cannot be exchanged, moving the file back from
+        // `old` moves the substitute to `new`.
         for name in [&self.new, &self.old, &self.new] {
             self.empty_name(name, substitute, is_untouched).map_err(|_| {
                 let is_touched = self.staging.dir.stat_child(&self.touched).is_ok();
@@ -196,7 +206,8 @@ impl<'a> NameSwap<'a> {
         Ok(())
     }
 
-    /// Frees one name of the staging directory: removes it if it is the substitute, and otherwise moves it back.
+    /// Frees one name in the staging directory. Removes the entry if it is the substitute, and
+    /// moves it back otherwise.
     fn empty_name(
         &self,
         name: &CStr,
@@ -215,7 +226,8 @@ impl<'a> NameSwap<'a> {
             }
             let given = match stat_if_exists(self.dir, self.name)? {
                 None => staging.move_new(name, self.dir, self.name),
-                // The file has both names, as a rename in two steps leaves it, or as a hard link.
+                // The file has both names, either because it is a hard link or because a rename in
+                // two steps was interrupted.
                 Some(there) if there.key() == here.key() => staging.remove_name(name),
                 Some(there) if is_substitute(self.dir, self.name, &there, substitute)? => {
                     self.exchange_or_move(name)
@@ -224,7 +236,7 @@ impl<'a> NameSwap<'a> {
             };
             match given {
                 Ok(()) => {}
-                // Another process changed the name in between: try again.
+                // Another process changed the name meanwhile, so try again.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
@@ -233,7 +245,7 @@ impl<'a> NameSwap<'a> {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Exchanges a name in the staging directory with the user's name.
+    /// Exchanges a name in the staging directory with the user's name, in two steps if necessary.
     fn exchange_or_move(&self, name: &CStr) -> io::Result<()> {
         let staging = &self.staging.dir;
         match self.dir.exchange(self.name, staging, name) {
@@ -247,7 +259,7 @@ impl<'a> NameSwap<'a> {
     }
 }
 
-/// Returns whether an entry is the substitute of this intent, and may be removed.
+/// Returns whether an entry is the given substitute and may be removed.
 fn is_substitute(dir: &Dir, name: &CStr, stat: &Stat, substitute: &Substitute) -> io::Result<bool> {
     Ok(match substitute {
         Substitute::Nothing => false,
@@ -262,8 +274,8 @@ fn is_substitute(dir: &Dir, name: &CStr, stat: &Stat, substitute: &Substitute) -
     })
 }
 
-/// Returns whether a symbolic link has this content. sshfs does not show links that lead out of the mounted tree;
-/// there only the length is compared.
+/// Returns whether a symbolic link has the target `target`. sshfs does not show links that lead out
+/// of the mounted tree. The targets of such links are compared only by length.
 pub(crate) fn leads_to(dir: &Dir, name: &CStr, stat: &Stat, target: &[u8]) -> io::Result<bool> {
     match dir.read_symlink(name) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {

@@ -1,7 +1,8 @@
-//! Assigns a staging directory to each file: one per run and file system.
+//! Assigns a staging directory to each file. There is one per run and file system.
 //!
-//! A rename works only within one mount, and on btrfs within one subvolume, so each of these has its own directory.
-//! Files in quarantine stay in a directory above their own, so that removing another tree does not remove them.
+//! A rename works only within one mount, and on btrfs only within one subvolume, so each mount and
+//! each subvolume has its own directory. Files in quarantine stay in a directory above their
+//! original location, so that removing a different tree does not remove them.
 
 use runtime::Mutex;
 use std::collections::HashSet;
@@ -24,11 +25,11 @@ use crate::staging::dir::{
     outer_path, remove_staging_if_empty,
 };
 
-/// All staging directories of a run, shared by its workers.
+/// All staging directories of a run. The workers share them.
 #[derive(Debug)]
 pub(crate) struct StagingDirs {
     id: String,
-    /// The action on the files; `None` if the run trashes trees.
+    /// The action on the files. `None` if the run trashes trees.
     kind: Option<Kind>,
     placements: Mutex<Placements>,
 }
@@ -38,25 +39,25 @@ struct Placements {
     staging_dirs: Vec<PlacedStaging>,
     /// Scopes for which no directory could be created, with the reasons.
     failed: Vec<(StagingScope, Reason)>,
-    /// The next number of a directory in the journal. The number of a directory that could not be created is not
-    /// reused.
+    /// The number that the next directory gets in the journal. If a directory cannot be created,
+    /// its number is not reused.
     next_number: u32,
-    /// Devices whose file systems were synced.
+    /// Devices whose file systems have been synced.
     synced: HashSet<u64>,
 }
 
-/// The files that a staging directory serves.
+/// The set of files that may use a staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StagingScope {
     mount: u64,
     device: u64,
     above: Vec<u8>,
-    /// Whether the run uses names beside the files instead of a directory.
+    /// Whether the run uses names beside the files instead of a staging directory.
     beside: bool,
 }
 
 impl StagingScope {
-    /// Returns whether files of a directory can pass through this staging directory.
+    /// Returns whether a file in the directory `dir_path` may use this staging directory.
     fn serves(&self, file: &Stat, dir_path: &[u8], stays: bool) -> bool {
         let rest = dir_path.strip_prefix(&self.above[..]);
         let is_above = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
@@ -69,15 +70,15 @@ impl StagingScope {
 struct PlacedStaging {
     scope: StagingScope,
     number: u32,
-    /// The path of the directory, or the prefix of the names beside the files.
+    /// The path of the staging directory, or the prefix of the names beside the files.
     path: Vec<u8>,
 }
 
-/// Why there is no staging directory for a file.
+/// The reason why there is no staging directory for a file.
 pub(crate) enum StagingFailure {
-    /// There is none for this file.
+    /// There is no staging directory for this file.
     File(Reason),
-    /// There is none for any file, as the journal cannot be written.
+    /// There is no staging directory for any file, because the journal cannot be written.
     Run(Error),
 }
 
@@ -88,12 +89,13 @@ impl From<Error> for StagingFailure {
 }
 
 impl StagingDirs {
-    /// Creates an empty set for runs with this action, or for runs that trash trees if that is `None`.
+    /// Creates an empty set for a run with the action `kind`. If `kind` is `None`, the run trashes
+    /// trees.
     pub(crate) fn new(id: &str, kind: Option<Kind>) -> StagingDirs {
         StagingDirs { id: id.into(), kind, placements: Mutex::default() }
     }
 
-    /// Returns whether files stay in the directories.
+    /// Returns whether files stay in the staging directories after the run.
     fn stays(&self) -> bool {
         self.kind == Some(Kind::Quarantine)
     }
@@ -102,10 +104,10 @@ impl StagingDirs {
         self.placements.lock()
     }
 
-    /// Writes the pending changes of a file's file system to its disk, once per run.
+    /// Syncs the file system of a file to its disk, once per run.
     ///
-    /// The content of a recently copied file may exist only in memory. If its older duplicate were removed before
-    /// the content is on the disk, a power failure would take both.
+    /// The content of a recently copied file may exist only in memory. If its older duplicate were
+    /// removed before the content is on the disk, a power failure would destroy both.
     pub(crate) fn sync(&self, device: u64, dir: &Dir) -> io::Result<()> {
         let mut placements = self.placements();
         if !placements.synced.contains(&device) {
@@ -158,9 +160,10 @@ impl StagingDirs {
         Ok(placed)
     }
 
-    /// Returns whether files may use names beside them when the disk has no room for a directory.
+    /// Returns whether files in `dir_path` may use names beside them if the disk has no room for a
+    /// staging directory.
     fn may_be_beside(&self, dir_path: &[u8], reach: &mut PathOpener) -> bool {
-        // The other kinds need disk space themselves.
+        // The other kinds of actions need free disk space themselves.
         let frees = matches!(self.kind, Some(Kind::Delete | Kind::Hardlink | Kind::Symlink));
         frees
             && reach
@@ -185,13 +188,14 @@ impl StagingDirs {
         placements.next_number += 1;
         let mut lines = Lines::default();
         lines.push(&Record::Store { store: number, path: JsonBytes(path.clone()), fsid });
-        // Not urgent: nothing is created before the intents are on the disk, and this record precedes them.
+        // This need not be synced yet. The record comes before the intents in the journal, and
+        // nothing is created until the intents are on the disk.
         journal.append(&lines, false)?;
         Ok(PlacedStaging { scope, number, path })
     }
 
-    /// Removes the run's empty staging directories. If anything was `done`, also waits until that is on the disk;
-    /// only then may the journal say that the run is over.
+    /// Removes the run's empty staging directories. If anything was `done`, also waits until the
+    /// changes are on the disk. The journal must not record the end of the run before that.
     ///
     /// # Errors
     ///
@@ -211,7 +215,7 @@ impl StagingDirs {
     }
 }
 
-/// The staging directories that one worker has opened.
+/// The staging directories that one worker has open.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerStagings(Vec<(StagingScope, Staging)>);
 

@@ -1,8 +1,9 @@
 //! The journal of a trash run.
 //!
-//! A tree is renamed only after the journal names it, on the disk. An entry of the staging directory is removed only
-//! if the journal names it. Whether it is gone is visible only in that directory. The names of variants and fields
-//! are the format on disk.
+//! A tree is renamed only after its record in the journal is on the disk. An entry of a staging
+//! directory is removed only if the journal names it. The journal does not record the removal,
+//! which shows only in the staging directory. The names of variants and fields are part of the
+//! format on disk.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -23,47 +24,52 @@ use crate::journal::lines::replay;
 pub(crate) enum TrashRecord {
     /// The run begins.
     Begin { format_version: u32, run: u64, id: String, started_ms: i64 },
-    /// Trees on this file system are moved into the staging directory `path`, which is created after this record.
+    /// Trees on one file system are moved into the staging directory `path`. The directory is
+    /// created after this record is written.
     Store { store: u32, path: JsonBytes },
-    /// The tree at this path is about to be moved into the staging directory under its number, and then removed.
+    /// The tree at this path is about to be moved into the staging directory. Its name there is its
+    /// number. It is removed later.
     Tree(TreeRecord),
-    /// The tree is in the staging directory and was checked.
+    /// The tree is in the staging directory, and its identity was checked.
     Moved { n: u64 },
-    /// The tree was not moved, or another entry was moved instead and is back.
+    /// The tree was not moved. If a different entry was moved by mistake, it was moved back.
     Not { n: u64 },
-    /// What could not be removed of the tree is back at its path.
+    /// The rest of a tree that could not be removed completely was moved back to its path.
     Back { n: u64 },
-    /// The staging directory is gone, and the tree with it.
+    /// The tree is gone together with its staging directory.
     Gone { n: u64 },
-    /// This many more entries were removed. A process that has finished adds how many it could not remove.
+    /// Number of entries removed since the previous record. A process that finishes also records
+    /// how many entries it could not remove.
     Removed { entries: u64, failed: Option<u64> },
     /// All trees are gone.
     End { ended_ms: i64 },
 }
 
-/// A trash run, as its journal describes it.
+/// Summary of a trash run according to its journal.
 #[derive(Clone, Debug, Default)]
 pub struct TrashSummary {
     /// The number of the run.
     pub run: u64,
-    /// When the run began, in milliseconds since the epoch.
+    /// The time when the run began, in milliseconds since the epoch.
     pub started_ms: i64,
-    /// When the last tree was gone; `None` if some are left.
+    /// The time when the last tree was removed, in milliseconds since the epoch. `None` if some
+    /// trees are left.
     pub ended_ms: Option<i64>,
-    /// The paths that the trees had.
+    /// The former paths of the trees.
     pub trees: Vec<Vec<u8>>,
     /// The staging directories that contain the trees, one for each file system.
     pub staging_dirs: Vec<Vec<u8>>,
-    /// How many entries were removed so far. The removing process updates it every few seconds.
+    /// Number of entries removed so far. The removing process updates it every few seconds.
     pub entries: u64,
-    /// How many entries the last attempt could not remove.
+    /// Number of entries that the last attempt could not remove.
     pub failed: u64,
-    /// The process that is removing the trees now.
+    /// The ID of the process that is currently removing the trees.
     pub process: Option<u32>,
 }
 
 impl TrashSummary {
-    /// Returns all trash runs of a folder, oldest first. A run whose journal cannot be read is an error in the list.
+    /// Returns all trash runs of a folder, oldest first. If the journal of a run cannot be read,
+    /// the list contains the error in place of the run.
     ///
     /// # Errors
     ///
@@ -78,12 +84,12 @@ impl TrashSummary {
     }
 }
 
-/// Returns the path of the lock that a process holds while it removes a run's trees.
+/// Returns the path of the lock that a process holds while it removes the trees of a run.
 pub(crate) fn lock_path(folder: &Path, run: u64) -> std::path::PathBuf {
     folder.join(format!("{run}.purge.lock"))
 }
 
-/// A tree in the journal.
+/// The journal record of a tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TreeRecord {
     pub(crate) n: u64,
@@ -92,29 +98,32 @@ pub(crate) struct TreeRecord {
     pub(crate) is: TreeIdentity,
     /// The directory that contained the tree.
     pub(crate) was_in: TreeIdentity,
-    /// The directory that contains `.lop-quarantine-UID`. If it is there, the file system is mounted.
+    /// The directory that contains `.lop-quarantine-UID`. Its presence shows that the file system
+    /// is mounted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) store_in: Option<TreeIdentity>,
     /// Whether the entry in the staging directory was checked.
     #[serde(skip)]
     pub(crate) is_verified: bool,
-    /// Whether the tree is settled: lop moved it back, or its staging directory is gone.
+    /// Whether nothing is left to do for the tree, because lop moved it back or its staging
+    /// directory is gone.
     #[serde(skip)]
     pub(crate) is_settled: bool,
 }
 
-/// Identifies an entry on its file system, also after a restart. Device numbers may change then, and inode numbers
-/// are reused. All subvolumes of btrfs have the same inode number.
+/// Identifies an entry on its file system, even after a restart. Device numbers are not part of the
+/// identity, because they may change with a restart. The birth time is needed because inode numbers
+/// are reused, and because all subvolumes of btrfs have the same inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TreeIdentity {
     inode: u64,
-    /// The time of birth; `None` where the file system does not have it.
+    /// The birth time in nanoseconds since the epoch. `None` if the file system does not record it.
     born_ns: Option<i64>,
 }
 
 impl TreeIdentity {
-    /// Returns whether an entry certainly is the identified one. Without a time of birth it may have a reused inode
-    /// number.
+    /// Returns true only if an entry is certainly the identified one. Without a birth time, this is
+    /// never certain, because the inode number may have been reused.
     pub(crate) fn is_of(&self, stat: &Stat) -> bool {
         self.born_ns.is_some() && *self == TreeIdentity::from(stat)
     }
@@ -141,7 +150,8 @@ pub(crate) struct TrashReplay {
 }
 
 impl TrashReplay {
-    /// Replays the journal of a run. Returns `None` if it is gone, or was cut off in its first line.
+    /// Replays the journal of a run. Returns `None` if the journal is gone, or if its first line
+    /// was cut off.
     ///
     /// # Errors
     ///
@@ -155,7 +165,8 @@ impl TrashReplay {
             _ => None,
         };
         let apply = |replay: &mut TrashReplay, line: &[u8], _| {
-            // A tree whose line is damaged is found in the staging directory as an unknown entry.
+            // If a tree's line is damaged, the tree is later found in the staging directory as an
+            // unknown entry.
             serde_json::from_slice(line).is_ok_and(|line| {
                 replay.apply(line);
                 true
@@ -191,7 +202,7 @@ impl TrashReplay {
         }
     }
 
-    /// Returns a summary of the run, with the process that works on it.
+    /// Returns a summary of the run, including the process that is working on it.
     fn now(&self, folder: &Path, run: u64) -> TrashSummary {
         let &TrashReplay { started_ms, ended_ms, entries, failed, .. } = self;
         let trees = self.trees.values().map(|tree| tree.path.0.clone()).collect();
@@ -202,8 +213,8 @@ impl TrashReplay {
     }
 }
 
-/// Returns whether a path can be that of the run's staging directory. Nothing outside of such a directory is
-/// removed, whatever a journal says.
+/// Returns whether a path may be that of the run's staging directory. Nothing outside of such a
+/// directory is removed, regardless of the journal.
 fn is_staging_dir(path: &[u8], id: &str) -> bool {
     let (outer, own) = split_path(path);
     let above = split_path(outer);

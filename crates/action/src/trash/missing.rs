@@ -1,11 +1,12 @@
-//! Finds trees of a run that are not in their staging directory any more.
+//! Finds trees of a run that are no longer in their staging directory.
 //!
-//! A power failure can undo the rename of a tree, the creation of its staging directory, or both, while the journal
-//! on another disk survives. Without this check, such a run would never end.
+//! A power failure can revert the rename of a tree, the creation of its staging directory, or both,
+//! while the journal on another disk survives. Without this check, such a run would never end.
 //!
-//! A missing staging directory proves nothing by itself, as its file system may not be mounted. It counts as gone
-//! only if the directory above it is the one in the journal. A tree counts as not moved only if the tree itself is
-//! at its path. Both are identified by inode number and time of birth.
+//! A missing staging directory alone proves nothing, because its file system may not be mounted. It
+//! counts as gone only if the directory that contained `.lop-quarantine-UID` is the one in the
+//! journal. A tree counts as not moved only if the tree itself is at its path. Both are identified
+//! by inode number and birth time.
 
 use std::io::{self, ErrorKind};
 
@@ -20,21 +21,23 @@ use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 /// A tree that is not in its staging directory.
 #[derive(Debug)]
 pub struct MissingTree {
-    /// The path that the tree had.
+    /// The former path of the tree.
     pub path: Vec<u8>,
-    /// The staging directory that the tree was moved to, or about to be.
+    /// The staging directory that the tree was or would have been moved to.
     pub store: Vec<u8>,
-    /// Whether the tree is at its path. Otherwise its staging directory is gone with its content.
+    /// Whether the tree is at its former path. If not, its staging directory is gone with all
+    /// contents.
     pub is_at_path: bool,
 }
 
 impl TrashRun {
-    /// Finds trees that are at their paths instead of in the staging directory, or whose staging directory is gone,
-    /// and settles them in the journal. Trees that were removed from an existing staging directory are not included.
+    /// Finds trees that are not in their staging directory because they are at their former paths
+    /// or because the staging directory is gone. Marks these trees as settled in the journal.
+    /// Ignores trees that were removed from an existing staging directory.
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written. Nothing but the journal has changed.
+    /// If the journal cannot be read or written. Only the journal may have changed.
     pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
         let (replay, mut reach) = (self.replay()?, PathOpener::new(MAX_OPEN_DIRS));
         let mut missing = Vec::new();
@@ -54,7 +57,8 @@ impl TrashRun {
     }
 }
 
-/// Returns whether a tree is at its path; `None` unless that, or the loss of its staging directory, is certain.
+/// Returns true if a tree is at its path, and false if it is gone with its staging directory.
+/// Returns `None` if neither is certain.
 fn locate_tree(tree: &TreeRecord, staging_path: &[u8], reach: &mut PathOpener) -> Option<bool> {
     let has_staging_dir = match open_staging(tree.store, staging_path, reach) {
         Ok(staging) => match staging.dir.stat_child(&staging.name_of(tree.n)) {
@@ -72,12 +76,13 @@ fn locate_tree(tree: &TreeRecord, staging_path: &[u8], reach: &mut PathOpener) -
     (!has_staging_dir && is_mounted(tree, staging_path, reach)).then_some(false)
 }
 
-/// Returns whether an error means that a path does not exist. An ancestor may be another kind of entry by now.
+/// Returns whether an error means that a path does not exist. This includes an ancestor that is not
+/// a directory.
 fn is_nothing_there(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Returns whether the directory is there that `.lop-quarantine-UID` was created in.
+/// Returns whether the directory in which `.lop-quarantine-UID` was created exists.
 fn is_mounted(tree: &TreeRecord, staging_path: &[u8], reach: &mut PathOpener) -> bool {
     let stat: io::Result<Stat> =
         reach.dir(parent_of_outer(staging_path)).and_then(|dir| dir.stat());

@@ -1,9 +1,11 @@
-//! Trash: trees that `lop purge --instant` renamed away at once, to be removed when there is time.
+//! Trash: trees that `lop purge --instant` renamed away, and that are removed later in the
+//! background.
 //!
-//! [`TrashRun`] starts such a run or claims an unfinished one, `journal` has its lines, and [`MissingTree`] is a
-//! tree that a power failure took out of the trash. The caller does the removal itself.
+//! [`TrashRun`] starts a run or claims an unfinished one. `journal` defines the lines of its
+//! journal. [`MissingTree`] is a tree that is not in the trash after a power failure. The caller
+//! removes the trees itself.
 //!
-//! A tree may be removed only if the journal names it and it lies in the run's staging directory.
+//! A tree may be removed only if the journal names it and it is in the run's staging directory.
 
 pub(crate) mod journal;
 pub(crate) mod missing;

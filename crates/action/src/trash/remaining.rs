@@ -1,4 +1,4 @@
-//! The trees that are still in the trash: lists them, verifies them, and moves them back.
+//! Lists the trees that are still in the trash, verifies them, and moves them back.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
@@ -19,21 +19,22 @@ use crate::trash::run::{MAX_OPEN_DIRS, TrashRun};
 #[derive(Debug)]
 pub struct TrashedTree {
     record: TreeRecord,
-    /// The path that the tree had.
+    /// The former path of the tree.
     pub path: Vec<u8>,
-    /// The path of the tree now.
+    /// The current path of the tree.
     pub at: Vec<u8>,
     /// The staging directory that contains the tree.
     pub dir: Rc<Dir>,
 }
 
 impl TrashRun {
-    /// Returns the trees that are still in the trash, and the entries that must not be removed because they are
-    /// unknown or not the expected ones.
+    /// Returns the trees that are still in the trash. Also returns the entries that must not be
+    /// removed, because they are unknown or are not the expected ones.
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read. An entry that was renamed by mistake may have been moved back.
+    /// If the journal cannot be read. An entry that was renamed by mistake may have been moved
+    /// back.
     pub fn remaining(&self) -> Result<(Vec<TrashedTree>, Vec<Refusal>), Error> {
         Ok(self.remaining_of(&self.replay()?))
     }
@@ -56,8 +57,8 @@ impl TrashRun {
         (left, unknown)
     }
 
-    /// Opens the staging directory of a tree. The directory exists until the run is over. If it is missing, nothing
-    /// is known about the tree, as another file system may be mounted there now.
+    /// Opens the staging directory of a tree. The directory exists until the run is over. If it is
+    /// missing, the state of the tree is unknown, because its file system may not be mounted.
     fn staging(
         &self,
         replay: &TrashReplay,
@@ -74,11 +75,12 @@ impl TrashRun {
         })
     }
 
-    /// Verifies the entry that arrived in the staging directory. Moves it back if it is not the expected one.
+    /// Verifies the entry that arrived in the staging directory, and moves it back if it is not the
+    /// expected one.
     ///
-    /// The expected one is the `held` file, if there is one. Otherwise the tree's identity in the journal decides.
-    /// On a file system where the inode number of a directory depends on its path (mergerfs), that identity never
-    /// matches, so the tree is moved back too.
+    /// If `held` is given, the entry must be that file. Otherwise it must have the tree's identity
+    /// in the journal. On a file system where the inode number of a directory depends on its path
+    /// (mergerfs), the identity never matches, so the tree is moved back too.
     pub(crate) fn verify_arrived(
         &self,
         tree: &TreeRecord,
@@ -100,16 +102,17 @@ impl TrashRun {
         if !held.map_or_else(|| TreeIdentity::from(&arrived) == tree.is, is_held) {
             return Err(self.move_back_swapped(&left, reach));
         }
-        // If this cannot be recorded, the entry is verified again next time.
+        // If recording fails, the entry is verified again next time.
         let _recorded = self.journal.append_record(&TrashRecord::Moved { n: tree.n });
         Ok(Some(left))
     }
 
-    /// Moves back an entry that was renamed by mistake, and returns why it is not removed.
+    /// Moves back an entry that was renamed by mistake. Returns the reason why the entry is not
+    /// removed.
     fn move_back_swapped(&self, left: &TrashedTree, reach: &mut PathOpener) -> Reason {
         match move_to_former_name(left, reach) {
             Ok(()) => {
-                // If this cannot be recorded, the entry is found missing later.
+                // If recording fails, the entry is later found to be missing.
                 let _recorded = self.journal.append_record(&TrashRecord::Not { n: left.record.n });
                 Reason::Swapped
             }
@@ -117,12 +120,12 @@ impl TrashRun {
         }
     }
 
-    /// Moves a tree, or what is left of it, back to its path, if that is free.
+    /// Moves a tree (or what is left of it) back to its path, if no other entry has that path.
     ///
     /// # Errors
     ///
-    /// If the tree cannot be moved back, it stays in the trash. If only the journal cannot be written, the tree is
-    /// back.
+    /// If the tree cannot be moved back, it stays in the trash. If only the write to the journal
+    /// fails, the tree has been moved back.
     pub fn move_back(&self, left: &TrashedTree) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));
         move_to_former_name(left, &mut PathOpener::new(MAX_OPEN_DIRS))
@@ -131,8 +134,9 @@ impl TrashRun {
     }
 }
 
-/// Moves an entry of the staging directory back to its name, if the name is free and its directory is the same as
-/// before. Another directory might give other users access.
+/// Moves an entry of the staging directory back to its name. Fails if another entry has the name,
+/// or if the parent directory is not the former one. A different directory might give other users
+/// access.
 fn move_to_former_name(left: &TrashedTree, reach: &mut PathOpener) -> io::Result<()> {
     let (dir, name) = reach.parent_and_name(&left.path)?;
     if TreeIdentity::from(&dir.stat()?) != left.record.was_in {

@@ -1,8 +1,8 @@
-//! Trash runs: rename trees into a staging directory at once, for removal later.
+//! Trash runs rename trees into a staging directory immediately, so that they can be removed later.
 //!
-//! A rename takes no longer for a million files than for one. It needs a directory on the same file system that no
-//! other user can reach into, and a journal, so that no tree is forgotten. If a process is killed, the next one to
-//! claim the run removes the rest.
+//! Renaming a tree takes no longer for a million files than for one. It requires a directory on the
+//! same file system that no other user can access. It also requires a journal, so that no tree is
+//! forgotten. If a process is killed, the next process that claims the run removes the rest.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -23,15 +23,15 @@ use crate::staging::dir::{parent_of_outer, remove_staging_if_empty};
 use crate::staging::placement::{StagingDirs, StagingFailure, WorkerStagings};
 use crate::trash::journal::{TrashRecord, TrashReplay, TreeIdentity, TreeRecord, lock_path};
 
-/// How many directories are kept open.
+/// Maximum number of directories kept open.
 pub(crate) const MAX_OPEN_DIRS: usize = 16;
 
-/// How often [`TrashRun::claim`] tries the lock, as another process may hold it briefly for a query, and the pause
-/// between.
+/// Number of times that [`TrashRun::claim`] tries to take the lock, and the pause between attempts.
+/// Another process may hold the lock briefly for a query.
 const CLAIM_ATTEMPTS: u32 = 10;
 const CLAIM_PAUSE: Duration = Duration::from_millis(10);
 
-/// A tree to trash, or any other single entry.
+/// A tree or any other single entry to trash.
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// The absolute path, without symbolic links.
@@ -40,13 +40,13 @@ pub struct Tree {
     pub was: Stat,
 }
 
-/// A trash run that this process has claimed; no other process may remove its trees meanwhile.
+/// A trash run that this process has claimed. No other process may remove its trees meanwhile.
 #[derive(Debug)]
 pub struct TrashRun {
     pub(crate) folder: PathBuf,
     pub(crate) run: u64,
     pub(crate) journal: Journal,
-    /// How many entries removed by this process the journal has recorded.
+    /// Number of entries removed by this process that are already recorded in the journal.
     recorded_entries: AtomicU64,
     _lock: Lock,
 }
@@ -54,9 +54,9 @@ pub struct TrashRun {
 /// The result of claiming a run.
 #[derive(Debug)]
 pub enum Claim {
-    /// This process has the run now.
+    /// This process has claimed the run.
     Claimed(Box<TrashRun>),
-    /// Another process works on the run. Contains its number, if known.
+    /// Another process is working on the run. Contains its process ID, if known.
     Busy(Option<u32>),
     /// The run is over.
     Over,
@@ -67,16 +67,16 @@ pub enum Claim {
 pub struct Started {
     /// The run with the trees.
     pub run: TrashRun,
-    /// How many trees were moved.
+    /// Number of trees that were moved.
     pub moved: u64,
-    /// Trees that were not moved and are where they were, with the reasons.
+    /// Trees that were not moved, with the reasons.
     pub refused: Vec<Refusal>,
-    /// An error if the journal could not be written to the end. Then no further tree was moved.
+    /// An error if a write to the journal failed. No further trees were moved in that case.
     pub ended: Result<(), Error>,
 }
 
 impl TrashRun {
-    /// Starts a run: moves trees into staging directories. Ignores trees that are already gone.
+    /// Starts a run and moves trees into staging directories. Ignores trees that are already gone.
     ///
     /// # Errors
     ///
@@ -135,7 +135,8 @@ impl TrashRun {
         if !is.same_file(&tree.was) {
             return Err(StagingFailure::File(Reason::Swapped));
         }
-        // The directory's metadata, as a subvolume has a device number of its own.
+        // The metadata of the parent directory is used, because a subvolume has its own device
+        // number.
         let around = dir.stat().map_err(failed(Op::Stat))?;
         let staging = stagings.staging(staging_dirs, &around, dir_path, reach, &self.journal)?;
         let record = TreeRecord {
@@ -163,7 +164,7 @@ impl TrashRun {
             .map(|_| true)
     }
 
-    /// Claims a run that is not over.
+    /// Claims an unfinished run.
     ///
     /// # Errors
     ///
@@ -183,7 +184,8 @@ impl TrashRun {
             Err(holder) => return Ok(Claim::Busy(holder)),
         };
         let Some(replay) = TrashReplay::read(folder, run)? else {
-            // No tree was moved, and the other process may be about to begin.
+            // There is no usable journal, so no tree was moved. Another process may be about to
+            // start this run.
             remove_file(&path)?;
             return Ok(Claim::Over);
         };
@@ -195,15 +197,15 @@ impl TrashRun {
         Ok(Claim::Claimed(Box::new(TrashRun::new(folder, run, journal, lock))))
     }
 
-    /// Returns the numbers of the runs in a folder that are not over, oldest first, including those whose journal
-    /// cannot be read.
+    /// Returns the numbers of the unfinished runs in a folder, oldest first. Runs whose journals
+    /// cannot be read are included.
     ///
     /// # Errors
     ///
     /// If the folder cannot be listed. Nothing on disk changes.
     pub fn unfinished(folder: &Path) -> Result<Vec<u64>, Error> {
         let mut runs = run_numbers(folder, TREES_SUFFIX)?;
-        // A process that was killed before the cleanup leaves the lock of the run.
+        // If the lock file still exists, a process was killed before the cleanup.
         let is_over = |replay: TrashReplay| replay.ended_ms.is_some();
         runs.retain(|&run| {
             Stat::of_path(&lock_path(folder, run)).is_ok()
@@ -234,7 +236,8 @@ impl TrashRun {
         }
     }
 
-    /// Records how many entries this process has removed so far and, at the end, how many it could not remove.
+    /// Records how many entries this process has removed so far. At the end, also records how many
+    /// it could not remove.
     ///
     /// # Errors
     ///
@@ -249,12 +252,13 @@ impl TrashRun {
         Ok(())
     }
 
-    /// Ends the run if no tree is left, and returns whether it did. A run that moved nothing leaves no journal.
+    /// Ends the run if no tree is left. Returns whether the run ended. If the run moved nothing,
+    /// removes its journal.
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written, or a file of the run cannot be removed. The trees are gone or
-    /// unchanged.
+    /// If the journal cannot be read or written, or a file of the run cannot be removed. The trees
+    /// are gone or unchanged.
     pub fn finish(self) -> Result<bool, Error> {
         let replay = self.replay()?;
         let (left, unknown) = self.remaining_of(&replay);
@@ -275,12 +279,14 @@ impl TrashRun {
     }
 }
 
-/// Removes the run's staging directories, and last its lock: as long as that exists, the cleanup is repeated.
+/// Removes the run's staging directories, and then its lock. The cleanup is repeated as long as the
+/// lock exists.
 fn cleanup(replay: &TrashReplay, lock: &Path) -> Result<(), Error> {
     if remove_staging_dirs(replay) { Ok(remove_file(lock)?) } else { Ok(()) }
 }
 
-/// Removes the run's empty staging directories. Returns whether all empty ones were removed.
+/// Removes the run's staging directories that are empty. Returns true unless the removal of one of
+/// them failed.
 fn remove_staging_dirs(replay: &TrashReplay) -> bool {
     let mut reach = PathOpener::new(MAX_OPEN_DIRS);
     let mut all_gone = true;

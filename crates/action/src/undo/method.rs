@@ -1,4 +1,5 @@
-//! Finds out how a file can be restored, without changing anything. Both an undo and its preview use it.
+//! Determines how a file can be restored, without changing anything. Both an undo and its preview
+//! use this module.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -19,16 +20,16 @@ use crate::plan::kind::Kind;
 use crate::staging::dir::Staging;
 use crate::staging::name_swap::NameSwap;
 
-/// How a file can be restored.
+/// A way to restore a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreMethod {
-    /// The file has its name already.
+    /// The file already has its name.
     InPlace,
-    /// The file is in the staging directory and is moved back.
+    /// The file is moved back from the staging directory.
     MoveBack,
-    /// The name becomes another name of the file at this path.
+    /// The name becomes a hard link to another name of the file.
     Link {
-        /// The path of another name of the file.
+        /// The path of that other name.
         to: Vec<u8>,
     },
     /// The name gets a copy of the kept file.
@@ -38,25 +39,25 @@ pub enum RestoreMethod {
     },
 }
 
-/// How an undo would restore a file, or why it cannot.
+/// A preview of how an undo would restore a file.
 #[derive(Debug)]
 pub struct FilePreview {
-    /// The path that the file had.
+    /// The former path of the file.
     pub path: Vec<u8>,
-    /// The method, or the reason why there is none.
+    /// The method, or the reason why the file cannot be restored.
     pub method: Result<RestoreMethod, Reason>,
 }
 
-/// Finds out what a file can be restored from.
+/// Determines how files can be restored.
 pub(crate) struct Finder<'p> {
     replay: &'p Replay,
     pub(crate) locator: IntentLocator<'p>,
-    /// For each former inode, a path where that file is again, and its inode there.
+    /// A current path and inode of each former file, by its former identity.
     pub(crate) back: HashMap<FileKey, (Vec<u8>, u64)>,
 }
 
 impl<'p> Finder<'p> {
-    /// Creates a finder that knows the remaining names of hard-linked files.
+    /// Creates a finder and looks up the remaining names of hard-linked files.
     ///
     /// # Errors
     ///
@@ -70,7 +71,7 @@ impl<'p> Finder<'p> {
         Ok(finder)
     }
 
-    /// Passes to `each` how the files of these intents would be restored.
+    /// Calls `each` with a preview for the file of each intent in `todo`.
     ///
     /// # Errors
     ///
@@ -109,8 +110,8 @@ impl<'p> Finder<'p> {
         self.method(logged, place, staging.as_ref())
     }
 
-    /// Returns how a file can be restored. `place` is its directory and name, if the directory exists, and `staging`
-    /// the run's staging directory.
+    /// Returns how a file can be restored. `place` is the directory and the name of the file, if
+    /// the directory exists. `staging` is the run's staging directory.
     pub(crate) fn method(
         &mut self,
         logged: &LoggedIntent,
@@ -134,7 +135,7 @@ impl<'p> Finder<'p> {
             return match (stored, there) {
                 (None, _) if is_itself => Ok(RestoreMethod::InPlace),
                 (None, _) => Err(self.locator.not_in_staging(intent)),
-                // If the file has both names, its move was interrupted.
+                // A file that has both names is left over from an interrupted move.
                 (Some(stored), Some((_, now))) if now.key() != stored.key() => {
                     Err(Reason::NameTaken)
                 }
@@ -166,8 +167,8 @@ impl<'p> Finder<'p> {
         Ok(RestoreMethod::Copy { from: intent.keep.0.clone() })
     }
 
-    /// Returns the file itself if the run removed it, but it is still in the staging directory, as a power failure
-    /// can leave it.
+    /// Returns the metadata of the file if the run removed it but it is still in the staging
+    /// directory. A power failure can leave this state.
     pub(crate) fn staged_itself(&self, intent: &Intent, staging: Option<&Staging>) -> Option<Stat> {
         let staging = staging.filter(|_| intent.kind != Kind::Separate)?;
         let fsid = self.locator.fsid(intent);
@@ -177,8 +178,8 @@ impl<'p> Finder<'p> {
         })
     }
 
-    /// Records where a hard-linked file can be found: under a name that the run did not change, or one that was
-    /// restored before.
+    /// Records where a hard-linked file can be found. Its name may be one that the run did not
+    /// change, or one that was restored earlier.
     pub(crate) fn find_former(&mut self, logged: &LoggedIntent) {
         let Intent { was, path, .. } = &logged.intent;
         let Ok(now) = self.locator.reach.stat(&path.0) else { return };
@@ -188,8 +189,9 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Opens a file with the content to restore: the kept file, or the link to it that the run made, or whatever has
-    /// the kept file's name now and may have its content. In the last case the caller must compare the digest.
+    /// Opens a file with the content to restore. This is the kept file, or the link to it that the
+    /// run made. If neither exists, it is a file of the same size that has the kept file's name
+    /// now. In that case, the caller must compare the digest.
     pub(crate) fn source(
         &mut self,
         intent: &Intent,

@@ -1,10 +1,11 @@
-//! Undo: restores what a run changed, or previews that.
+//! Undo restores what a run changed, or previews the changes.
 //!
-//! `run` goes through the files of a run in batches, `method` finds out how a file can be restored, `prepare` and
-//! `restore` make the link or copy in the staging directory, `replace` moves it to its name, and `state` is what they
-//! share.
+//! `run` processes the files of a run in batches. `method` determines how a file can be restored.
+//! `prepare` and `restore` make the link or copy in the staging directory, and `replace` moves it
+//! to its name. `state` holds their shared state.
 //!
-//! Undo never overwrites: only what the run itself put in a file's place is replaced.
+//! Undo replaces only entries that the run itself put in the place of a file. It never overwrites
+//! anything else.
 
 pub(crate) mod method;
 pub(crate) mod outcome;

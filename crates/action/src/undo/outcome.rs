@@ -1,22 +1,24 @@
-//! The outcome of an undo, its preview, and why there may be nothing to undo.
+//! The outcome of an undo, the preview of an undo, and the reason why there is nothing to undo.
 
 use crate::error::Refusal;
 use crate::journal::replay::{Fate, Replay};
 use crate::statuses::Statuses;
 
-/// Why a run has nothing to restore.
+/// The reason why a run has nothing to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NothingLeft {
-    /// How many files an earlier undo restored.
+    /// Number of files that an earlier undo restored.
     pub undone: u64,
-    /// How many files were purged from quarantine.
+    /// Number of files that were purged from quarantine.
     pub purged: u64,
-    /// When the last undo ended, in milliseconds since the epoch, if the journal has the time.
+    /// The time when the last undo ended, in milliseconds since the epoch, if the journal records
+    /// it.
     pub undone_ms: Option<i64>,
 }
 
 impl NothingLeft {
-    /// Returns why a run has nothing to restore, or `None` if it has something.
+    /// Returns the reason why a run has nothing to restore, or `None` if it has something to
+    /// restore.
     pub(crate) fn of(replay: &Replay) -> Option<NothingLeft> {
         let count = |fate| replay.with_fate(fate).count() as u64;
         let is_at_rest =
@@ -32,15 +34,15 @@ impl NothingLeft {
 /// The outcome of an undo.
 #[derive(Debug, Default)]
 pub struct UndoOutcome {
-    /// How many files were restored.
+    /// Number of files that were restored.
     pub done: u64,
     /// Files that were not restored, with the reasons.
     pub refused: Vec<Refusal>,
-    /// How many lines of the journal are damaged. The undo did nothing about the files in them.
+    /// Number of damaged lines in the journal. The undo ignored the files in these lines.
     pub damaged: u64,
-    /// The given paths that no file of the run is at or below.
+    /// The given paths that match no file of the run.
     pub unmatched: Vec<Vec<u8>>,
-    /// Why there was nothing to restore; `None` if there was something.
+    /// The reason why there was nothing to restore. `None` if there was something.
     pub nothing_left: Option<NothingLeft>,
     /// The numbers of the intents whose files were restored.
     pub(crate) back: Vec<u64>,
@@ -48,17 +50,17 @@ pub struct UndoOutcome {
     pub statuses: Statuses,
 }
 
-/// What [`Runs::undo`](crate::run::Runs::undo) would do, apart from single files.
+/// A preview of [`Runs::undo`](crate::run::Runs::undo) without the individual files.
 #[derive(Debug)]
 pub struct UndoPreview {
     /// The run that would be undone.
     pub run: u64,
-    /// The given paths that no file of the run is at or below.
+    /// The given paths that match no file of the run.
     pub unmatched: Vec<Vec<u8>>,
-    /// Whether the run was cut off, so that an undo would first recover it.
+    /// Whether the run was cut off. An undo would then recover the run first.
     pub is_cut_off: bool,
-    /// How many lines of the journal are damaged.
+    /// Number of damaged lines in the journal.
     pub damaged: u64,
-    /// Why there is nothing to restore; `None` if there is something.
+    /// The reason why there is nothing to restore. `None` if there is something.
     pub nothing_left: Option<NothingLeft>,
 }

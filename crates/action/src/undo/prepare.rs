@@ -1,5 +1,5 @@
-//! Prepares the restoration of one file: moves it back at once if it still exists, or makes a substitute for it in
-//! the staging directory.
+//! Prepares the restoration of one file. If the file still exists, it is moved back immediately.
+//! Otherwise a substitute for it is made in the staging directory.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use crate::undo::method::RestoreMethod;
 use crate::undo::state::{Preparation, PreparedSubstitute, Undo};
 
 impl Undo<'_> {
-    /// Restores a file at once if possible, and otherwise makes the link or copy for it.
+    /// Restores a file immediately if possible. Otherwise makes a link or copy for it.
     pub(crate) fn prepare<'b>(
         &mut self,
         logged: &'b LoggedIntent,
@@ -26,7 +26,8 @@ impl Undo<'_> {
         let location =
             self.finder.locator.locate_or_create(intent).map_err(Reason::failed(Op::Open))?;
         if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {
-            // The entry in the staging directory is another name, or a copy that never got its name.
+            // The entry in the staging directory is either another name of the file, or a copy that
+            // never got its final name.
             let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
             let _undecided = finish_separate(&self.finder.locator, intent, &location, &names);
         }
@@ -69,7 +70,7 @@ impl Undo<'_> {
                 let stat = Reason::failed(Op::Stat);
                 let here = staging.dir.stat_child(&names.new).map_err(&stat)?;
                 let there = location.dir.stat_child(&location.name).map_err(&stat)?;
-                // The file has both names, as a move in two steps leaves it.
+                // The file has both names if a move in two steps was interrupted.
                 if here.key() != there.key() {
                     return Err(Reason::NameTaken);
                 }
@@ -79,7 +80,7 @@ impl Undo<'_> {
         }
     }
 
-    /// Makes the substitute for a file: a link, or a copy.
+    /// Makes the substitute for a file, which is a link or a copy.
     pub(crate) fn make<'b>(
         &mut self,
         logged: &'b LoggedIntent,
@@ -107,7 +108,7 @@ impl Undo<'_> {
             restored.map_err(Reason::failed(Op::Create))?.ok_or(Reason::StagingUnknown)?
         };
         let names = NameSwap::for_undo(&dir, &name, &staging, intent.n);
-        // An undo that failed may have left one.
+        // A failed undo may have left an unfinished substitute.
         names.remove_temp();
         let (inode, has_owner) = if intent.kind == Kind::Separate {
             (self.link_again(intent, &names)?, true)

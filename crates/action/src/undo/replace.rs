@@ -1,11 +1,12 @@
 //! The last step of an undo: moves a link or copy to the name of its file.
 //!
-//! Links and copies are made in the staging directory and reach the disk before they get their names, so that a
-//! crash leaves either the old file or the new one. A file that loses its last name here was compared with its
-//! substitute, under leases on both.
+//! Links and copies are made in the staging directory. They reach the disk before they get their
+//! names, so that a crash leaves either the old file or the new one. A file that loses its last
+//! name in this step was compared with its substitute, under leases on both files.
 //!
-//! The leases are taken before it is known whether to compare, as they also prove which status changes are lop's
-//! own. That is why this module does not use [`crate::run::compare::equal_under_leases`].
+//! The leases are taken before it is known whether a comparison is needed, because they also prove
+//! which status changes are lop's own. For this reason, this module does not use
+//! [`crate::run::compare::equal_under_leases`].
 
 use std::io;
 
@@ -20,11 +21,12 @@ use crate::statuses::Leased;
 use crate::undo::state::{PreparedSubstitute, Undo};
 
 impl Undo<'_> {
-    /// Moves a substitute to its name, and records the status change times that this caused.
+    /// Moves a substitute to its name, and records the resulting status change times.
     pub(crate) fn put(&mut self, ready: &PreparedSubstitute<'_>) -> Result<(), Reason> {
         let names = ready.names();
         let file = ready.staging.dir.open_file(&names.temp).ok();
-        // The file that the exchange replaces: a link to the kept file, or the copy that `separate` made.
+        // The file that the substitute replaces: a link to the kept file, or the copy that
+        // `separate` made.
         let there = match ready.there {
             Some(Substitute::Link(_) | Substitute::Copy { .. }) => {
                 ready.dir.open_file(&ready.name).ok()
@@ -48,7 +50,8 @@ impl Undo<'_> {
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
         move_in(ready, &names, &is_untouched, |taken| match &ready.there {
             _ if loses_last_name => hold().then_some(()).ok_or(Reason::OpenForWriting),
-            // The link has become the last name of its file, which was not compared.
+            // Meanwhile, the link has become the last name of its file, and that file was not
+            // compared.
             Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
             _ => Ok(()),
         })?;
@@ -59,7 +62,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Checks that a file that is about to lose its last name equals its substitute, byte by byte.
+    /// Checks that a file equals its substitute byte by byte before the file loses its last name.
     fn compare(&mut self, files: [&Option<File>; 2], size: u64) -> Result<(), Reason> {
         let [Some(file), Some(there)] = files else { return Err(Reason::NameTaken) };
         match equal(file, there, size, &mut self.scratch, &self.meter.uncounted()) {
@@ -70,11 +73,11 @@ impl Undo<'_> {
     }
 }
 
-/// Moves a link or copy from the staging directory to its name. The name exists throughout if the file system can
-/// exchange names.
+/// Moves a link or copy from the staging directory to its name. If the file system can exchange
+/// names, the name exists at all times.
 ///
-/// Removes the replaced file only if `may_go` agrees. Otherwise rolls back, and removes the link or copy only if
-/// `is_untouched` returns true.
+/// Removes the replaced file only if `may_go` returns `Ok`. Otherwise rolls back, and removes the
+/// link or copy only if `is_untouched` returns true.
 fn move_in(
     ready: &PreparedSubstitute<'_>,
     names: &NameSwap<'_>,
@@ -84,7 +87,8 @@ fn move_in(
     let staging = names.staging;
     let moved = match &ready.there {
         None => staging.dir.move_new(&names.temp, names.dir, names.name),
-        // Another entry may get this name later, so from now on the substitute is recognized by its identity.
+        // The new name in the staging directory may be used by another entry later. The substitute
+        // is identified by its metadata after this point.
         Some(_) => staging.dir.move_new(&names.temp, &staging.dir, &names.new),
     };
     if let Err(source) = moved {
@@ -97,8 +101,8 @@ fn move_in(
     let Some(there) = &ready.there else { return Ok(()) };
     let intent = &ready.logged.intent;
     let swapped = names.swap().and_then(|taken| {
-        // The link may be the last name of the kept file by now. It stays if another program has written to the
-        // file.
+        // The link may have become the last name of the kept file. The link is not removed if
+        // another program has written to the file.
         let is_whole =
             !matches!(there, Substitute::Link(_)) || has_size_and_time_of_kept(intent, &taken.stat);
         if !is_whole || !names.is_expected(&taken, there) {

@@ -1,5 +1,5 @@
-//! Makes the substitute for a file in the staging directory: a link to a remaining name of the former file, a copy
-//! of the kept file, or a link to the kept file.
+//! Makes the substitute for a file in the staging directory. The substitute is a link to a
+//! remaining name of the former file, a copy of the kept file, or a link to the kept file.
 
 use content::Digest;
 use fsops::{Op, Stat, Time};
@@ -15,7 +15,8 @@ use crate::statuses::Leased;
 use crate::undo::state::Undo;
 
 impl Undo<'_> {
-    /// Makes a link to the former file, if that is found under another name.
+    /// Makes a link to the former file if the file has another name. Returns the inode of the link,
+    /// or `None` if there is no other name.
     pub(crate) fn link_to_former(
         &mut self,
         intent: &Intent,
@@ -73,7 +74,8 @@ impl Undo<'_> {
         copied
     }
 
-    /// Makes a link to the kept file, to replace the copy that `separate` made. [`Undo::put`] compares the two.
+    /// Makes a link to the kept file to replace the copy that `separate` made. [`Undo::put`]
+    /// compares the copy with the kept file.
     pub(crate) fn link_again(
         &mut self,
         intent: &Intent,
@@ -100,17 +102,18 @@ fn changed(intent: &Intent) -> Reason {
     Reason::KeptLost { kept: intent.keep.0.clone(), is_there: true }
 }
 
-/// Returns whether the content with this digest is the one that the run compared. `was` and `is` are the metadata of
-/// its file before and after it was read.
+/// Returns whether the content with this digest is the content that the run compared. `was` and
+/// `is` are the metadata of the file before and after reading.
 fn is_content(intent: &Intent, digest: Option<Digest>, (was, is): (&Stat, &Stat)) -> bool {
-    // No program can set a status change time. Making a link changes that of the kept file.
+    // An unchanged status change time is proof, because no program can set it. It differs if a link
+    // to the kept file was made.
     let is_untouched = was.ctime_ns == intent.kept.ctime_ns && is.ctime_ns == was.ctime_ns;
     if is_kept_file(intent, was) && is_untouched {
         return true;
     }
     match (intent.digest, digest) {
         (Some(known), Some(found)) => known == found,
-        // The name already leads to this content, as it is a link to the file.
+        // The name is a link to this file, so it already has this content.
         _ => intent.kind == Kind::Hardlink && is_kept_file(intent, was),
     }
 }

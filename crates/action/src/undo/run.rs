@@ -1,18 +1,22 @@
-//! Undoes a run, in batches.
+//! Undoes a run in batches.
 //!
-//! A file in quarantine is moved back. A file that was removed or replaced by a link becomes a copy of the kept file
-//! with the former metadata. The run compared the two files byte by byte, and a kept file that has changed since is
-//! not copied. Names of one inode become names of one inode again.
+//! A file in quarantine is moved back. A file that was removed or replaced by a link becomes a copy
+//! of the kept file with the former metadata. The run had compared the two files byte by byte. If
+//! the kept file has changed since then, it is not copied. Names that were hard links to one inode
+//! become hard links to one inode again.
 //!
-//! Nothing is overwritten: if the name leads to anything but the link of the run, the file is refused. Copies are on
-//! the disk before they get their names.
+//! An undo replaces only the link that the run made. If any other entry has the name, the file is
+//! refused. Copies are on the disk before they get their names.
 //!
 //! # After a kill or a power failure
 //!
-//! An undo can be repeated. A file that has its name again counts as restored, whatever the journal says. The
-//! journal records a file as restored only after its file system has written the change to the disk
-//! ([`Unsynced`](super::state::Unsynced)). The journal may be on another disk, and would otherwise call a file
-//! restored that a power failure took back to the staging directory.
+//! An undo can be repeated. A file that already has its name counts as restored, regardless of the
+//! journal.
+//!
+//! The journal records a file as restored only after its file system has written the change to the
+//! disk ([`Unsynced`](super::state::Unsynced)). The journal may be on a different disk. Without
+//! this order, it could record a file as restored that a power failure put back into the staging
+//! directory.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -37,15 +41,16 @@ use crate::undo::method::{FilePreview, Finder};
 use crate::undo::outcome::UndoOutcome;
 use crate::undo::state::{MAX_UNSYNCED_NAMES, Preparation, PreparedSubstitute, Undo};
 
-/// How many copies are made before the disk is synced.
+/// Number of copies to make before the disk is synced.
 const MAX_UNSYNCED_COPIES: usize = 256;
 
-/// Restores the files of a run. With paths, restores only files at or below one of them.
+/// Restores the files of a run. If `paths` is not empty, restores only files at or below one of the
+/// paths.
 ///
 /// # Errors
 ///
-/// The outer error means that the journal cannot be read or written; nothing was restored. The inner one means that
-/// the undo stopped early; files restored until then stay restored.
+/// The outer error means that the journal cannot be read or written, and nothing was restored. The
+/// inner error means that the undo stopped early. Files restored before the error stay restored.
 pub(crate) fn undo_run(
     replay: &Replay,
     paths: &[Vec<u8>],
@@ -75,7 +80,8 @@ pub(crate) fn undo_run(
     Ok((undo.undone, answer.and(logged)))
 }
 
-/// Passes to `each` how the files of a run would be restored. Returns the paths that none of them is at or below.
+/// Calls `each` with a preview for each file that an undo would restore. Returns the given paths
+/// that match none of the files.
 ///
 /// # Errors
 ///
@@ -90,8 +96,8 @@ pub(crate) fn preview_undo(
     Ok(unmatched)
 }
 
-/// Returns the numbers of the files to restore, and the paths that none of them is at or below. Without paths,
-/// returns all files.
+/// Returns the numbers of the files to restore, and the given paths that match none of them. If
+/// `paths` is empty, returns all files.
 fn todo(replay: &Replay, paths: &[Vec<u8>]) -> Result<(Vec<u64>, Vec<Vec<u8>>), Error> {
     let all = replay.with_fate(Fate::Done).rev();
     if paths.is_empty() {
@@ -124,7 +130,8 @@ impl Undo<'_> {
         let (todo, unmatched) = todo(replay, paths)?;
         self.undone.unmatched = unmatched;
         let files = todo.len() as u64;
-        // A file with several names is copied once; its other names become links to the copy.
+        // Of a file with several names, only the first name gets a copy. The other names become
+        // links to the copy.
         let mut firsts = HashSet::new();
         let (first, linked): (Vec<u64>, Vec<u64>) = todo.into_iter().partition(|n| {
             let key = replay.linked.get(n);
@@ -141,14 +148,15 @@ impl Undo<'_> {
         for batch in linked.chunks(MAX_UNSYNCED_COPIES) {
             self.batch(batch)?;
         }
-        // The first name could not be restored, but one of these may be.
+        // The first name of these files could not be restored, but another name may be.
         for n in copied {
             self.batch(&[n])?;
         }
         Ok(())
     }
 
-    /// Syncs what was restored and records it, also after a stop, and removes empty staging directories.
+    /// Syncs the restored files and records them, even if the user asked to stop. Removes empty
+    /// staging directories.
     fn finish(&mut self, went_through: bool) -> Result<(), Error> {
         self.finder.locator.cleanup();
         let failed = self.sync_file_systems(&BTreeMap::new()).into_iter().next();
@@ -199,7 +207,7 @@ impl Undo<'_> {
         self.flush_lines(false)
     }
 
-    /// Returns how many bytes are copied at most to restore a file.
+    /// Returns the maximum number of bytes that are copied to restore a file.
     fn copied_bytes(&self, logged: &LoggedIntent) -> u64 {
         let n = logged.intent.n;
         let linked = self.replay.linked.get(&n);
@@ -207,7 +215,8 @@ impl Undo<'_> {
         if is_back { 0 } else { self.replay.copied_bytes(n) }
     }
 
-    /// Syncs prepared copies to the disk, and then records their inodes in the journal. Returns those that are safe.
+    /// Syncs prepared substitutes to the disk, and then records their inodes in the journal.
+    /// Returns the substitutes that are on the disk.
     fn sync<'b>(
         &mut self,
         ready: Vec<PreparedSubstitute<'b>>,

@@ -1,4 +1,4 @@
-//! The state of an undo: what was restored, and what is not on the disk yet.
+//! The state of an undo: restored files, and changes that are not on the disk yet.
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::lines::Lines;
@@ -20,10 +20,11 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How many changed names may wait for a sync that only serves to record them.
+/// Maximum number of changed names that are not synced yet. When it is reached, the file systems
+/// are synced so that the names can be recorded.
 pub(crate) const MAX_UNSYNCED_NAMES: usize = 10_000;
 
-/// Changed names on one file system that may not be on its disk yet.
+/// Changed names on one file system that may not be on the disk yet.
 pub(crate) struct Unsynced {
     /// Any directory on that file system.
     pub(crate) dir: Rc<Dir>,
@@ -40,7 +41,7 @@ pub(crate) struct Undo<'p> {
     pub(crate) meter: Meter<'p>,
     pub(crate) scratch: Scratch,
     pub(crate) lines: Lines,
-    /// By the number of the staging directory.
+    /// Pending changes by the number of the staging directory.
     pub(crate) unsynced: BTreeMap<u32, Unsynced>,
     pub(crate) undone: UndoOutcome,
 }
@@ -49,20 +50,20 @@ pub(crate) struct Undo<'p> {
 pub(crate) enum Preparation<'b> {
     /// The file is restored. Contains its directory.
     Restored(Rc<Dir>),
-    /// This substitute gets the name once it is on the disk.
+    /// The substitute is ready. It gets the name of the file once it is on the disk.
     Prepared(PreparedSubstitute<'b>),
 }
 
-/// A link or copy that is ready to replace what an action put in the file's place.
+/// A link or copy that is ready to replace the entry that an action put in the file's place.
 pub(crate) struct PreparedSubstitute<'b> {
     pub(crate) logged: &'b LoggedIntent,
     pub(crate) dir: Rc<Dir>,
     pub(crate) name: CString,
     pub(crate) staging: Staging,
     pub(crate) inode: u64,
-    /// The entry that the action put in the file's place; `None` if it is gone.
+    /// The entry that the action put in the file's place. `None` if it is gone.
     pub(crate) there: Option<Substitute>,
-    /// Whether it has the owner that the file had.
+    /// Whether the substitute has the file's former owner.
     pub(crate) has_owner: bool,
 }
 
@@ -99,8 +100,9 @@ impl Undo<'_> {
         self.undone.refused.push(Refusal { path: logged.intent.path.0.clone(), reason });
     }
 
-    /// Syncs the file systems with pending changes, and those in `others`, and then queues the records of the
-    /// restored files. Returns the errors by the number of the staging directory.
+    /// Syncs the file systems that have pending changes and the file systems of `others`. Then
+    /// queues the records of the restored files. Returns the errors by the number of the staging
+    /// directory.
     pub(crate) fn sync_file_systems(
         &mut self,
         others: &BTreeMap<u32, Rc<Dir>>,
@@ -126,8 +128,8 @@ impl Undo<'_> {
         failed
     }
 
-    /// Records the status change time that a change of name gave to a file, unless another program has changed its
-    /// status since the run.
+    /// Records the status change time that a file has after its name has been changed, unless
+    /// another program has changed the file's status since the run.
     pub(crate) fn record_status(&mut self, n: u64, leased: Option<Leased<'_>>) {
         let Some((before, after)) = leased.map(Leased::end) else { return };
         let statuses = &mut self.undone.statuses;

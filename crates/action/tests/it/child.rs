@@ -1,5 +1,5 @@
 //! Runs the actions of lop in a separate process. The process can be killed at any change, and any
-//! change can fail.
+//! change can be made to fail.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -28,31 +28,31 @@ pub(crate) enum What {
     Discard,
 }
 
-/// How the process ended.
+/// The outcome of the process.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The number of changes that the process made, unless it was killed.
+    /// The number of changes that the process made. `None` if it was killed.
     pub(crate) changes: Option<u64>,
     pub(crate) killed: bool,
     pub(crate) account: String,
 }
 
-/// Runs a command and waits for its end.
+/// Runs a command to completion.
 pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     testkit::spawn(command)?.wait_with_output()
 }
 
-/// The task of a process, and the faults that it meets.
+/// The task of a process, with the faults to inject.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     /// The folder with the tree.
     folder: PathBuf,
     runs: PathBuf,
     what: What,
-    /// The change before which everything done so far is synced to the disk.
+    /// The number of the change before which the disk is synced.
     pub(crate) synced_at: Option<u64>,
-    /// True if there is no room for a staging directory.
+    /// Whether to simulate a disk without room for a staging directory.
     pub(crate) is_full: bool,
 }
 
@@ -62,7 +62,7 @@ impl Orders {
         Orders { folder, runs, what, synced_at: None, is_full: false }
     }
 
-    /// Runs a process and waits for its end, which may be a kill.
+    /// Runs a process until it exits or is killed.
     pub(crate) fn carry_out(&self, number: u64, blow: ChangeFault) -> Ended {
         let mut command = command(&self.folder, self.what, number, blow);
         command.env(RUNS, &self.runs);
@@ -94,8 +94,7 @@ fn command(folder: &Path, what: What, number: u64, blow: ChangeFault) -> Command
     command
 }
 
-/// Runs a process that works on `folder/tree` with the journals in `folder/runs`. Waits for its
-/// end, which may be a kill.
+/// Runs a process on `folder/tree` with the journals in `folder/runs`, until it exits or is killed.
 pub(crate) fn run(folder: &Path, what: What, number: u64, blow: ChangeFault) -> Ended {
     ended(&mut command(folder, what, number, blow))
 }
@@ -140,7 +139,7 @@ fn child_process_follows_its_orders() {
         let plans = world::plans(&folder.join("tree"), kind);
         fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
-            // With one thread, the number of a change is reproducible.
+            // With one thread, the changes have the same numbers each time.
             let (outcome, ended) = world::apply(&runs, kind, plans, 1);
             println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
         }

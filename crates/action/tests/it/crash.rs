@@ -1,5 +1,6 @@
-//! A killed run leaves all content under one of its names, whichever step it was at. The next run
-//! or an undo finishes it. These tests kill at more than 600 points.
+//! If a run is killed at any step, no content is lost, and every file can be found under one of its
+//! names. The next run or an undo completes the work. These tests kill processes at more than 600
+//! points.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -11,7 +12,8 @@ use testkit::{
 use crate::child::{What, run};
 use crate::world::{WHOLE, World, odd_tree};
 
-/// Kills a run at each of its changes, checks the remains, undoes the run, and checks again.
+/// Kills a run at each of its changes, checks the remaining files, undoes the run, and checks
+/// again.
 fn killed_everywhere(kind: Kind) -> u64 {
     let mut points = 0;
     for number in 0.. {
@@ -23,7 +25,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
         assert_same(&before, &world.snapshot(), WHOLE - testkit::Compare::DIR_MTIMES);
         nothing_is_left(&world, number);
         if !ended.killed {
-            assert!(ended.changes.expect("went to its end") <= number);
+            assert!(ended.changes.expect("runs to the end") <= number);
             break;
         }
         points += 1;
@@ -31,7 +33,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
     points
 }
 
-/// Kills a run at each of its changes, and lets another run complete its work.
+/// Kills a run at each of its changes, and completes its work with another run.
 fn killed_and_run_again(kind: Kind) -> u64 {
     let whole = World::new(&odd_tree());
     let whole_run = whole.apply(kind);
@@ -60,7 +62,7 @@ fn killed_and_run_again(kind: Kind) -> u64 {
     points
 }
 
-/// Kills an undo at each of its changes, and lets others continue until nothing is left to undo.
+/// Kills an undo at each of its changes, and repeats the undo until nothing is left to undo.
 fn undo_killed_everywhere(kind: Kind) -> u64 {
     let mut points = 0;
     for number in 0.. {
@@ -90,7 +92,7 @@ pub(crate) fn contents_are_there(world: &World, before: &Snapshot, account: &str
     assert!(kept.is_ok(), "{account}");
 }
 
-/// Asserts that no file is left. A directory or a manifest that could not be removed is permitted.
+/// Asserts that no file is left in staging directories. Empty directories and manifests may remain.
 pub(crate) fn no_file_is_left(world: &World, number: u64) {
     for store in world.stores() {
         let entries = Snapshot::without_names(&store, &["manifest.jsonl"]).entries;

@@ -1,5 +1,5 @@
-//! Trash runs that are killed or that fail at each change. Each tree is complete in one of two
-//! places, and the next process finds it.
+//! Trash runs that are killed or that fail at each of their changes. Each tree is complete in one
+//! of two places, where the next process finds it.
 
 #![expect(clippy::disallowed_methods, reason = "tests remove what they made")]
 
@@ -48,11 +48,11 @@ fn take(runs: &Path, run: u64) -> TrashRun {
     }
 }
 
-/// Claims all unfinished runs, and removes their trees.
+/// Claims all unfinished runs and removes their trees.
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in TrashRun::unfinished(&world.runs).expect("a list") {
-        // A run that was killed before it began leaves its lock behind.
+        // A run that is killed before it begins leaves its lock behind.
         let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
@@ -68,14 +68,14 @@ pub(crate) fn finish(world: &World) -> usize {
             }
             removed += 1;
         }
-        assert!(discard.finish().expect("is noted"));
+        assert!(discard.finish().expect("is recorded"));
     }
     let over = TrashRun::unfinished(&world.runs).expect("a list");
     assert!(over.is_empty(), "{over:?}");
     removed
 }
 
-/// Kills a process or fails a call at each change. Returns the number of changes.
+/// Kills a process, or makes a call fail, at each change. Returns the number of changes.
 fn at_each_change(blow: ChangeFault) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
@@ -102,8 +102,8 @@ fn trees_there(tree: &Path) -> usize {
 
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
-    // The changes create a journal and a quarantine directory with its staging directory. Each tree adds
-    // a line and a move.
+    // The run creates a journal, a quarantine directory and a staging directory. Each tree takes
+    // one journal line and one move.
     assert!(at_each_change(ChangeFault::Kill) >= 10);
 }
 
@@ -119,7 +119,7 @@ fn entries_that_changed_since_the_user_chose_them_stay() {
     let world = World::new(&builder());
     let mut trees = trees(&world.tree);
     trees[0].was.inode += 1;
-    // Pretends that the inode number was reused.
+    // Simulates a reused inode number.
     trees[1].was.born_ns += 1;
     let Started { run: discard, refused, moved, .. } =
         TrashRun::begin(&world.runs, &trees).expect("begins");
@@ -146,10 +146,10 @@ fn one_process_claims_a_run_and_others_learn_its_number() {
     assert_eq!(listed(&world)[0].process, Some(std::process::id()));
     drop(discard);
     assert_eq!(listed(&world)[0].process, None);
-    take(&world.runs, run).note_progress(7, None).expect("is noted");
+    take(&world.runs, run).note_progress(7, None).expect("is recorded");
     let again = take(&world.runs, run);
-    again.note_progress(5, None).expect("is noted");
-    again.note_progress(8, Some(9)).expect("is noted");
+    again.note_progress(5, None).expect("is recorded");
+    again.note_progress(8, Some(9)).expect("is recorded");
     drop(again);
     assert_eq!(finish(&world), 3);
     let ended = &listed(&world)[0];
@@ -187,7 +187,7 @@ fn runs_of_both_kinds_share_one_sequence_of_numbers() {
 fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     let mount = match Mount::new(FileSystem::Tmpfs, 16 << 20) {
         Ok(mount) => mount,
-        Err(reason) => return testkit::skipped(format!("a file system that goes: {reason}")),
+        Err(reason) => return testkit::skipped(format!("no file system to unmount: {reason}")),
     };
     let runs = TempTree::new();
     builder().make(mount.path());
@@ -196,17 +196,17 @@ fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     let Started { run: discard, refused, .. } = begun;
     assert!(refused.is_empty(), "{refused:?}");
     drop(mount);
-    assert!(discard.find_missing().expect("is looked at").is_empty());
+    assert!(discard.find_missing().expect("is checked").is_empty());
     let (left, unknown) = discard.remaining().expect("is read");
     assert!(left.is_empty() && unknown.len() == 3);
     assert!(matches!(unknown[0].reason, Reason::StagingMissing { .. }), "{unknown:?}");
-    assert!(!discard.finish().expect("is looked at"));
+    assert!(!discard.finish().expect("is checked"));
 }
 
-/// Entries with the same names on another file system, as after an unmount in a bind mount, prove
-/// nothing either.
+/// A missing staging directory proves nothing, because a different file system may be visible in
+/// its place after an unmount.
 #[test]
-fn only_an_empty_private_directory_proves_that_a_tree_is_gone() {
+fn only_an_empty_staging_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
     let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let store = world.stores().pop().expect("a store");
@@ -244,7 +244,7 @@ fn an_entry_moved_by_mistake_is_moved_back_once_its_name_is_free() {
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.run.run();
     let store = world.stores().pop().expect("a store");
-    // Pretends that the process was killed before it verified the moved entry.
+    // Simulates a process that was killed before it verified the moved entry.
     let journal = world.runs.join(format!("{run}.purge.jsonl"));
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
@@ -279,17 +279,17 @@ fn the_number_of_a_staging_directory_that_cannot_be_made_is_not_reused() {
         trees(&mount.path().canonicalize().expect("a mount"))
     };
     let all = [of(&full), of(&free)].concat();
-    // The directory is not private, so it is not used.
+    // This directory is not private, so lop refuses to use it.
     let name = format!(".lop-quarantine-{}", fsops::effective_user());
     fs::create_dir(full.path().join(name)).expect("is made");
     let begun = TrashRun::begin(runs.path(), &all).expect("begins");
     assert_eq!((begun.moved, begun.refused.len()), (3, 3), "{:?}", begun.refused);
     assert_eq!(begun.run.remaining().expect("is read").0.len(), 3);
-    assert!(!begun.run.finish().expect("is looked at"), "they are still there");
+    assert!(!begun.run.finish().expect("is checked"), "they are still there");
 }
 
 #[test]
-fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
+fn a_tree_is_moved_back_only_to_its_former_directory() {
     let world = World::new(&builder());
     let discard = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins").run;
     let left = discard.remaining().expect("is read").0;
@@ -299,7 +299,7 @@ fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
     assert!(discard.move_back(&left[0]).is_err(), "others may see into this one");
     fs::remove_dir(&world.tree).expect("is empty");
     fs::rename(&away, &world.tree).expect("is moved back");
-    discard.move_back(&left[0]).expect("is given back");
+    discard.move_back(&left[0]).expect("is moved back");
     assert_eq!(fs::read(world.tree.join("a/b/c")).expect("is back"), b"one");
     drop(discard);
     assert_eq!(finish(&world), 2);
@@ -307,7 +307,7 @@ fn a_tree_is_moved_back_only_to_the_very_directory_it_was_in() {
 }
 
 #[test]
-fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
+fn a_run_is_not_over_while_its_staging_directory_has_entries() {
     let world = World::new(&builder());
     let begun = TrashRun::begin(&world.runs, &trees(&world.tree)).expect("begins");
     let run = begun.run.run();
@@ -328,7 +328,7 @@ fn a_run_is_not_over_while_anything_is_in_its_private_directory() {
             testkit::remove_tree(&at).expect("is removed");
         }
     }
-    assert!(!discard.finish().expect("is looked at"));
+    assert!(!discard.finish().expect("is checked"));
     fs::write(&journal, text).expect("written");
     assert_eq!(finish(&world), 1);
 }

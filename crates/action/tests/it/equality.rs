@@ -1,4 +1,5 @@
-//! Files that the caller claims to be equal are left alone unless they are equal to the last byte.
+//! Tests that lop compares files itself. If a caller claims that two files are equal but a single
+//! byte differs, both are left alone.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -19,15 +20,15 @@ const KINDS: [Kind; 5] =
     [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Reflink];
 
 fn target(path: &Path) -> Target {
-    let version = Version::from(&Stat::of_path(path).expect("is there"));
+    let version = Version::from(&Stat::of_path(path).expect("exists"));
     Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
 }
 
 fn member(path: &Path) -> Member {
-    Member::new(target(path), Stat::of_path(path).expect("is there"))
+    Member::new(target(path), Stat::of_path(path).expect("exists"))
 }
 
-/// Returns files with a common prefix, like a log and a copy that has grown.
+/// Creates files with a common prefix, such as a log and a longer copy of it.
 fn grown() -> World {
     let tree = TreeBuilder::new()
         .file("kept", "line 1\n")

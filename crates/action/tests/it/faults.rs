@@ -1,5 +1,5 @@
-//! A run in which any single change fails leaves all content under one of its names, reports its
-//! failures, and can be undone.
+//! If any single change of a run fails, no content is lost. The run reports the failure and can be
+//! undone.
 
 use action::plan::Kind;
 use fsops::faults::ChangeFault;
@@ -9,12 +9,12 @@ use crate::child::{What, run};
 use crate::crash::{contents_are_there, no_file_is_left, nothing_is_left};
 use crate::world::{WHOLE, World, odd_tree};
 
-/// EPERM, EINTR, EIO, EACCES, EXDEV, EINVAL, ENOSPC, EROFS, and EMLINK. The numbers are the same on
-/// every Linux platform that Rust supports.
+/// EPERM, EINTR, EIO, EACCES, EXDEV, EINVAL, ENOSPC, EROFS, and EMLINK. These numbers are the same
+/// on every Linux platform that Rust supports.
 const ERRORS: [i32; 9] = [1, 4, 5, 13, 18, 22, 28, 30, 31];
 
 fn fails_everywhere(kind: Kind, what: What, rounds: usize) {
-    // Each round injects a different error into each change, and adjacent changes get different
+    // Each change fails with a different error in each round. Adjacent changes fail with different
     // errors.
     for round in 0..rounds {
         for number in 0.. {
@@ -33,11 +33,11 @@ fn fails_everywhere(kind: Kind, what: What, rounds: usize) {
             });
             assert!(same.is_ok(), "error {errno} at change {number}: {}", ended.account);
             match what {
-                // The next run removes a directory that this run could not remove.
+                // If this run could not remove a directory, the next run removes it.
                 What::Apply(_) => nothing_is_left(&world, number),
                 _ => no_file_is_left(&world, number),
             }
-            if ended.changes.expect("went to its end") <= number {
+            if ended.changes.expect("runs to the end") <= number {
                 break;
             }
         }

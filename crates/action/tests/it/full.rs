@@ -1,5 +1,5 @@
-//! Actions on a disk without a free block, a typical situation for users. A staging directory has
-//! no room, so files are moved to temporary names beside their old ones.
+//! Actions on a disk without a free block, which is a typical situation. There is no room for a
+//! staging directory, so files are moved to temporary names in their own directories.
 
 #![expect(clippy::disallowed_methods, reason = "tests fill the disks they made")]
 
@@ -18,7 +18,7 @@ use crate::world::{WHOLE, World, odd_tree};
 
 const FREEING: [Kind; 3] = [Kind::Delete, Kind::Hardlink, Kind::Symlink];
 
-/// Creates a file that takes all free space.
+/// Creates a file that takes up all free space.
 fn fill(mount: &Mount) -> std::path::PathBuf {
     let path = mount.path().join("full");
     let mut file = fs::File::create(&path).expect("is made");
@@ -37,7 +37,7 @@ fn tree() -> TreeBuilder {
     })
 }
 
-/// Returns a full disk with a tree, and the file that fills it.
+/// Returns a full disk with a tree, and the path of the file that fills the disk.
 fn full_disk(tree: &TreeBuilder) -> Option<(Mount, World, std::path::PathBuf)> {
     let mount = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-m", "0"]);
     let mount = mount.map_err(skipped).ok()?;
@@ -60,7 +60,7 @@ fn kinds_that_free_space_work_on_a_full_disk() {
         let left = fs::read_dir(world.tree.join("b")).expect("a directory").count();
         assert_eq!(left, if kind == Kind::Delete { 0 } else { 30 });
         fs::remove_file(fill).expect("is removed");
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
     }
@@ -100,7 +100,7 @@ fn a_run_without_room_may_be_killed_anywhere() {
             let ended = orders.carry_out(number, ChangeFault::Kill);
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
-            // No names beside the files are left over either.
+            // The temporary names beside the files are gone too.
             assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
             if !ended.killed {
                 assert!(number > 25, "{}", ended.account);

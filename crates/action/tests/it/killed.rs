@@ -1,5 +1,5 @@
-//! Runs that are killed, and files that other programs change before the next command. An undo
-//! restores only what the run removed.
+//! Tests of killed runs. Other programs change files between the kill and the next command. An undo
+//! restores only files that the run removed.
 
 #![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
 
@@ -34,7 +34,7 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
             let was = text(&world, "b");
             let undone = world.undo();
             let now = text(&world, "b");
-            // A link to the kept file shows the edit, but does not count as restored.
+            // A link to the kept file shows the edited text, but does not count as restored.
             let is_link =
                 was.as_deref() == Some(EDITED) && undone.as_ref().is_none_or(|it| it.done == 0);
             let account = format!("{kind:?} killed at {number}: {was:?}, {now:?}, {undone:?}");
@@ -46,8 +46,8 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
     }
 }
 
-/// Calls `act`, and unwinds before a change to simulate a kill. Returns whether this change was
-/// reached.
+/// Calls `act`, and unwinds before change `number` to simulate a kill. Returns whether that change
+/// was reached.
 pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     before_change(number, || resume_unwind(Box::new(())));
     let ended = catch_unwind(AssertUnwindSafe(act));
@@ -55,8 +55,8 @@ pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     ended.is_err()
 }
 
-/// A list claims that two different files are equal. The run is killed, and the owner of one file
-/// renames it.
+/// The caller claims that two different files are equal. The run is killed, and then the owner
+/// renames one of the files.
 #[test]
 fn files_that_the_run_did_not_compare_are_not_restored() {
     for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {
@@ -65,7 +65,7 @@ fn files_that_the_run_did_not_compare_are_not_restored() {
             let world = World::new(&tree);
             let target = |name: &str| {
                 let path = world.tree.join(name);
-                let version = Version::from(&fsops::Stat::of_path(&path).expect("is there"));
+                let version = Version::from(&fsops::Stat::of_path(&path).expect("exists"));
                 Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
             };
             let group = Group { keep: target("a"), others: vec![target("b")], digest: None };
@@ -85,13 +85,13 @@ fn files_that_the_run_did_not_compare_are_not_restored() {
     }
 }
 
-/// Puts a new file at `name` that has the inode number, size and modification time of a removed
-/// one. Returns whether the file system reused the inode number.
+/// Creates a new file at `name` with the inode number, size and modification time of a removed
+/// file. Returns whether the file system reused the inode number.
 fn come_again(world: &World, name: &str, was: &fs::Metadata) -> bool {
     for number in 0..200 {
         let path = world.tree.join(format!("new {number}"));
         fs::write(&path, EDITED).expect("written");
-        if path.metadata().expect("is there").ino() == was.ino() {
+        if path.metadata().expect("exists").ino() == was.ino() {
             let file = fs::File::options().write(true).open(&path).expect("opens");
             file.set_modified(was.modified().expect("has one")).expect("set");
             fs::rename(&path, world.tree.join(name)).expect("renamed");
@@ -110,12 +110,12 @@ fn another_file_with_a_reused_inode_number_is_not_the_removed_one() {
             tree = tree.hard_link("b", name);
         }
         let world = World::new(&tree);
-        let was = world.tree.join("b").metadata().expect("is there");
+        let was = world.tree.join("b").metadata().expect("exists");
         assert_eq!(world.apply(Kind::Delete).done, names.len() as u64);
         if !come_again(&world, "b", &was) {
             return;
         }
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert_eq!(undone.done, names.len() as u64 - 1, "{undone:?}");
         for &name in &names[1..] {
             assert_eq!(text(&world, name).as_deref(), Some(SAME), "{undone:?}");

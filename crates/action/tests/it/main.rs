@@ -1,4 +1,4 @@
-//! Tests of acting on real trees.
+//! Tests of actions on real trees.
 
 mod child;
 mod crash;

@@ -1,5 +1,4 @@
-//! Changes by users between a kill and the next run survive, and a second kill does no additional
-//! harm.
+//! Edits by users between a kill and the next run survive, even if a second run is killed too.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -16,14 +15,14 @@ use crate::child::{What, output, run};
 use crate::crash::contents_are_there;
 use crate::world::{WHOLE, World, odd_tree};
 
-/// A way to write a text to a file.
+/// A way to write text to a file.
 type Edit = fn(&Path, &[u8]) -> io::Result<()>;
 
 fn append(path: &Path, text: &[u8]) -> io::Result<()> {
     OpenOptions::new().append(true).open(path)?.write_all(text)
 }
 
-/// Writes as `rsync --inplace --times` does, preserving size and modification time.
+/// Overwrites a file as `rsync --inplace --times` does, keeping its size and modification time.
 pub(crate) fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let metadata = file.metadata()?;
@@ -43,7 +42,7 @@ fn edit_all(world: &World, edit: Edit) {
     }
 }
 
-/// Kills a run or an undo at each of its changes. A program then writes to all existing files.
+/// Kills a run or an undo at each of its changes. A program then writes to all remaining files.
 fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
     for number in 0.. {
         let world = World::new(&odd_tree());
@@ -57,8 +56,8 @@ fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
         contents_are_there(&world, &edited, &ended.account);
         drop(world.undo());
         contents_are_there(&world, &edited, &ended.account);
-        // Each text is still under its name. A text that was written through a link is in the
-        // target of that link.
+        // Every written text is still under its name. Text that was written through a symbolic link
+        // is in the target of the link.
         let after = world.snapshot();
         let alone = |entry: &testkit::snapshot::Entry| entry.sha256.is_some() && entry.links == 1;
         for (path, entry) in edited.entries.iter().filter(|(_, entry)| alone(entry)) {
@@ -113,7 +112,7 @@ fn an_undo_may_be_killed_twice() {
     }
 }
 
-/// A directory in which names cannot be changed until this is dropped.
+/// A directory that is immutable until this value is dropped.
 struct Frozen(std::path::PathBuf);
 
 impl Frozen {
@@ -135,7 +134,7 @@ fn an_unfinished_copy_never_replaces_a_file() {
         let (world, _mount) = World::in_memory(&odd_tree());
         let before = world.snapshot();
         world.apply(Kind::Delete);
-        // The first undo stops after the replacements.
+        // The immutable directories make the first undo stop after it has made the copies.
         let dirs =
             ["b", "b/deep/er", "h", "g", "s", ""].map(|dir| Frozen::new(world.tree.join(dir)));
         if dirs.iter().any(Option::is_none) {

@@ -1,5 +1,5 @@
-//! Power failures on the disk of the files, with the journals safe on another disk. Everything that
-//! a run or an undo reported as done is on the disk, or another undo can complete it.
+//! Power failures on the disk with the files, while the journals are on another disk. Everything
+//! that a run or an undo reports as done is on the disk, or another undo can complete it.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -13,7 +13,7 @@ use crate::world::{WHOLE, World, odd_tree};
 const KINDS: [Kind; 5] =
     [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate];
 
-/// The actions of a test before the power fails.
+/// The last action of a test before the power fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Run,
@@ -25,9 +25,10 @@ fn sync(mount: &Mount) {
     dir.sync_file_system().expect("synced");
 }
 
-/// Returns a mount, or `None` if this kind of file system is not available here.
+/// Mounts a file system. Returns `None` if this kind of file system is not available.
 fn mounted(kind: FileSystem) -> Option<Mount> {
-    // By default, mkfs gives small images blocks that are too small for the extended attributes.
+    // For small images, mkfs defaults to a block size that is too small for the extended
+    // attributes.
     let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
     let mount = Mount::with_features(kind, 0, features).map_err(skipped).ok()?;
     sync(&mount);
@@ -42,7 +43,7 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     assert!(world.apply(kind).done > 0);
     if last == Last::Undo {
         sync(mount);
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{:?}", undone.refused);
     }
     mount.fail_power().expect("it is mounted again");
@@ -54,7 +55,7 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     testkit::remove_tree(&world.tree).expect("removed");
 }
 
-/// Asserts that no files came back. A removed directory may exist again, but must be empty.
+/// Asserts that no files have reappeared. Removed directories may exist again, but must be empty.
 fn assert_no_files(mount: &Mount, kind: Kind) {
     let others = Snapshot::except(mount.path(), |path| path.starts_with(b"tree"));
     let left: Vec<_> =
@@ -112,7 +113,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
             orders.synced_at = Some(synced_at);
             let ended = orders.carry_out(synced_at + 12, ChangeFault::Kill);
             mount.fail_power().expect("it is mounted again");
-            // Even without an undo, no file remains in a staging directory.
+            // Even without an undo, no files are left in a staging directory.
             drop(Runs::open(&world.runs, |_| {}).expect("opens"));
             if kind != Kind::Quarantine {
                 assert_no_files(&mount, kind);
@@ -132,7 +133,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
 }
 
 #[test]
-fn a_manifest_lists_every_file_that_the_disk_has_beside_it() {
+fn a_manifest_lists_every_file_beside_it_after_a_power_failure() {
     for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
         let Some(mount) = mounted(file_system) else { continue };
         let world = World::on(&odd_tree(), &mount);

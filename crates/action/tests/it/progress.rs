@@ -1,4 +1,5 @@
-//! The progress counters of a run and of its undo. The totals are known in advance and are reached.
+//! The progress counters of a run and of its undo. The totals are known in advance, and the
+//! counters reach them.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -13,8 +14,8 @@ use testkit::{TreeBuilder, without_forks};
 
 use crate::world::{World, plans};
 
-/// Creates three identical files of 100,000 bytes, the third of them with two names, and two
-/// identical files of 30 bytes.
+/// Creates three identical files of 100,000 bytes and two identical files of 30 bytes. One of the
+/// large files has two names.
 fn world() -> World {
     let tree = TreeBuilder::new()
         .seeded("large 1", 1, 100_000)
@@ -26,7 +27,7 @@ fn world() -> World {
     World::new(&tree)
 }
 
-/// Returns the numbers of files and bytes that a progress counts as done, and their totals.
+/// Returns the number of files and bytes done, and their totals.
 fn counters(progress: &Progress) -> [(u64, u64); 2] {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     [
@@ -59,7 +60,7 @@ fn apply(runs: &Runs, kind: Kind, plans: Vec<Plan>) -> (Progress, ApplyOutcome) 
 #[test]
 fn the_totals_of_a_run_are_known_in_advance_and_reached() {
     for (kind, bytes) in [
-        // The kept file is read as well as the others.
+        // The kept file is read too.
         (Kind::Delete, 400_060),
         (Kind::Hardlink, 400_060),
         (Kind::Symlink, 400_060),
@@ -97,7 +98,8 @@ fn refused_files_count_as_processed() {
 #[test]
 fn the_totals_of_an_undo_are_known_in_advance_and_reached() {
     for (kind, bytes) in [
-        // One of two names of a file is copied, and the other becomes a link to the copy.
+        // Of a file with two names, the first name gets a copy, and the other becomes a link to the
+        // copy.
         (Kind::Delete, 200_030),
         (Kind::Hardlink, 200_030),
         (Kind::Symlink, 200_030),

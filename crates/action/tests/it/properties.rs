@@ -1,5 +1,5 @@
-//! Properties that hold for every tree, kind and rule: no content is lost, protected files are not
-//! touched, and undo restores everything.
+//! Properties of every tree, kind and rule: no content is lost, protected files are not touched,
+//! and an undo restores everything.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn rules() -> impl Strategy<Value = Vec<&'static str>> {
     ]
 }
 
-/// Returns the digests of the files below directories, by `find` and `sha256sum`.
+/// Returns the digests of all files below directories, computed by `find` and `sha256sum`.
 fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     let mut find = Command::new("find");
     // A staging directory has a manifest in addition to the files.
@@ -58,18 +58,18 @@ fn sums(dirs: &[&Path]) -> BTreeSet<String> {
     lines.map(|line| String::from_utf8_lossy(&line[..64]).into_owned()).collect()
 }
 
-/// Returns a number that depends only on the path and the seed.
+/// Returns a pseudorandom number that depends only on the path and the seed.
 fn dice(path: &[u8], seed: u64) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     path.iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, step) >> 20
 }
 
-/// Returns true if a path is protected. One path in `one_in` is.
+/// Returns true if a path is protected. On average, one path in `one_in` is protected.
 fn is_protected(path: &[u8], seed: u64, one_in: u64) -> bool {
     one_in > 0 && dice(path, seed).is_multiple_of(one_in)
 }
 
-/// Asserts that every group keeps a file, and that no protected file is acted on.
+/// Asserts that every group keeps a file and that protected files are not acted on.
 fn check_plans(plans: &[Plan]) {
     for plan in plans {
         let kept = plan.keep.stat.key();
@@ -103,14 +103,14 @@ fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, 
     if kind != Kind::Reflink {
         assert!(outcome.refused.is_empty(), "{:?}", outcome.refused);
         assert_eq!(outcome.done + outcome.already, planned as u64);
-        // The kept files are in the tree.
+        // One file of each group is still in the tree.
         assert_contents_kept(&before, &[&after]);
     }
     for (path, entry) in &before.entries {
         let is_file = entry.sha256.is_some();
         if !is_file || is_protected(path, seed, one_in) {
-            let mut now = after.get(path).cloned().expect("is there");
-            // Additional names or a different link count do not count as changes of the file.
+            let mut now = after.get(path).cloned().expect("exists");
+            // A file counts as unchanged if only its link count or its other names have changed.
             (now.links, now.same_as) = (entry.links, entry.same_as.clone());
             now.size_bytes = entry.size_bytes;
             assert_eq!(entry, &now, "{}", path.escape_ascii());
@@ -145,7 +145,7 @@ proptest! {
 
 #[test]
 fn names_of_a_file_removed_in_several_batches_are_restored_as_one_file() {
-    // Each batch of five leaves fewer names to act on. The last batch has a single name.
+    // The batches have at most five names each, and the last batch has a single name.
     for number in [6, 11] {
         let names: Vec<String> = (0..number).map(|at| format!("names/{at}")).collect();
         let tree = TreeBuilder::new()
@@ -159,7 +159,7 @@ fn names_of_a_file_removed_in_several_batches_are_restored_as_one_file() {
             drop(runs);
             ended.expect("ends");
             assert_eq!(outcome.done, number);
-            undo(&world.runs).expect("there is a run");
+            undo(&world.runs).expect("a run");
             assert_same(&before, &world.snapshot(), Compare::ALL - Compare::DIR_MTIMES);
         }
     }

@@ -1,9 +1,9 @@
 //! An attacker moves entries around during a run or an undo. No content is lost, and nothing
 //! outside of the tree is touched.
 //!
-//! Content may be in the tree, held by the attacker, or in the staging directories. Attacks on
-//! fresh names are rare. A run creates no names in the tree, but moves entries there from its
-//! staging directory, where no other process can interfere.
+//! Content may be in the tree, in the attacker's directory, or in the staging directories. Attacks
+//! on fresh names are rare, because a run creates no new names in the tree. It moves entries there
+//! from its staging directory, where no other process can interfere.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use testkit::{
 
 use crate::world::{World, apply, plans, undo};
 
-/// The total duration of all races, unless `RACE_SECONDS` sets another one.
+/// The default duration of all races together. `RACE_SECONDS` overrides it.
 const BUDGET: Duration = Duration::from_secs(32);
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 
-/// Swaps without exchanges of directories.
+/// All kinds of swaps that do not exchange directories.
 const ON_FILES: [Swap; 4] = [Swap::Files, Swap::FileForLink, Swap::Away, Swap::Fresh];
 
-/// The result of several rounds of attacks.
+/// Statistics of several rounds of attacks.
 #[derive(Debug, Default)]
 struct Account {
     rounds: u64,
@@ -39,7 +39,7 @@ struct Account {
 }
 
 impl Account {
-    /// Returns whether attacks and runs met often enough for the test to be meaningful.
+    /// Returns whether there were enough attacks and actions for the test to be meaningful.
     fn is_enough(&self) -> bool {
         let attacked = self.swaps > 1000 && self.links > 100;
         attacked && self.done > 100 && self.refused > 10 && self.undone > 50
@@ -51,7 +51,7 @@ fn budget() -> Duration {
     asked.map_or(BUDGET, Duration::from_secs)
 }
 
-/// Returns a tree with duplicates in several directories. Some files have several names.
+/// Returns a tree with duplicates in several directories. Some of the files are hard linked.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..150u64 {
@@ -63,7 +63,7 @@ fn tree() -> TreeBuilder {
     tree.seeded("a/alone", 999, 3000)
 }
 
-/// Asserts that all content is in the tree, held by an attacker, or in a staging directory.
+/// Asserts that all content is in the tree, in an attacker's directory, or in a staging directory.
 fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     let stores = world.stores();
     let places = [&world.tree].into_iter().chain(held).chain(&stores);
@@ -71,7 +71,7 @@ fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Runs one round: a run under attack, an undo under attack, and an undo without an attack.
+/// Runs one round: a run during attacks, an undo during attacks, and then an undo without attacks.
 fn round(kind: Kind, seed: u64, account: &mut Account) {
     let world = World::new(&tree());
     let outside = TempTree::new();
@@ -82,7 +82,8 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
         let options = AttackOptions {
             kinds: if seed.is_multiple_of(3) { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
             links_inside: if turn == 0 { 3 } else { 0 },
-            // Fast attackers hit narrow windows, and slow attackers let the run reach them.
+            // Fast attackers hit narrow windows. Slow attackers let the run get as far as those
+            // windows.
             rest: Duration::from_micros(20 + seed % 7 * 150),
             longest_dwell: Duration::from_micros(seed % 5 * 100),
         };
@@ -115,10 +116,10 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the account, for whoever asks for a longer race")]
+#[expect(clippy::print_stdout, reason = "prints the statistics of the races")]
 fn no_content_is_lost_while_an_attacker_moves_everything_around() {
     if !testkit::is_root() {
-        return skipped("the attack is on root");
+        return skipped("the attack requires root");
     }
     let start = Instant::now();
     let mut account = Account::default();

@@ -1,5 +1,6 @@
-//! Two runs that do not know of each other act on one tree at the same time, with opposite goals.
-//! One file of each content remains, and all files that the two can restore are complete.
+//! Two runs with separate journal folders act on one tree at the same time, with opposite goals. At
+//! least one file with each content remains, and all files that the two runs can restore are
+//! complete.
 
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
@@ -34,7 +35,7 @@ fn judge(before: &Snapshot, tree: &Path, folders: &[PathBuf; 2]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Starts both runs at the same time, and returns their outcomes.
+/// Starts both runs at the same time and returns their outcomes.
 fn at_once(world: &World, folders: &[PathBuf; 2], kinds: [Kind; 2]) -> Vec<ApplyOutcome> {
     let barrier = Barrier::new(2);
     let run = |side: usize| {
@@ -64,7 +65,7 @@ fn two_runs_with_opposite_goals_lose_nothing() {
             let outcomes = at_once(&world, &folders, [one, other]);
             judge(&before, &world.tree, &folders);
             met += outcomes.iter().filter(|outcome| !outcome.refused.is_empty()).count();
-            // Undoes both at the same time, and then the rest one after the other.
+            // Undoes both runs at the same time, and then undoes the rest of each.
             std::thread::scope(|scope| {
                 for folder in &folders {
                     scope.spawn(move || undo(folder));

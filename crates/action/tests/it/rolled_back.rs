@@ -1,5 +1,6 @@
-//! Two programs use a name while a run or an undo changes it. The first replaces the file, so the
-//! change is rolled back. The second writes to the name meanwhile, and its text must survive.
+//! Two programs use a name while a run or an undo changes it. The first program replaces the file,
+//! so the run rolls the change back. The second program writes to the name meanwhile, and its text
+//! must survive.
 
 use std::cell::RefCell;
 use std::fs;
@@ -30,8 +31,8 @@ fn has_written(file_action: FileAction, texts: &[String]) -> bool {
     }
 }
 
-/// Replaces `b` with a new file before one change, and lets a program write to `b` before a later
-/// change. Returns whether each of the two changes was reached.
+/// Replaces `b` with a new file before one change, and starts a program that writes to `b` before a
+/// later change. Returns whether each of the two changes was reached.
 fn at_two_steps(
     disk: &Path,
     kind: Kind,

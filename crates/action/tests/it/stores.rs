@@ -1,4 +1,4 @@
-//! The locations of the staging directories.
+//! Tests of where staging directories are created.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -23,7 +23,7 @@ fn allow(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("is changed");
 }
 
-/// Returns the staging directories in the journal.
+/// Returns the parents of the `.lop-quarantine-UID` directories in the journal.
 fn noted(world: &World) -> Vec<PathBuf> {
     let text = fs::read_to_string(world.runs.join("1.jsonl")).expect("a journal");
     let records = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
@@ -36,12 +36,12 @@ fn noted(world: &World) -> Vec<PathBuf> {
 fn the_staging_directory_is_below_the_topmost_directory_that_nobody_else_may_write_to() {
     let world = World::new(&tree());
     world.apply(Kind::Quarantine);
-    // The parent is /tmp, or the value of TMPDIR.
+    // The directory above is /tmp, or the value of TMPDIR.
     let [store] = &noted(&world)[..] else { panic!("{:?}", noted(&world)) };
     assert!(world.tree.starts_with(store));
-    let above = store.parent().expect("it is not in /");
+    let above = store.parent().expect("has a parent");
     assert!(
-        fs::metadata(above).expect("is there").permissions().mode() & 0o022 != 0
+        fs::metadata(above).expect("exists").permissions().mode() & 0o022 != 0
             || above == Path::new("/")
     );
     assert_eq!(world.undo().expect("a run").done, 3);

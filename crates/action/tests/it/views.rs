@@ -1,5 +1,5 @@
-//! Runs on file systems that are stacked, cached, or limited. Each kind of action either does what
-//! it reports and can be undone, or is refused.
+//! Tests of runs on stacked, cached and limited file systems. Each kind of action is either
+//! refused, or does what it reports and can be undone.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -34,8 +34,8 @@ fn tree() -> TreeBuilder {
         .file("h/3", "linked")
 }
 
-/// Creates a tree below a folder on the tested file system. The journals are elsewhere, as they are
-/// with a catalog in a home directory.
+/// Creates a tree below a folder on the tested file system. The journals are on another file
+/// system, as if the catalog were in a home directory.
 fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     let mut world = World::in_home(tree, TempTree::new_in(folder));
     let journals = TempTree::new();
@@ -43,7 +43,7 @@ fn world_in(folder: &Path, tree: &TreeBuilder) -> (World, TempTree) {
     (world, journals)
 }
 
-/// Carries out an action with known digests.
+/// Carries out an action on groups with known digests.
 fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     let runs = Runs::open(&world.runs, |_| {}).expect("opens");
     let plans = plans(&world.tree, kind).into_iter().map(|plan| {
@@ -53,8 +53,8 @@ fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     apply(&runs, kind, plans.collect(), 2).0
 }
 
-/// Carries out and undoes each kind of action on `names` names. `same` of them turn out to be the
-/// kept file, which does not matter for a hard link.
+/// Carries out and undoes each kind of action on `names` names. For kinds other than hard links,
+/// `same` of these names turn out to belong to the kept file.
 fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
     for kind in KINDS {
         let (world, _journals) = world_in(folder, &tree());
@@ -71,7 +71,7 @@ fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
         if kind != Kind::Quarantine {
             assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
         }
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         assert_eq!(undone.done, names - same, "{kind:?}");
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
@@ -90,11 +90,11 @@ fn links_to_files_in_the_lower_layer_of_an_overlay_are_recognized() {
         };
         let journals = TempTree::new();
         let (tree, runs) = (mount.path().join("tree"), journals.join("runs"));
-        let world = World::of(tree.canonicalize().expect("is there"), runs);
+        let world = World::of(tree.canonicalize().expect("exists"), runs);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
         assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         // Names of one file in the lower layer become separate files when one of them is copied up.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
@@ -110,12 +110,12 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
             Ok(mount) => mount,
             Err(reason) => return skipped(format!("no overlay: {reason}")),
         };
-        let below = lower.path().canonicalize().expect("is there").join("f");
+        let below = lower.path().canonicalize().expect("exists").join("f");
         fs::write(&below, "the only one").expect("is written");
-        let shown = mount.path().canonicalize().expect("is there").join("f");
+        let shown = mount.path().canonicalize().expect("exists").join("f");
         assert_eq!(fs::read(&shown).expect("is shown"), b"the only one");
         let target = |path: &Path| {
-            let version = Version::from(&Stat::of_path(path).expect("is there"));
+            let version = Version::from(&Stat::of_path(path).expect("exists"));
             Target { path: path.as_os_str().as_bytes().to_vec(), version, tag: 0 }
         };
         let group = Group { keep: target(&shown), others: vec![target(&below)], digest: None };
@@ -123,15 +123,15 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
         let runs = Runs::open(&journals.join("runs"), |_| {}).expect("opens");
         let (outcome, _) = apply_groups(&runs, kind, vec![group], 1);
         assert_eq!(outcome.done, 0, "{kind:?}: {outcome:?}");
-        assert_eq!(fs::read(&below).expect("is there"), b"the only one");
+        assert_eq!(fs::read(&below).expect("exists"), b"the only one");
         assert_eq!(fs::read_dir(lower.path()).expect("a directory").count(), 1);
     }
 }
 
 #[test]
-fn each_kind_works_on_mergerfs_with_one_number_for_a_file_and_with_one_for_a_name() {
-    // Each name has a different inode number, so two names of one file look like two files until
-    // one is taken out.
+fn each_kind_works_on_mergerfs_with_inode_numbers_per_file_and_per_name() {
+    // If each name has its own inode number, two names of one file look like two files until one of
+    // them is taken out.
     for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -161,17 +161,17 @@ fn files_removed_from_exfat_can_be_restored() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
-    // Nothing is overwritten. The entry that has taken the name stays, and so does the file that
-    // was to be restored.
+    // Nothing is overwritten. A new entry with the file's name stays, and the file stays in
+    // quarantine.
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");
-    assert_eq!(world.undo().expect("there is a run").refused.len(), 1);
+    assert_eq!(world.undo().expect("a run").refused.len(), 1);
     assert_eq!(fs::read(world.tree.join("b")).expect("is read"), b"new");
 }
 
 #[test]
-fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
+fn a_directory_whose_inode_number_depends_on_its_path_is_trashed_and_moved_back() {
     for view in [View::Mergerfs, View::MergerfsUseIno] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -182,7 +182,7 @@ fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
         let names = ["a", "b/two", "h"];
         let trees = names.map(|name| {
             let path = world.tree.join(name);
-            let was = Stat::of_path(&path).expect("is there");
+            let was = Stat::of_path(&path).expect("exists");
             Tree { path: path.as_os_str().as_bytes().to_vec(), was }
         });
         let before = world.snapshot();
@@ -198,15 +198,15 @@ fn a_directory_whose_inode_number_follows_its_path_is_trashed_and_moved_back() {
         let (left, unknown) = discard.remaining().expect("is read");
         assert_eq!((left.len(), unknown.len()), (3, 0), "{unknown:?}");
         for tree in &left {
-            discard.move_back(tree).expect("is given back");
+            discard.move_back(tree).expect("is moved back");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
-        assert!(discard.finish().expect("is noted"));
+        assert!(discard.finish().expect("is recorded"));
         assert!(world.stores().is_empty(), "{:?}", world.stores());
     }
 }
 
-/// Kills a run at each of its changes, and undoes it.
+/// Kills a run at each of its changes and undoes it.
 fn killed_anywhere(folder: &Path, kinds: &[Kind]) {
     let tree = || TreeBuilder::new().seeded("a", 1, 500).seeded("b", 1, 500).seeded("c", 1, 500);
     for &kind in kinds {
@@ -252,18 +252,19 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no sshfs: {reason}")),
     };
-    // A link that leads upwards cannot be read on this file system.
+    // The links made in this tree lead upwards (`..`), and sshfs does not allow such links to be
+    // read.
     let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
     for kind in KINDS {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
-        // The file system does not count links, so a link looks like a copy.
+        // sshfs does not count links, so a link looks like a copy.
         let can = kind != Kind::Hardlink;
         let counts = (outcome.done, outcome.refused.len());
         assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");
         if can {
-            let undone = world.undo().expect("there is a run");
+            let undone = world.undo().expect("a run");
             assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
@@ -272,7 +273,7 @@ fn each_kind_works_on_sshfs_or_is_refused() {
 }
 
 #[test]
-fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
+fn a_trash_run_may_be_killed_anywhere_if_inode_numbers_depend_on_paths() {
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,
@@ -293,9 +294,9 @@ fn a_trash_run_may_be_killed_anywhere_where_inode_numbers_follow_paths() {
             let is_back = |refusal: &Refusal| matches!(refusal.reason, Reason::Swapped);
             assert!(unknown.iter().all(is_back), "{number}: {unknown:?}");
             for tree in &left {
-                discard.move_back(tree).expect("is given back");
+                discard.move_back(tree).expect("is moved back");
             }
-            assert!(discard.finish().expect("is noted"), "{number}: {}", ended.account);
+            assert!(discard.finish().expect("is recorded"), "{number}: {}", ended.account);
         }
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{number}: {:?}", world.stores());

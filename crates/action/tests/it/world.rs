@@ -1,4 +1,5 @@
-//! A tree, its groups as found by a naive reader, and runs on it.
+//! A tree with its groups of duplicates and the runs on it. A simple independent reader finds the
+//! groups.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -17,10 +18,10 @@ use testkit::{
     FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
 };
 
-/// The properties to compare after a tree was restored.
+/// The properties to compare after a tree has been restored.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
-/// A tree, and the folder of its runs outside of the tree.
+/// A tree, and the folder of its runs, which is outside of the tree.
 pub(crate) struct World {
     pub(crate) tree: PathBuf,
     pub(crate) runs: PathBuf,
@@ -32,7 +33,8 @@ impl World {
         World::in_home(tree, TempTree::new())
     }
 
-    /// Creates the tree on a file system that never reuses an inode number, if one can be mounted.
+    /// Creates the tree on a file system that never reuses inode numbers, if such a file system can
+    /// be mounted.
     pub(crate) fn in_memory(tree: &TreeBuilder) -> (World, Option<Mount>) {
         match Mount::new(FileSystem::Tmpfs, 64 << 20) {
             Ok(mount) => (World::in_home(tree, TempTree::new_in(&mount)), Some(mount)),
@@ -56,7 +58,7 @@ impl World {
         World { tree, runs, _home: TempTree::new() }
     }
 
-    /// Creates the tree on a file system, and the folder of its runs on another one.
+    /// Creates the tree on `mount`, and the folder of its runs on another file system.
     pub(crate) fn on(tree: &TreeBuilder, mount: &Mount) -> World {
         let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
         world.tree = mount.path().canonicalize().expect("a mount").join("tree");
@@ -65,7 +67,7 @@ impl World {
         world
     }
 
-    /// Returns the folder that contains both.
+    /// Returns the folder that contains the tree and its runs.
     pub(crate) fn folder(&self) -> PathBuf {
         self.tree.parent().expect("a folder").to_path_buf()
     }
@@ -74,7 +76,7 @@ impl World {
         Snapshot::of(&self.tree)
     }
 
-    /// Returns the existing staging directories that are named in the journals.
+    /// Returns the staging directories that are named in the journals and still exist.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         testkit::stores(&self.runs)
     }
@@ -90,11 +92,11 @@ impl World {
     }
 }
 
-/// Waits until the kernel reports no file below a directory as open for writing. On a busy machine,
-/// it may still report a file for a moment after the last writer closed it, and lop would leave
-/// that file alone.
+/// Waits until the kernel reports that no file below a directory is open for writing. On a busy
+/// machine, the kernel may still report a file for a moment after the last writer closed it, and
+/// lop would leave that file alone.
 fn wait_for_writers(dir: &Path) {
-    let opened = Dir::open(dir).expect("is there");
+    let opened = Dir::open(dir).expect("exists");
     for entry in std::fs::read_dir(dir).expect("is listed").flatten() {
         let kind = entry.file_type().expect("has a kind");
         if kind.is_dir() {
@@ -111,7 +113,7 @@ fn wait_for_writers(dir: &Path) {
 }
 
 impl Drop for World {
-    /// Removes what runs left outside of this folder.
+    /// Removes everything that runs left outside of this folder.
     fn drop(&mut self) {
         for folder in [self.runs.clone(), other_runs(self)] {
             testkit::remove_stores(&folder);
@@ -119,7 +121,7 @@ impl Drop for World {
     }
 }
 
-/// Returns a second folder of runs, which do not know of the first one.
+/// Returns a second folder for runs that do not share a lock with the first folder.
 pub(crate) fn other_runs(world: &World) -> PathBuf {
     world.folder().join("other runs")
 }
@@ -129,7 +131,7 @@ pub(crate) fn plans(tree: &Path, kind: Kind) -> Vec<Plan> {
     plans_of(tree, kind, &[], |_| None)
 }
 
-/// Like `plans`, with rules and with protected names.
+/// Like `plans`, but with rules and protected names.
 pub(crate) fn plans_of(
     tree: &Path,
     kind: Kind,
@@ -141,7 +143,7 @@ pub(crate) fn plans_of(
     let groups = naive_truth(&[tree], rules_of_truth).groups;
     let member = |path: &Vec<u8>| {
         let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-        let stat = Stat::of_path(&path).expect("is there");
+        let stat = Stat::of_path(&path).expect("exists");
         let path = path.as_os_str().as_bytes().to_vec();
         let protected = protect(&path);
         let target = Target { path, version: Version::from(&stat), tag: 0 };
@@ -159,7 +161,7 @@ pub(crate) fn plans_of(
     files.into_values().filter_map(separate).collect()
 }
 
-/// Carries plans out.
+/// Carries out plans.
 pub(crate) fn apply(
     runs: &Runs,
     kind: Kind,
@@ -169,7 +171,7 @@ pub(crate) fn apply(
     apply_groups(runs, kind, plans.into_iter().map(Into::into).collect(), threads)
 }
 
-/// Carries groups out.
+/// Carries out groups.
 pub(crate) fn apply_groups(
     runs: &Runs,
     kind: Kind,
@@ -202,16 +204,16 @@ pub(crate) fn apply_groups(
     }
 }
 
-/// Asserts that a finished run has counted everything that it expected to process, whatever the
-/// outcome.
+/// Asserts that a finished run has counted everything that it expected to process, regardless of
+/// the outcome.
 fn assert_gone_through(progress: &Progress) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     assert_eq!(load(&progress.files_done), load(&progress.files_total));
-    // If few files may be open, the kept one is read more than once.
+    // If only a few files may be open, the kept file is read more than once.
     assert!(load(&progress.bytes_done) >= load(&progress.bytes_total), "{progress:?}");
 }
 
-/// Undoes the last run; `None` if there was nothing to undo.
+/// Undoes the last run. Returns `None` if there was nothing to undo.
 pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
     let _quiet = without_forks();
     let runs = Runs::open(runs, |_| {}).expect("opens");
@@ -227,7 +229,7 @@ pub(crate) fn undo(runs: &Path) -> Option<UndoOutcome> {
     }
 }
 
-/// Returns a tree with all known oddities of identical files.
+/// Returns a tree with all known special cases of identical files.
 pub(crate) fn odd_tree() -> TreeBuilder {
     let long = [b'n'; 255];
     TreeBuilder::new()

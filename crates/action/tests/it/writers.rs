@@ -1,5 +1,5 @@
-//! Programs use the files while a run acts on them, at each of its steps. Whatever they write has a
-//! name afterwards.
+//! Programs write to the files at each step of a run. If a write succeeds, the written text can be
+//! found in the tree after the run.
 
 #![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
 
@@ -45,7 +45,7 @@ pub(crate) fn rename_over(path: &Path) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Writes as `rsync --inplace --times` does, preserving size and modification time.
+/// Overwrites a file as `rsync --inplace --times` does, keeping its size and modification time.
 pub(crate) fn edit(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let modified = file.metadata()?.modified()?;
@@ -53,11 +53,11 @@ pub(crate) fn edit(path: &Path) -> io::Result<()> {
     file.set_modified(modified)
 }
 
-/// A program that uses a file. It may have to wait for the run.
+/// A running program that uses a file. It may have to wait for the run.
 pub(crate) struct Program(JoinHandle<io::Result<()>>);
 
 impl Program {
-    /// Starts the program, and waits until it is done or blocked.
+    /// Starts the program and waits until it is done or blocked.
     pub(crate) fn start(file_action: FileAction, path: PathBuf) -> Program {
         let (said, heard) = mpsc::channel();
         let program = thread::spawn(move || {
@@ -75,13 +75,14 @@ impl Program {
 }
 
 impl Program {
-    /// Waits for the end of the program.
+    /// Waits until the program ends.
     pub(crate) fn end(self) -> io::Result<()> {
         self.0.join().expect("does not panic")
     }
 }
 
-/// Returns whether a thread waits for another one, as in `open(2)` of a file with a lease.
+/// Returns whether a thread waits for another thread, for example in `open(2)` on a file with a
+/// lease.
 fn is_waiting(task: &Path) -> bool {
     let wchan = fs::read_to_string(task.join("wchan")).unwrap_or_default();
     if !matches!(&wchan[..], "" | "0") {
@@ -91,7 +92,7 @@ fn is_waiting(task: &Path) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
 }
 
-/// Returns whether the text of the program has a name in the tree.
+/// Returns whether a file in the tree contains the text of the program.
 fn is_found(world: &World) -> bool {
     let files = fs::read_dir(&world.tree).expect("a tree").flatten();
     files
@@ -99,7 +100,7 @@ fn is_found(world: &World) -> bool {
         .any(|text| text.contains(PRECIOUS) || text.starts_with(EDITED))
 }
 
-/// Runs a program at each step of a run. Returns how many times it wrote its text.
+/// Starts a program at each step of a run. Returns how many times the program wrote its text.
 fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAction) -> u64 {
     let mut written = 0;
     for number in 0.. {
@@ -125,7 +126,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAc
             assert!(is_found(&world), "{account}");
             written += 1;
         }
-        // The compared content still exists, unless the program overwrote it.
+        // Unless the program overwrote the compared content, that content still exists.
         let texts = ["a", "b"].map(|name| fs::read_to_string(world.tree.join(name)));
         assert!(texts.iter().flatten().any(|text| text.contains(SAME)) || did.is_ok(), "{account}");
     }
@@ -134,7 +135,7 @@ fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAc
 
 #[test]
 fn writes_at_any_step_of_a_run_keep_a_name() {
-    // Uses a tmpfs if possible, because hundreds of runs would wait for the disk.
+    // A tmpfs is used if possible, because hundreds of runs on a disk would take too long.
     let mount = Mount::new(FileSystem::Tmpfs, 64 << 20);
     let home = TempTree::new();
     let disk = mount.as_ref().map_or(home.path(), Mount::path);
@@ -148,8 +149,8 @@ fn writes_at_any_step_of_a_run_keep_a_name() {
 }
 
 #[test]
-fn writes_keep_a_name_where_no_lease_is_granted() {
-    // FUSE does not support leases, but size and time reveal a write.
+fn writes_keep_a_name_without_leases() {
+    // FUSE does not support leases, but a write shows in the size or the modification time.
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,
@@ -162,23 +163,23 @@ fn writes_keep_a_name_where_no_lease_is_granted() {
     }
 }
 
-/// Returns the status change time of a file in nanoseconds, if it exists.
+/// Returns the status change time of a file in nanoseconds since the epoch, if the file exists.
 fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo reports the current status change time of a file as the result of its
-/// own change, with no change by others before it.
+/// Returns whether an undo claims the current status change time of a file as its own and saw no
+/// earlier change by another program.
 fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
-    let now = fsops::Stat::of_path(path).expect("is there");
+    let now = fsops::Stat::of_path(path).expect("exists");
     undone.statuses.of(now.key()).is_some_and(|status| {
         status.after_ns == now.ctime_ns
             && (status.before_ns.is_none() || status.before_ns == before_ns)
     })
 }
 
-/// Runs a program that edits a file of the tree at each step of an undo. Returns the number of
-/// steps at which it succeeded.
+/// Starts a program that edits a file of the tree at each step of an undo. Returns the number of
+/// steps at which the edit succeeded.
 fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
     let mut edits = 0;
     for number in 0.. {
@@ -192,7 +193,7 @@ fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
         before_change(number, move || {
             start.replace(Some(Program::start(edit, target)));
         });
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         if !was_called() {
             assert!(number > 2, "an undo has more steps");
             return edits;
@@ -223,9 +224,9 @@ fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
     }
 }
 
-/// The kept file has lost its original name, so the undo replaces its last name.
+/// The kept file no longer has its original name, so the undo replaces its last name.
 #[test]
-fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
+fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
     let home = TempTree::new();
     let mut edits = 0;
     for number in 0.. {
@@ -238,7 +239,7 @@ fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
         before_change(number, move || {
             start.replace(Some(Program::start(edit, target)));
         });
-        let undone = world.undo().expect("there is a run");
+        let undone = world.undo().expect("a run");
         if !was_called() {
             assert_eq!(undone.done, 1, "{undone:?}");
             break;
@@ -251,10 +252,9 @@ fn an_edit_of_the_last_name_that_an_undo_replaces_is_found() {
     assert!(edits > 2, "{edits}");
 }
 
-/// Two names of one file were separated. While an undo joins them again, a program edits one of
-/// them.
+/// A program edits one of two separated names while an undo turns them into one file again.
 #[test]
-fn an_edit_while_names_become_one_file_again_loses_no_content() {
+fn no_content_is_lost_by_an_edit_while_an_undo_joins_two_names() {
     let home = TempTree::new();
     for (edited, other) in [("a", "b"), ("b", "a")] {
         let mut edits = 0;
@@ -271,13 +271,13 @@ fn an_edit_while_names_become_one_file_again_loses_no_content() {
                 let program = Program::start(edit, paths[0].clone());
                 said.replace(Some((are_two && program.0.is_finished(), program)));
             });
-            let undone = world.undo().expect("there is a run");
+            let undone = world.undo().expect("a run");
             if !was_called() {
                 break;
             }
             let (is_alone, program) = edited_alone.take().expect("was started");
             let did = program.0.join().expect("does not panic");
-            let text = fs::read_to_string(&other).expect("is there");
+            let text = fs::read_to_string(&other).expect("exists");
             let account = format!("{} at step {number}: {did:?} {undone:?}", edited.display());
             assert!(!is_alone || did.is_err() || text == SAME, "{account}");
             edits += u64::from(is_alone && did.is_ok());
@@ -297,8 +297,8 @@ fn has_copy(stores: &[PathBuf], path: &Path) -> bool {
     })
 }
 
-/// A run is cut off before each change that separates two names. While the next one removes the copy, a program edits
-/// the file.
+/// A run is cut off before each of the changes that separate two names. A program then edits the
+/// file while the next run removes the copy.
 #[test]
 fn an_edit_while_a_recovery_removes_a_copy_has_to_wait() {
     let home = TempTree::new();

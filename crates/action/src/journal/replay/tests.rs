@@ -1,4 +1,4 @@
-//! Tests of the replay of a journal, with cut off and damaged lines.
+//! Tests of the replay of journals with lines that were cut off or damaged.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ fn lines_that_were_cut_off_are_ignored_and_the_others_apply() {
     assert_eq!(fates(&replay), [(1, Fate::Open), (2, Fate::Done)]);
     assert_eq!((replay.damaged, replay.freed), (0, 3));
     for n in [1, 2] {
-        let path = replay.intent(n).expect("is there").intent.path.0;
+        let path = replay.intent(n).expect("exists").intent.path.0;
         assert_eq!(path, format!("/b{n}").into_bytes());
     }
     assert!(replay.intent(3).is_err());
@@ -82,7 +82,7 @@ fn a_damaged_line_is_counted_and_ignored() {
     let whole =
         [line(&begin()), line(&will(1)), line(&will(2)), line(&Record::UndoEnd { ended_ms: None })];
     let text = whole[1].clone();
-    // Flip any one bit, except those of the newline.
+    // Flip each bit in turn, except those of the newline.
     for bit in 0..(text.len() - 1) * 8 {
         let mut lines = whole.clone();
         lines[1][bit / 8] ^= 1 << (bit % 8);
