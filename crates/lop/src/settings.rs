@@ -83,8 +83,9 @@ impl Settings {
     /// Fails if none of these gives a path, or if the path is relative and the current directory is unknown.
     pub(crate) fn catalog(&self) -> Result<PathBuf, CommandError> {
         if let Some(path) = &self.catalog {
-            return std::path::absolute(path)
-                .map_err(|e| CommandError::failed("cannot determine the current directory").because(e));
+            return std::path::absolute(path).map_err(|e| {
+                CommandError::failed("cannot determine the current directory").because(e)
+            });
         }
         let home = || environment::absolute_path("HOME").map(|home| home.join(".local/state"));
         let state = environment::absolute_path("XDG_STATE_HOME").or_else(home);
