@@ -171,8 +171,8 @@ Examples:
     /// Forget files that no longer exist
     ///
     /// Checks the metadata of every remembered file without reading its content. Files that have changed stay in the
-    /// catalog until the next scan, and every command marks them as changed. Files on a disk that is not mounted also
-    /// stay.
+    /// catalog until the next scan, and are marked as changed wherever they are listed. Files on a disk that is not
+    /// mounted also stay.
     #[command(after_help = "\
 Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]

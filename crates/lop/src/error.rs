@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_is_not_the_systems_keeps_its_text() {
+    fn an_error_without_a_number_keeps_its_text() {
         assert_eq!(io_text(&std::io::Error::other("odd")), "odd");
     }
 }

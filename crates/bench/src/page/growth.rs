@@ -89,7 +89,7 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
         if extrapolates(&series) {
             page.push_str(
                 " The last column is an extrapolation to a billion names with a least-squares line \
-                 through the times. So many names were not deleted here. The published time for a \
+                 through the times. No run here deleted that many names. The published time for a \
                  billion empty files on ext4 on another machine is 18,647 s (5.18 h) with rm.",
             );
         }

@@ -238,7 +238,7 @@ fn deleting_is_extrapolated_to_a_billion() {
 #[test]
 fn storage_reads_of_warm_runs_are_noted() {
     let mut record = races::delete();
-    let cold = "Nothing was read from the storage.";
+    let cold = "No timed run read from storage.";
     let of = |record| pages_of(&only("delete", record));
     assert!(of(record.clone()).contains(cold));
     let timed = |run: &&mut Run| run.round == 3 && run.tool == "rmz";

@@ -82,7 +82,7 @@ pub(crate) struct DedupeArgs {
     #[arg(short, long, conflicts_with = "plan")]
     pub(crate) interactive: bool,
 
-    /// How to choose the file of a group that is kept
+    /// Keep the file of each group that this rule selects
     ///
     /// The rules are: local (on a file system of this machine, not on a network or FUSE mount), tidy (looks least like
     /// a copy: no "(1)" or "copy" in its name, not in Downloads, a backup or the trash), newest, oldest,

@@ -24,7 +24,7 @@ pub(crate) struct ValidateArgs {
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// Forget the files that the catalog has below some paths
+/// Make the catalog forget files and directories
 ///
 /// Only the catalog changes. A PATH need not exist: it can be on a disk that you no longer use, or a directory that
 /// was removed. The next scan treats the files there as new.

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_done_has_no_rate() {
+    fn a_stage_without_progress_shows_no_rate() {
         let (progress, mut line) = (Progress::default(), ProgressLine::new());
         progress.enter(Stage::Compare);
         progress.files_total.store(2000, Relaxed);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_may_be_anything() {
+    fn any_counter_values_are_accepted() {
         let (progress, mut line) = (Progress::default(), ProgressLine::new());
         progress.enter(Stage::Mirror);
         let mut at = line.since.at;

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn words_can_be_cut_to_their_first_letter() {
+    fn words_can_be_shortened_to_their_first_letter() {
         for (line, answer) in [
             ("\n", Answer::AsShown),
             ("all", Answer::Skip),
