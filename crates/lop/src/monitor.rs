@@ -60,7 +60,7 @@ struct Display {
     done: bool,
     drawn: bool,
     progress_line: Option<ProgressLine>,
-    /// Set if progress goes to a log: the time of the next line, and the interval after it.
+    /// Time of the next line and the interval after it. Set only if progress goes to a log.
     log: Option<(Instant, Duration)>,
 }
 
@@ -103,7 +103,7 @@ impl Monitor {
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
-            // With a separate table here, the working thread does not share its descriptor table.
+            // A separate table here keeps the working thread's descriptor table unshared.
             runtime::own_descriptor_table();
             watcher.watch();
         })?;
@@ -166,8 +166,7 @@ impl Shared {
                     asked = None;
                 } else if asked.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                     line.clear();
-                    // Ending here is safe: the catalog has everything that was committed, and nothing else is being
-                    // written.
+                    // Ending here is safe, because all commits are complete and nothing else is being written.
                     if let Some(paths) = stalls.now() {
                         let text = [&b"no longer waiting for "[..], &paths].concat();
                         self.stderr.complain(&text);

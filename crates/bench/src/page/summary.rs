@@ -11,10 +11,11 @@ use super::{ranking, verdict};
 const OPENING: &str = "\
 # Benchmarks
 
-These benchmarks compare lop with the tools that people use for the same work. All tools ran on the same trees and on the
-same machine, in alternating runs. Every figure is computed from [recorded runs](benchmarks/method.md#every-run). The
-[method](benchmarks/method.md) explains how the comparison is kept fair, and lists the command line of each tool. Ratios
-matter more than seconds, because all times come from one machine with two cores.
+These benchmarks compare lop with the tools that people use for the same work. All tools ran on the same trees and
+on the same machine, in alternating runs. Every figure is computed from
+[recorded runs](benchmarks/method.md#every-run). The [method](benchmarks/method.md) explains how the comparison is kept
+fair, and lists the command line of each tool. Ratios matter more than seconds, because all times come from one machine
+with two cores.
 
 ";
 

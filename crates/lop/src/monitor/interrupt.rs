@@ -1,8 +1,8 @@
 //! Handling of Ctrl-C, SIGTERM and a closed terminal. The first signal asks the work to stop, and the second one ends
 //! the program at once.
 //!
-//! Signals are caught only between [`arm`] and [`disarm`], while work runs that checks for a request to stop. At all
-//! other times they have their default action.
+//! Signals are caught only between [`arm`] and [`disarm`], around work that checks for a request to stop. At all other
+//! times they have their default action.
 //!
 //! A signal that was ignored when the program started stays ignored. `nohup` and shells that run background commands
 //! in a script rely on this.

@@ -9,8 +9,8 @@ use crate::output::stats::peak_memory_bytes;
 use crate::quantity::size;
 use crate::settings::Settings;
 
-/// Bounds the memory of the run: to `asked` if the user gave a limit, otherwise to `usual` if the command has a fixed
-/// need, and otherwise to a quarter of the available memory.
+/// Bounds the memory of the run. The bound is `asked` if the user gave a limit, `usual` if the command has a fixed
+/// need, and a quarter of the available memory otherwise.
 ///
 /// # Errors
 ///
