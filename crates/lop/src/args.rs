@@ -1,7 +1,7 @@
-//! The command line: the one definition that the help, man pages, completions and the command reference are generated
-//! from.
+//! The definition of the command line. The help texts, man pages, completions and command reference are generated from
+//! it.
 //!
-//! The doc comments here are the help texts. [`crate::settings`] works out what the values mean for a run.
+//! The doc comments here are the help texts. [`crate::settings`] resolves the parsed values for a run.
 
 #![expect(clippy::doc_markdown, reason = "the comments are printed as they are")]
 
@@ -34,8 +34,9 @@ pub(crate) use scan::ScanArgs;
 
 /// Finds duplicate files and remembers them in a catalog
 ///
-/// Scan once, then ask. The catalog knows every scanned file, its duplicates and its digest, and the next scan reads
-/// only what has changed. lop also acts on duplicates, mirrors directory trees and removes them.
+/// Scan once, then query the catalog as often as you like. It stores every scanned file, its duplicates and its
+/// digest, and the next scan reads only what has changed. lop can also act on duplicates, mirror directory trees and
+/// remove them.
 #[derive(Debug, Parser)]
 #[command(name = "lop", version, max_term_width = 80, after_help = EXAMPLES)]
 #[command(infer_subcommands = false, subcommand_required = true, arg_required_else_help = true)]
@@ -55,31 +56,31 @@ Examples:
 
 See 'lop help COMMAND' for the options of a command.";
 
-/// Options of every command.
+/// Options that every command accepts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]
     ///
-    /// Without $LOP_CATALOG the catalog is $XDG_STATE_HOME/lop/catalog.db, and without that variable
-    /// ~/.local/state/lop/catalog.db. A scan creates the catalog if it does not exist.
+    /// If LOP_CATALOG is not set, the default is $XDG_STATE_HOME/lop/catalog.db. If XDG_STATE_HOME is not set either,
+    /// it is ~/.local/state/lop/catalog.db. A scan creates the catalog if it does not exist.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) catalog: Option<PathBuf>,
 
-    /// Print no summary and no progress
+    /// Suppress the summary and the progress line
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Print more than the first 20 problems, and what was measured of the devices
+    /// Print more than the first 20 problems, and what lop measured of each disk
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
-    /// Show progress: auto (on a terminal), always or never
+    /// When to show progress: auto (on a terminal), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub(crate) progress: When,
 
-    /// Use colours: auto (on a terminal), always or never
+    /// When to use colours: auto (on a terminal), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub(crate) color: When,
@@ -100,37 +101,37 @@ pub(crate) enum When {
     Never,
 }
 
-/// The kind of storage.
+/// The kind of storage, which decides how files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
-    /// Measured while reading
+    /// Measure while reading
     #[default]
     Auto,
-    /// A hard disk: read in the order of positions
+    /// Hard disk: read in order of position on the disk
     Hdd,
-    /// An SSD: many reads at once
+    /// SSD: read many files at once
     Ssd,
-    /// Everything is in the page cache
+    /// Files are already in the page cache
     Cached,
 }
 
-/// The format in which groups of duplicates are printed.
+/// The output format of groups of duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A heading for each group, for people
+    /// A heading and the files of each group, for reading
     Text,
-    /// One path per line, a blank line between groups
+    /// One path per line, with a blank line between groups
     Fdupes,
     /// One JSON document with the groups and a summary
     Json,
     /// One row per file: group, size, digest, path
     Csv,
-    /// A NUL after each path, and one more after each group
+    /// A NUL after each path, and another one after each group
     Nul,
 }
 
 impl Format {
-    /// Returns whether the format includes the digests of groups.
+    /// Returns true if the format includes the digest of each group.
     pub(crate) fn shows_digests(self) -> bool {
         match self {
             Format::Text | Format::Json | Format::Csv => true,
@@ -139,7 +140,7 @@ impl Format {
     }
 }
 
-/// The commands.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Scan(ScanArgs),
@@ -156,10 +157,11 @@ pub(crate) enum Command {
     Quarantine(QuarantineArgs),
     Mirror(MirrorArgs),
     Purge(PurgeArgs),
-    /// Show what the catalog knows: paths, disks, runs
+    /// Show what the catalog contains: paths, disks, runs
     ///
-    /// Shows what was scanned and when, on which disks the files are and whether these are mounted, how large the
-    /// catalog is, which runs can be undone, and what is in quarantine. Examines none of the remembered files.
+    /// Shows what was scanned and when, which disks hold the files and whether they are mounted, and the size of the
+    /// catalog. Also shows the runs that can be undone and the files in quarantine. This command does not access the
+    /// remembered files.
     #[command(after_help = "\
 Examples:
   lop status                    What does the catalog know?
@@ -168,8 +170,9 @@ Examples:
     Validate(ValidateArgs),
     /// Forget files that no longer exist
     ///
-    /// Examines the metadata of every remembered file, without reading contents. Files that have changed stay in the
-    /// catalog, marked wherever they are shown, until the next scan. Files on a disk that is not mounted stay too.
+    /// Checks the metadata of every remembered file without reading its content. Files that have changed stay in the
+    /// catalog until the next scan, and are marked as changed wherever they are listed. Files on a disk that is not
+    /// mounted also stay.
     #[command(after_help = "\
 Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]
@@ -177,7 +180,7 @@ Examples:
     Forget(ForgetArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
-    /// Run the side of a mirror that another host starts
+    /// Run the remote end of a mirror; started by lop on the other host
     #[command(hide = true)]
     MirrorServer,
     /// Print the generated man pages, completions and reference as one JSON object
@@ -186,19 +189,19 @@ Examples:
 }
 
 impl Command {
-    /// Returns the memory that the command needs, in bytes, if that does not depend on the amount of data.
+    /// Returns the amount of memory in bytes that the command needs, if it does not depend on the amount of data.
     pub(crate) fn usual_memory(&self) -> Option<u64> {
         match self {
-            // Only a stack of directories is kept; for a chain of a million directories it takes this much.
+            // A purge keeps only a stack of directories. A chain of a million nested directories takes this much.
             Command::Purge(_) => Some(64 << 20),
-            // Hard links wait here for their file. The table of inodes is not counted: it consists of small
-            // allocations.
+            // Bounds the hard links that wait for their file. The table of inodes is not counted, because it consists
+            // of small allocations.
             Command::Mirror(_) | Command::MirrorServer => Some(24 << 20),
             _ => None,
         }
     }
 
-    /// Returns the memory limit that the user gave, in bytes.
+    /// Returns the limit that the user set with `--memory`, in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         match self {
             Command::Scan(args) => args.memory,

@@ -1,7 +1,7 @@
-//! The one error type of the commands.
+//! The error type of all commands.
 //!
-//! Libraries return errors; only the binary adds advice on what to do about them ([`CommandError::hint`]). `Settings`
-//! prints errors, so that this module depends on nothing but the exit codes.
+//! Libraries return errors, and only the binary adds advice on what to do about them ([`CommandError::hint`]).
+//! `Settings` prints the errors, so this module depends only on the exit codes.
 
 use std::error::Error;
 use std::io;
@@ -23,17 +23,17 @@ impl CommandError {
         CommandError { exit, message: message.into(), source: None, hints: Vec::new() }
     }
 
-    /// Returns a failure that has no more specific exit code.
+    /// Returns an error with the exit code [`Exit::Failed`].
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         CommandError::new(Exit::Failed, message)
     }
 
-    /// Returns an error in the arguments.
+    /// Returns an error with the exit code [`Exit::Usage`].
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         CommandError::new(Exit::Usage, message)
     }
 
-    /// Adds the cause.
+    /// Adds the cause of the error.
     pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
@@ -45,20 +45,20 @@ impl CommandError {
         self
     }
 
-    /// Adds advice.
+    /// Adds a hint that tells the user what to do.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Returns the message and every cause: "message: cause: cause of the cause".
+    /// Returns the message and all causes in the form "message: cause: cause of the cause".
     pub(crate) fn text(&self) -> String {
         let mut text = self.message.clone();
         let mut cause = self.source.as_deref().map(|e| e as &(dyn Error + 'static));
         let mut last = String::new();
         while let Some(error) = cause {
             let said = plain(error);
-            // SQLite repeats its message as the cause of itself, with a number in front.
+            // SQLite reports its message a second time as its own cause, with a number in front.
             if last.is_empty() || !said.ends_with(&last) {
                 text.push_str(": ");
                 text.push_str(&said);
@@ -69,7 +69,7 @@ impl CommandError {
         text
     }
 
-    /// Returns the advice, in the order in which it was added.
+    /// Returns the hints in the order in which they were added.
     pub(crate) fn hints(&self) -> &[String] {
         &self.hints
     }
@@ -88,7 +88,7 @@ impl From<fsops::Error> for CommandError {
     }
 }
 
-/// Returns an error's own text, without the error number that the standard library appends to messages of the system.
+/// Returns the text of an error without the error number that the standard library appends to system messages.
 fn plain(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<io::Error>() {
         Some(error) => io_text(error),
@@ -96,7 +96,7 @@ fn plain(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-/// Returns the system's message: "Permission denied", not "Permission denied (os error 13)".
+/// Returns the system message without its number, such as "Permission denied" for "Permission denied (os error 13)".
 pub(crate) fn io_text(error: &io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error() {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_is_not_the_systems_keeps_its_text() {
+    fn an_error_without_a_number_keeps_its_text() {
         assert_eq!(io_text(&std::io::Error::other("odd")), "odd");
     }
 }

@@ -1,8 +1,8 @@
 //! The exit codes. A number never gets a second meaning and is never reused.
 //!
-//! `docs/exit-codes.md` documents them; a test keeps the two the same.
+//! `docs/exit-codes.md` documents them, and a test compares it with this module.
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
-/// Every exit code with its meaning.
+/// All exit codes with their meanings.
 pub(crate) const MEANINGS: [(u8, &str); 8] = [
     (0, "done"),
     (1, "failed"),
@@ -41,7 +41,7 @@ impl Exit {
         self as u8
     }
 
-    /// Returns [`Exit::Partial`] instead of [`Exit::Done`] if `is_partial` holds.
+    /// Returns [`Exit::Partial`] instead of [`Exit::Done`] if `is_partial` is true.
     pub(crate) fn partial_if(self, is_partial: bool) -> Exit {
         if is_partial && self == Exit::Done { Exit::Partial } else { self }
     }

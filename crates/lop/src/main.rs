@@ -1,23 +1,22 @@
-//! `lop` finds duplicate files and remembers them in a catalog; it also mirrors and removes directory trees.
+//! `lop` finds duplicate files and remembers them in a catalog. It also mirrors and removes directory trees.
 //!
-//! The binary only connects the libraries. It resolves the arguments, runs one of the commands, and turns the outcome
-//! into output and an exit code. It holds no algorithm: an algorithm belongs in a library, where it can be tested
-//! without a process.
+//! The binary only connects the libraries. It resolves the arguments, runs one command, and turns the outcome into
+//! output and an exit code. Algorithms do not belong here: in a library they can be tested without starting a process.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | [`args`] | Defines the arguments; the help, man pages and completions come from there. |
+//! | [`args`] | Defines the arguments, from which the help, man pages and completions are generated. |
 //! | [`settings`] | Resolves the arguments and the environment, once per run. |
 //! | [`commands`] | Runs the commands, one file each. |
-//! | [`questions`] | Asks the catalog about files as they are now. |
-//! | [`acting`] | Turns groups of equal files into plans, and carries plans out. |
+//! | [`questions`] | Queries the catalog and checks the state of the files now. |
+//! | [`acting`] | Turns groups of identical files into plans, and carries plans out. |
 //! | [`paths`] | Makes typed paths absolute and compares paths. |
 //! | [`prompt`] | Asks the user. |
 //! | [`monitor`] | Shows progress and handles signals while the libraries work. |
 //! | [`output`] | Prints results, problems and summaries. |
-//! | [`quantity`] | Reads and prints sizes, counts, durations and times. |
+//! | [`quantity`] | Parses and formats sizes, counts, durations and times. |
 //! | [`pages`] | Generates man pages, completions and the command reference. |
-//! | [`error`], [`exit`] | The error type of the commands, and the exit codes. |
+//! | [`error`], [`exit`] | Define the error type of the commands and the exit codes. |
 
 mod acting;
 mod args;
@@ -75,11 +74,11 @@ fn run(cli: Cli) -> Exit {
     exit
 }
 
-/// Prints the help, the version, or the error in the arguments.
+/// Prints the help, the version, or the error about the arguments.
 fn refuse(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // If this cannot be written, there is nobody left to report it to.
+            // A failed write cannot be reported anywhere else.
             let _unheard = error.print();
             Exit::Done
         }

@@ -1,10 +1,10 @@
-//! Watches a command while the libraries work: a thread passes on the request to stop, shows progress, and reports
-//! files that do not answer.
+//! Watches a command while the libraries work. A separate thread passes on requests to stop, shows progress, and
+//! reports files that do not answer.
 //!
-//! On a terminal, progress is one line that is redrawn. In a log it is a new line from time to time: the first after
-//! [`FIRST_LINE_AFTER`], then at intervals that grow from a second to a minute.
+//! On a terminal, progress is a single line that is redrawn. In a log, each update is a new line. The first one
+//! appears after [`FIRST_LINE_AFTER`], and the intervals then grow from a second to a minute.
 //!
-//! The thread sleeps between its checks, and the libraries never wait for it. [`interrupt`] catches the signals,
+//! The thread sleeps between its checks, and the libraries never wait for it. [`interrupt`] catches the signals, and
 //! [`memory`] bounds the memory of the process.
 
 pub(crate) mod interrupt;
@@ -26,23 +26,24 @@ use crate::monitor::stalls::Stalls;
 use crate::output::stream::Stream;
 use crate::settings::Settings;
 
-/// The time between two checks: short enough that Ctrl-C feels immediate and the line moves.
+/// Interval between two checks. It is short enough that Ctrl-C feels immediate and the line moves.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Work that takes less time than this shows no progress line, so that nothing flickers.
+/// Delay before the first progress line. Shorter work shows none, so the terminal does not flicker.
 const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 
-/// The time between two progress lines in a log, first and last.
+/// First and longest interval between two progress lines in a log.
 const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
-/// How long work may take to end after it was asked to stop.
+/// Time that the work may take to end after it was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Watches over work until it is dropped, which also clears the progress line.
+/// Watches work until it is dropped. Dropping it also clears the progress line.
 pub(crate) struct Monitor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    /// Leaves the signals to the monitor's thread, because a working thread may be blocked for ever.
+    /// Blocks the signals in this thread, so that the monitor's thread receives them. A working thread may be blocked
+    /// forever.
     _signals: SignalsBlocked,
 }
 
@@ -53,17 +54,17 @@ struct Shared {
     wake: Condvar,
 }
 
-/// The progress line, and whether the work is done.
+/// The progress line and its state.
 #[derive(Default)]
 struct Display {
     done: bool,
     drawn: bool,
     progress_line: Option<ProgressLine>,
-    /// In a log: when the next line is due, and the interval after that.
+    /// Time of the next line and the interval after it. Set only if progress goes to a log.
     log: Option<(Instant, Duration)>,
 }
 
-/// Runs `work` under a monitor, with counters of its own.
+/// Runs `work` under a monitor with a new set of counters.
 ///
 /// # Errors
 ///
@@ -80,7 +81,7 @@ pub(crate) fn monitored<T>(
 }
 
 impl Monitor {
-    /// Starts to watch over work that counts in `progress`.
+    /// Starts to watch work that counts in `progress`.
     ///
     /// # Errors
     ///
@@ -102,22 +103,22 @@ impl Monitor {
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
-            // The working thread then has its descriptor table to itself.
+            // A separate table here keeps the working thread's descriptor table unshared.
             runtime::own_descriptor_table();
             watcher.watch();
         })?;
         Ok(Monitor { shared, thread: Some(thread), _signals: SignalsBlocked::new() })
     }
 
-    /// Clears the progress line, and keeps it away until the returned guard is dropped.
+    /// Clears the progress line, and hides it until the returned guard is dropped.
     pub(crate) fn hold(&self) -> impl Drop {
         let mut line = self.shared.line();
         line.clear();
         Hold(line)
     }
 
-    /// Stops watching work that is done. A signal that arrived too late to stop the work still counts as an interrupt;
-    /// a loop of the shell would otherwise continue.
+    /// Ends the watch after the work is done. A signal that arrived too late to stop the work still counts as an
+    /// interrupt, because a shell loop would otherwise continue.
     ///
     /// # Errors
     ///
@@ -128,7 +129,7 @@ impl Monitor {
     }
 }
 
-/// Keeps the progress line away while it exists.
+/// Hides the progress line until it is dropped.
 struct Hold<'m>(MutexGuard<'m, Display>);
 
 impl Drop for Hold<'_> {
@@ -142,7 +143,7 @@ impl Drop for Monitor {
         self.shared.line().done = true;
         self.shared.wake.notify_one();
         if let Some(thread) = self.thread.take() {
-            // The panic hook of that thread has reported the panic.
+            // The panic hook has already reported a panic of that thread.
             let _panicked = thread.join();
         }
         interrupt::disarm();
@@ -165,7 +166,7 @@ impl Shared {
                     asked = None;
                 } else if asked.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                     line.clear();
-                    // Nothing is lost: the catalog has what was committed, and nothing else is being written.
+                    // Ending here is safe, because all commits are complete and nothing else is being written.
                     if let Some(paths) = stalls.now() {
                         let text = [&b"no longer waiting for "[..], &paths].concat();
                         self.stderr.complain(&text);

@@ -1,8 +1,7 @@
-//! Generates man pages, completions and the command reference from the definitions of the arguments and from the
-//! documents.
+//! Generates man pages, completions and the command reference from the argument definitions and the documents.
 //!
-//! `lop man` and `lop completions` print them for users who have only the binary; `lop generate` prints all of them for
-//! the source tree. Both therefore have the same content.
+//! `lop man` and `lop completions` print them for users who have only the binary. `lop generate` prints all of them
+//! for the source tree. All three use the same functions, so their output cannot differ.
 
 mod man;
 mod markdown;
@@ -16,10 +15,10 @@ use clap_mangen::roff::Roff;
 
 use crate::args::Cli;
 
-/// The date on the man pages. Set it with each release.
+/// The date on the man pages. Update it for each release.
 const RELEASED: &str = "2026-11-25";
 
-/// Documents of `docs/` that are also man pages of section 7, each with a one-line description.
+/// Documents in `docs/` that are also man pages of section 7, with a one-line description of each.
 const TOPICS: [(&str, &str, &str); 4] = [
     (
         "acting",
@@ -35,7 +34,7 @@ const TOPICS: [(&str, &str, &str); 4] = [
     ("formats", "what lop prints, for programs", include_str!("../../../docs/formats.md")),
 ];
 
-/// Returns the man pages by file name: `lop-scan.1`.
+/// Returns the man pages by file name, such as `lop-scan.1`.
 pub(crate) fn manual() -> BTreeMap<String, String> {
     let mut command = Cli::command();
     command.build();
@@ -64,8 +63,8 @@ pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     script
 }
 
-/// Returns a command whose values are marked as paths, files or directories by their names, so that shells complete
-/// only those.
+/// Returns the command with its values marked as paths, files or directories according to their names, so that shells
+/// complete only those.
 fn hinted(command: Command) -> Command {
     let hint = |arg: Arg| match arg.get_value_names().and_then(<[_]>::first).map(|name| &**name) {
         Some("DIR" | "SRC" | "DST" | "A" | "B") => arg.value_hint(ValueHint::DirPath),
@@ -75,7 +74,7 @@ fn hinted(command: Command) -> Command {
     command.mut_args(hint).mut_subcommands(hinted)
 }
 
-/// Begins a page: header, footer, and the line that `apropos` shows.
+/// Begins a page with the header, the footer, and the line that `apropos` shows.
 fn begin(name: &str, section: &str, about: &str) -> Roff {
     let version = concat!("lop ", env!("CARGO_PKG_VERSION"));
     let manual = if section == "7" { "Miscellaneous" } else { "User Commands" };
@@ -87,12 +86,12 @@ fn begin(name: &str, section: &str, about: &str) -> Roff {
     roff
 }
 
-/// Returns the documented subcommands of a command: all that are shown, without clap's own `help`.
+/// Returns the documented subcommands of a command. Hidden subcommands and clap's `help` are not documented.
 fn documented(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
 }
 
-/// Returns all documented commands, each with its full name: `["lop", "scan"]`.
+/// Returns all documented commands, each with its full name, such as `["lop", "scan"]`.
 fn all_documented(command: &Command) -> Vec<(Vec<String>, &Command)> {
     let mut all = vec![(vec![command.get_name().to_string()], command)];
     let mut at = 0;
@@ -101,7 +100,7 @@ fn all_documented(command: &Command) -> Vec<(Vec<String>, &Command)> {
         let below = documented(command)
             .map(|sub| (name.iter().cloned().chain([sub.get_name().to_string()]).collect(), sub));
         let below: Vec<_> = below.collect();
-        // Subcommands directly follow the command that they belong to.
+        // Inserts each subcommand directly after its parent.
         let behind = if at == 0 { all.len() } else { at + 1 };
         all.splice(behind..behind, below);
         at += 1;

@@ -1,12 +1,12 @@
-//! Paths as the user typed them, made absolute, and comparisons of absolute paths.
+//! Makes typed paths absolute, and compares absolute paths.
 //!
-//! Which links are followed depends on what a path is for:
+//! The purpose of a path determines which links are resolved in it:
 //!
-//! | function | for | follows |
+//! | function | purpose | resolved links |
 //! |---|---|---|
-//! | [`resolve_all`] | paths that must exist | every link |
-//! | [`possible_paths`] | paths that the catalog may know, existing or not | every link, and also none |
-//! | [`journal::journal_paths`] | paths that a journal may know, existing or not | links in directories only |
+//! | [`resolve_all`] | paths that must exist | all |
+//! | [`possible_paths`] | paths that may be in the catalog, existing or not | all, and also none |
+//! | [`journal::journal_paths`] | paths that may be in a journal, existing or not | links in directories only |
 //!
 //! [`path_list`] reads lists of paths from a file or from standard input.
 
@@ -28,7 +28,7 @@ pub(crate) fn resolve_all(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandErro
     paths.iter().map(|path| resolve(path)).collect()
 }
 
-/// Returns a path without links and dots.
+/// Returns the absolute path with all links, `.` and `..` resolved.
 ///
 /// # Errors
 ///
@@ -38,15 +38,17 @@ pub(crate) fn resolve(path: &Path) -> Result<Vec<u8>, CommandError> {
     Ok(path.canonicalize().map_err(failed)?.into_os_string().into_encoded_bytes())
 }
 
-/// Returns the absolute paths that the user may mean: the one where links lead now, which is how the catalog names
-/// files, and the one that was typed, because there may now be a link where a disk was mounted.
+/// Returns the absolute paths that the user may mean: the path with links resolved, and the path as typed.
+///
+/// The catalog stores resolved paths. The typed path is needed too, because it may now be a link where a disk was
+/// mounted.
 ///
 /// # Errors
 ///
 /// Fails if the path is relative and the current directory is unknown.
 pub(crate) fn possible_paths(path: &Path) -> Result<Vec<Vec<u8>>, CommandError> {
     let absolute = std::path::absolute(path)
-        .map_err(|e| CommandError::failed("cannot tell the current directory").because(e))?;
+        .map_err(|e| CommandError::failed("cannot determine the current directory").because(e))?;
     let typed = without_dots(&absolute);
     let mut paths = vec![OsString::from(resolved(&absolute)).into_vec()];
     let typed = OsString::from(typed).into_vec();
@@ -56,7 +58,7 @@ pub(crate) fn possible_paths(path: &Path) -> Result<Vec<Vec<u8>>, CommandError> 
     Ok(paths)
 }
 
-/// Returns an absolute path with all links resolved in the part of it that exists.
+/// Returns an absolute path with the links resolved in the part that exists.
 fn resolved(absolute: &Path) -> PathBuf {
     let existing = absolute.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     let Some((above, real)) = existing else { return without_dots(absolute) };
@@ -64,7 +66,7 @@ fn resolved(absolute: &Path) -> PathBuf {
     without_dots(&real.join(rest))
 }
 
-/// Returns an absolute path without `.` and `..`, with links as they were typed.
+/// Returns an absolute path without `.` and `..`, and without resolving links.
 fn without_dots(absolute: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for component in absolute.components() {
@@ -76,13 +78,13 @@ fn without_dots(absolute: &Path) -> PathBuf {
     path
 }
 
-/// Returns whether `path` is below the directory `dir`, both absolute.
+/// Returns true if `path` is below the directory `dir`. Both must be absolute.
 pub(crate) fn is_below(dir: &[u8], path: &[u8]) -> bool {
     let rest = path.strip_prefix(dir);
     rest.is_some_and(|rest| dir.ends_with(b"/") || rest.starts_with(b"/"))
 }
 
-/// Returns whether `path` is the directory `dir` or below it, both absolute.
+/// Returns true if `path` is the directory `dir` or below it. Both must be absolute.
 pub(crate) fn is_at_or_below(dir: &[u8], path: &[u8]) -> bool {
     dir == path || is_below(dir, path)
 }

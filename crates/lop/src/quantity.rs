@@ -1,4 +1,4 @@
-//! Sizes, counts, durations and times: parsed as users type them, and formatted for people.
+//! Parses sizes, counts, durations and times as users type them, and formats them for people.
 
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -10,14 +10,14 @@ use jiff::tz::TimeZone;
 /// The units of sizes; each is 1024 times the previous one.
 const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/// Parses a size: a number, with or without a fraction, and a unit.
+/// Parses a size, which is a number with or without a fraction, followed by a unit.
 ///
-/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`; all are powers of 1024.
-/// Without a unit the number counts bytes.
+/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`. All are powers of 1024.
+/// A number without a unit counts bytes.
 ///
 /// # Errors
 ///
-/// Returns the text for the user if this is not a size, or is larger than `u64::MAX` bytes.
+/// Returns a message for the user if the text is not a size, or if the size exceeds `u64::MAX` bytes.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -31,7 +31,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
         return Err("a byte has no fractions".into());
     }
     let too_large = || "larger than any file can be".to_string();
-    // Digits beyond the twelfth of a fraction are below one byte in every unit but the largest.
+    // Further digits of the fraction are worth less than one byte in every unit except the largest.
     let fraction = &fraction[..fraction.len().min(12)];
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
     let scale = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
@@ -39,19 +39,19 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| too_large())
 }
 
-/// Parses a rate in bytes per second, which must not be zero.
+/// Parses a rate in bytes per second. Zero is refused.
 pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(parse_size(text)?).ok_or_else(|| "must not be zero".to_string())
 }
 
-/// Parses a whole number that is not zero.
+/// Parses a whole number. Zero is refused.
 pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
     let is_zero = !text.is_empty() && text.bytes().all(|b| b == b'0');
     let wrong = if is_zero { "must be 1 or more" } else { "not a whole number, such as 4" };
     text.parse().map_err(|_| wrong.to_string())
 }
 
-/// Returns the power of two of a unit.
+/// Returns the exponent of a unit as a power of two.
 fn shift_of(unit: &str) -> Option<u32> {
     let lower = unit.to_ascii_lowercase();
     let prefix = match lower.strip_suffix("ib") {
@@ -64,19 +64,19 @@ fn shift_of(unit: &str) -> Option<u32> {
     u32::try_from(index * 10).ok()
 }
 
-/// Parses the number of results to print; 0 stands for all.
+/// Parses the number of results to print. 0 means all.
 pub(crate) fn parse_limit(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "a limit is a whole number".to_string())?;
     Ok(if number == 0 { usize::MAX } else { number })
 }
 
-/// Returns a size in the largest unit that leaves at least one whole: `1.5 GiB`.
+/// Returns a size in the largest unit in which it is at least one, such as `1.5 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
     let mut unit = 1;
-    // Counted in integer tenths, because rounding floats would turn 999.96 KiB into "1000.0 KiB".
+    // Integer tenths, because rounded floats would turn 999.96 KiB into "1000.0 KiB".
     while unit < UNITS.len() - 1 && tenths(bytes, unit) >= 10_240 {
         unit += 1;
     }
@@ -89,7 +89,8 @@ fn tenths(bytes: u64, unit: usize) -> u128 {
     (u128::from(bytes) * 10 + one / 2) / one
 }
 
-/// Returns how a plan would change free space, after a comma, or nothing if it would not.
+/// Returns the change of free space by a plan as text that starts with a comma, or an empty text if it does not
+/// change.
 pub(crate) fn space_change(freed: u64, taken: u64) -> String {
     match (freed, taken) {
         (0, 0) => String::new(),
@@ -98,7 +99,7 @@ pub(crate) fn space_change(freed: u64, taken: u64) -> String {
     }
 }
 
-/// Returns a number with commas between thousands: `1,234,567`.
+/// Returns a number with commas between thousands, such as `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     count_u128(number.into())
 }
@@ -115,7 +116,7 @@ fn count_u128(number: u128) -> String {
     text
 }
 
-/// Returns a number and its noun: `1 file`, `1,234 files`.
+/// Returns a number with its noun, such as `1 file` or `1,234 files`.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -129,7 +130,7 @@ pub(crate) fn append_counts<const N: usize>(text: &mut String, counts: [(u64, &s
     }
 }
 
-/// Returns a duration in words: `0.42 s`, `1 min 5 s`, `2 h 3 min`.
+/// Returns a duration with its units, such as `0.42 s`, `1 min 5 s` or `2 h 3 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -139,7 +140,7 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
-/// Returns a duration as a clock shows it: `0:07`, `12:34`, `2:03:10`.
+/// Returns a duration in the form of a clock, such as `0:07`, `12:34` or `2:03:10`.
 pub(crate) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
@@ -149,7 +150,7 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
-/// Parses an age: a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
+/// Parses an age, which is a whole number with one of the units s, min, h, d, w, mo (30 days), y (365 days).
 pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -167,9 +168,10 @@ pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too old".into())
 }
 
-/// Returns a time, given in milliseconds since the epoch, to the minute in the local time zone: `2026-11-22 06:43`.
+/// Returns a time in the local time zone with minute precision, such as `2026-11-22 06:43`. `ms` is in milliseconds
+/// since the epoch.
 ///
-/// The time zone is that of `TZ`, or else of `/etc/localtime`; without either it is UTC.
+/// The time zone comes from `TZ`, or from `/etc/localtime` if that is not set. If neither is usable, it is UTC.
 pub(crate) fn local_time(ms: i64) -> String {
     time_in(ms, TimeZone::system())
 }
@@ -177,7 +179,7 @@ pub(crate) fn local_time(ms: i64) -> String {
 fn time_in(ms: i64, zone: TimeZone) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => time.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string(),
-        // Only a damaged journal or catalog holds a time outside the years -9999 to 9999.
+        // Only a damaged journal or catalog contains a time outside the years -9999 to 9999.
         Err(_) => "????-??-?? ??:??".into(),
     }
 }
@@ -269,7 +271,7 @@ mod tests {
     #[test]
     fn times_are_shown_in_a_time_zone() {
         let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a time zone");
-        // As `date -d @…` prints them, with TZ=UTC and with that of Berlin.
+        // Output of `date -d @…` with TZ=UTC and with the time zone of Berlin.
         for (seconds, utc, local) in [
             (0, "1970-01-01 00:00", "1970-01-01 01:00"),
             (951_782_399, "2000-02-28 23:59", "2000-02-29 00:59"),

@@ -1,8 +1,8 @@
-//! Resolved settings: the second stage after [`crate::args`], worked out once per run.
+//! Resolved settings, worked out once per run from the parsed arguments of [`crate::args`].
 //!
-//! [`Settings`] holds what applies to every command and prints the messages on standard error. [`ScanSettings`],
-//! [`Patterns`] and [`Resources`] hold the rest. Only this module reads the environment and asks what the standard
-//! streams are, so that a command never behaves differently for a reason that cannot be seen here.
+//! [`Settings`] holds what applies to every command, and prints the messages on standard error. [`ScanSettings`],
+//! [`Patterns`] and [`Resources`] hold the rest. Only this module reads the environment and checks whether the
+//! standard streams are terminals, so no other module can make a command behave differently because of them.
 
 mod environment;
 mod patterns;
@@ -25,7 +25,7 @@ pub(crate) use patterns::Patterns;
 pub(crate) use resources::Resources;
 pub(crate) use scan::ScanSettings;
 
-/// How much a command prints besides its results.
+/// The amount of output besides the results of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verbosity {
     Quiet,
@@ -75,16 +75,17 @@ impl Settings {
 
     /// Returns the absolute path of the catalog.
     ///
-    /// `--catalog` comes first, then `LOP_CATALOG`, then the place that the XDG base directory specification gives it.
-    /// That specification says to ignore a relative `XDG_STATE_HOME`.
+    /// `--catalog` takes precedence over `LOP_CATALOG`, and both take precedence over the location that the XDG base
+    /// directory specification defines. That specification requires a relative `XDG_STATE_HOME` to be ignored.
     ///
     /// # Errors
     ///
-    /// Fails if none of these names a place, or if the path is relative and the current directory is unknown.
+    /// Fails if none of these gives a path, or if the path is relative and the current directory is unknown.
     pub(crate) fn catalog(&self) -> Result<PathBuf, CommandError> {
         if let Some(path) = &self.catalog {
-            return std::path::absolute(path)
-                .map_err(|e| CommandError::failed("cannot tell the current directory").because(e));
+            return std::path::absolute(path).map_err(|e| {
+                CommandError::failed("cannot determine the current directory").because(e)
+            });
         }
         let home = || environment::absolute_path("HOME").map(|home| home.join(".local/state"));
         let state = environment::absolute_path("XDG_STATE_HOME").or_else(home);
@@ -102,17 +103,17 @@ impl Settings {
         self.catalog().map(|path| OwnFiles::new(&Catalog::own_paths(&path))).unwrap_or_default()
     }
 
-    /// Returns the format of results for which the user named none.
+    /// Returns the output format that is used if the user did not choose one.
     pub(crate) fn default_format(&self) -> Format {
         if self.json { Format::Json } else { Format::Text }
     }
 
-    /// Prints a message to standard error, with `lop: ` in front.
+    /// Prints a message to standard error, prefixed with `lop: `.
     pub(crate) fn complain(&self, text: &[u8]) {
         self.stderr.complain(text);
     }
 
-    /// Prints a line to standard error, without `lop: ` in front.
+    /// Prints a line to standard error without the prefix `lop: `.
     pub(crate) fn note(&self, text: &str) {
         self.stderr.note(text.as_bytes());
     }
@@ -124,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// Ends a command whose summary is `text`: prints the exit record and returns the exit code.
+    /// Ends a command with the summary `text`. Prints the exit record and returns the exit code.
     ///
     /// # Errors
     ///
@@ -140,7 +141,8 @@ impl Settings {
         Ok(exit)
     }
 
-    /// Like [`Exit::partial_if`]; prints the exit record with the reason `why` if the exit code changes.
+    /// Does the same as [`Exit::partial_if`], and prints the exit record with the reason `why` if the exit code
+    /// changes.
     pub(crate) fn partial_if(&self, is_partial: bool, exit: Exit, why: &str) -> Exit {
         let partial = exit.partial_if(is_partial);
         if partial != exit {
@@ -170,7 +172,8 @@ impl Settings {
         self.print_exit_record(error.exit, &error.text());
     }
 
-    /// With `--json`, prints how the run ended as a line of JSON, unless it answered with yes or no.
+    /// With `--json`, prints how the run ended as a line of JSON. Prints nothing for exit codes that report success or
+    /// answer a question with no.
     pub(crate) fn print_exit_record(&self, exit: Exit, message: &str) {
         if self.json && !matches!(exit, Exit::Done | Exit::No) {
             write_line(&[exit_record(exit, message).as_bytes()]);
@@ -178,7 +181,7 @@ impl Settings {
     }
 }
 
-/// Prints the exit record for wrong arguments, when there are no settings yet.
+/// Prints the exit record for wrong arguments. They are found before there are any settings.
 pub(crate) fn print_usage_record(message: &str) {
     write_line(&[exit_record(Exit::Usage, message).as_bytes()]);
 }

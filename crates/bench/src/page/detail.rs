@@ -16,7 +16,7 @@ type Column = (&'static str, fn(&Row) -> String);
 const MEDIAN: Column = ("median s", |row| number(row.figure.median));
 const DISK_TIME: Column = ("disk s", MEDIAN.1);
 const RANGE: Column = ("min - max", range);
-const RATIO: Column = ("of the fastest peer", |row| row.ratio.map_or("-".into(), ratio));
+const RATIO: Column = ("vs. fastest peer", |row| row.ratio.map_or("-".into(), ratio));
 const CPU: Column = ("CPU s", |row| shown(row, |run| Some(run.user_s + run.sys_s), number));
 const SETTLED: Column = ("settled s", |row| shown(row, |run| run.settled_s, number));
 const SEEKS: Column = ("seeks", |row| shown(row, |run| run.seeks.map(float), number));
@@ -39,7 +39,7 @@ pub(super) fn page(job: Job, comparisons: &[&Comparison]) -> String {
     }
     let mut page = format!(
         "# {}: every comparison\n\n[Summary of all jobs](../benchmarks.md), [method, machines and \
-         tools](method.md). To repeat: {}.\n\n",
+         tools](method.md). To repeat the runs: {}.\n\n",
         job.title(),
         kinds.join(", ")
     );
@@ -106,13 +106,13 @@ fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, other
 fn write_notes(page: &mut String, comparison: &Comparison) {
     let mut notes = Vec::new();
     for out in &comparison.out {
-        notes.push(format!("{}: {}; no figure.", inline(&out.tool.name), out.why));
+        notes.push(format!("{} has no figure: {}.", inline(&out.tool.name), out.why));
     }
     for row in comparison.rows() {
         if let Some(trouble) = &row.trouble {
             let others = plural(row.done.len(), "other run", "other runs");
             let name = inline(&row.tool.name);
-            notes.push(format!("{name}: {trouble}; its figures are of the {others}."));
+            notes.push(format!("{name}: {trouble}. Its figures come from the {others}."));
         }
     }
     notes.push(timed_runs(comparison));
@@ -120,14 +120,16 @@ fn write_notes(page: &mut String, comparison: &Comparison) {
     if !comparison.asides.is_empty() {
         notes.push(
             match comparison.scenario.work {
-                Work::Link => "In italics: lop moving the same files to quarantine; not ranked.",
-                _ => "In italics: lop writing a catalog, and scanning again with it; not ranked.",
+                Work::Link => "In italics, not ranked: lop moving the same files to quarantine.",
+                _ => {
+                    "In italics, not ranked: lop writing a catalog, and lop scanning again with it."
+                }
             }
             .into(),
         );
     }
     if comparison.is_settled() {
-        notes.push("Settled: until `syncfs` returned, so that all data was on storage.".into());
+        notes.push("Settled: time until `syncfs` returned, when all data was on storage.".into());
     }
     let (folder, date) = (comparison.folder, comparison.folder.get(..10).unwrap_or("once"));
     let runs = format!("../../benchsuite/runs/{folder}/runs.csv");
@@ -147,8 +149,8 @@ fn timed_runs(comparison: &Comparison) -> String {
     let most = of_tools.iter().map(|(_, runs)| *runs).max().unwrap_or(0);
     let fewer = of_tools.iter().filter(|(_, runs)| *runs < most);
     let fewer: Vec<String> =
-        fewer.map(|(name, runs)| format!("; of {}: {runs}", inline(name))).collect();
-    format!("Timed runs of each tool: {most}{}.", fewer.concat())
+        fewer.map(|(name, runs)| format!("; {}: {runs}", inline(name))).collect();
+    format!("Timed runs per tool: {most}{}.", fewer.concat())
 }
 
 /// Returns a sentence about the run with warm caches that read the most bytes from storage.
@@ -160,10 +162,10 @@ fn warmth(comparison: &Comparison) -> Option<String> {
     let most = |row: &Row| row.done.iter().map(|run| run.storage_bytes).max();
     let (bytes, row) = rows.filter_map(|row| Some((most(row)?, row))).max_by_key(|most| most.0)?;
     if bytes == 0 {
-        return Some("Nothing was read from the storage.".into());
+        return Some("No timed run read from storage.".into());
     }
     let (bytes, name) = (size(float(bytes)), inline(&row.tool.name));
-    Some(format!("Read from the storage in a timed run, at most: {bytes} ({name})."))
+    Some(format!("The most that a timed run read from storage: {bytes} ({name})."))
 }
 
 /// Returns the times of the fastest and the slowest run.

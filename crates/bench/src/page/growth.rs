@@ -83,15 +83,14 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
         let (tree, conditions) = (inline(&tree(scenario)), conditions(scenario));
         page.push_str(&format!(
             "## Time by size: {tree}, {conditions}\n\nMicroseconds per name in the tree. The column \
-             with a colon compares the largest tree with the one a tenth of its size: 1.00x is \
-             linear growth, more is worse."
+             with a colon compares the largest tree with a tree of about a tenth of its size. 1.00x \
+             is linear growth, and higher values are worse."
         ));
         if extrapolates(&series) {
             page.push_str(
-                " The last column extrapolates to a billion names, which were not deleted here: it \
-                 continues the straight line that is nearest to the times (least squares). \
-                 Published for a billion empty files on ext4, on another machine: 18,647 s with \
-                 rm, which is 5.18 h.",
+                " The last column is an extrapolation to a billion names with a least-squares line \
+                 through the times. No run here deleted that many names. The published time for a \
+                 billion empty files on ext4 on another machine is 18,647 s (5.18 h) with rm.",
             );
         }
         page.push_str("\n\n");

@@ -13,7 +13,7 @@ pub(super) const RANKED_CORPUS: &str = "server2018";
 /// table.
 pub(super) const GROWTH: &str = "growth";
 
-/// A job.
+/// A kind of work that users want done, on one kind of storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
     FindWarm,
@@ -50,7 +50,7 @@ impl Job {
         }
     }
 
-    /// Returns its heading.
+    /// Returns the heading of the job.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::FindWarm => "Find duplicates, warm caches",
@@ -63,7 +63,7 @@ impl Job {
         }
     }
 
-    /// Returns the name of its page and chart, without the extension.
+    /// Returns the name of the page and chart of the job, without the extension.
     pub(super) fn slug(self) -> &'static str {
         match self {
             Self::FindWarm => "find-warm",
@@ -76,7 +76,7 @@ impl Job {
         }
     }
 
-    /// Returns its comparisons.
+    /// Returns the comparisons of the job.
     pub(super) fn comparisons<'a>(self, all: &[&'a Comparison<'a>]) -> Vec<&'a Comparison<'a>> {
         all.iter().copied().filter(|comparison| Self::of(comparison.scenario) == self).collect()
     }
@@ -85,7 +85,7 @@ impl Job {
 /// Returns the comparison that the chart of a job shows. It is the largest one of the tree of the
 /// average ranking, or the largest of all if that tree was not raced.
 pub(super) fn headline<'a>(of_job: &[&'a Comparison<'a>]) -> Option<&'a Comparison<'a>> {
-    // Among equally large ones the first wins, so the order of a race decides.
+    // Among comparisons of the same size, the first one in the order of the race wins.
     of_job.iter().copied().rev().max_by_key(|comparison| {
         let scenario = comparison.scenario;
         (scenario.corpus == RANKED_CORPUS && comparison.kind != GROWTH, scenario.names)

@@ -12,92 +12,91 @@ const METHOD: &str = "\
 
 [Summary of all jobs](../benchmarks.md).
 
-**The same work.** Every tool gets a command line, listed below, that makes it do what the others do.
-Finders of duplicates examine hidden files, skip empty ones, follow no links, and do not report hard
-links of one file as duplicates. Every tool runs as quietly as it can, gets absolute paths, and keeps
-nothing between runs: `HOME` is a scratch folder, and caches are off. One difference remains: lop,
-jdupes and fdupes prove equality by comparing bytes, the others trust a hash.
+**The same work.** Each tool is run with a command line, listed below, that makes it do the same work as the others.
+Duplicate finders examine hidden files, skip empty files, follow no links, and do not report hard links to one file as
+duplicates. Every tool runs in its quietest mode, gets absolute paths, and keeps nothing between runs: `HOME` is a
+scratch directory, and caches are turned off. One difference remains. lop, jdupes and fdupes compare files byte by byte,
+while the other finders trust a hash.
 
-**lop, new catalog** also writes a catalog of what it found, and **lop, again** scans with that
-catalog, so that it reads only what changed. fclones and czkawka can keep such a cache too, but not
-in these races. Neither row compares like with like, so both are in italics and not ranked.
+**lop, new catalog** is a run that also writes a catalog of the results. **lop, again** is a scan with that catalog,
+which reads only what has changed. fclones and czkawka can keep a similar cache, but it is turned off in these races.
+Neither of the two compares like with like, so both are shown in italics and not ranked.
 
-Tools that make hard links find the groups first. lop keeps a catalog and a journal that is on the
-disk before each change, and compares each file again immediately before it replaces it; jdupes
-compares once, fclones and rdfind compare checksums. **lop, quarantine** moves the same files aside
-instead, which the others cannot do.
+Tools that make hard links find the groups first. lop keeps a catalog, writes a journal to disk before each change, and
+compares each file again immediately before it replaces it. jdupes compares files once, and fclones and rdfind compare
+checksums. **lop, quarantine** moves the same files aside instead. The other tools cannot do that.
 
-Tools that copy keep hard links, holes, times, ownership, ACLs and extended attributes; only a repeated
-copy also deletes extraneous entries. The ssh server is on the loopback device of the same machine,
-started by the race, so that both ends share the processors; only time is measured there, not the
-memory and CPU time of the remote end. Tools that delete leave nothing behind.
+Tools that copy preserve hard links, holes, times, ownership, ACLs and extended attributes. Only a repeated copy also
+deletes extraneous entries. For copies through ssh, the race starts an ssh server on the loopback device of the same
+machine, so both ends share the processors. The memory and CPU time of the remote end are not measured there, only the
+time. Tools that delete must leave nothing behind.
 
-**The same answers.** Before anything is timed, the groups of each finder are compared, as groups of
-inodes, with the groups that the tree was made to hold. Each copy is read back and compared with its
-source: names, links, bytes. After hard links were made, every name and content is checked. The result
-is above each table.
+**The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
+with the groups that the tree was built to contain. Each copy is read back and compared with its source, including
+names, links and bytes. After hard links were made, every name and its content are checked. The result of the check is
+printed above each table.
 
-**Storage.** A virtual disk often claims to rotate, and fclones and rmlint then read in another way,
-which can take several times as long. The option `--ssd` corrects this for the races (see the machines
-below). Loop images are announced as SSDs, the simulated hard disk as a hard disk, where those two
-tools do read in that other way, with warm caches too.
+**Storage.** Virtual disks often claim to be rotating disks. fclones and rmlint then read in a different way, which can
+take several times as long. The option `--ssd` corrects this for the races (see the machines below). Loop images are
+declared as SSDs. The simulated hard disk is declared as a hard disk, so these two tools read in that different way
+there, even with warm caches.
 
-**In turns.** Each tool runs once untimed on each tree (round 0 in the CSV; not when trees are deleted).
-Then the tools run in turns, A B C A B C, as often as each table says, so that disturbances hit all
-of them alike. Very slow tools are timed less often; their tables say so. First copies, links and deletions
-start on a fresh image each time; repeated copies start from the finished copy. The tables show medians of the
-successful runs. Failed and stopped runs are named but not counted, and a tool has a figure only if
-more than half of its timed runs succeeded.
+**Alternating runs.** Each tool first runs once without being timed on each tree (round 0 in the CSV). This run is
+omitted if the tree is deleted. The tools then take turns (A B C A B C), as many times as each table says, so
+disturbances affect all of them alike. Very slow tools are timed fewer times, and their tables say so. Link and deletion
+runs and first copies start on a fresh image each time. Repeated copies start from the finished copy. The tables show
+the medians of the successful runs. Failed and stopped runs are listed but not counted. A tool has a figure only if more
+than half of its timed runs succeeded.
 
-**Warm** means that the same tools ran on the same tree just before. Where trees are changed, all
-metadata was read just before, and where links are made, all contents too. Below each table is how much
-the runs read from storage all the same. **Cold** means `sync`, then `drop_caches`, and images mounted
-anew, before every run. This empties the caches of the kernel; the host of a virtual machine, and the
-storage, may have caches of their own.
+**Warm** means that the same tools ran on the same tree just before. If the run changes the tree, all metadata was read
+just before. If the run makes links, all contents were read as well. Below each table, a note says how much the runs
+nevertheless read from storage. **Cold** means that before every run, `sync` and `drop_caches` are executed and images
+are mounted again. This empties the caches of the kernel. The host of a virtual machine and the storage device may have
+other caches.
 
-**The simulated hard disk** is a model of a disk of 7,200 turns a minute, in front of a file. A seek takes
-0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms for half a turn. Short gaps ahead pass under the head;
-the transfer rate is 160 MB/s; of up to 32 waiting requests the nearest is served first. The model
-has no cache of its own and no slower inner tracks. It compares orders of reading; it does not predict
-seconds, and no real disk was measured for it. Another program for the same model, in C, gave the same order
-of eight tools on one image, and times within 2 %. With cold caches the figure is `disk s`, the time
-that such a disk would have been busy. The waiting itself is shortened, so wall times would mean nothing
-there and are not shown. Cold, each tool runs only once, as it takes long even so. With warm
-caches the disk is idle, and the wall clock counts.
+**The simulated hard disk** is a model of a disk with 7,200 revolutions per minute, implemented on top of a file. A seek
+takes 0.8 ms + 15 ms * sqrt(distance / span) + 4.17 ms, where the last term is half a revolution. Short gaps ahead pass
+under the head without a seek. The transfer rate is 160 MB/s. Of up to 32 waiting requests, the nearest is served first.
+The model has no cache and no slower inner tracks. It compares orders of reading but does not predict seconds, and no
+real disk was measured for it. Another implementation of the same model, in C, ranked eight tools on one image in the
+same order, with times within 2 %. With cold caches, the figure is `disk s`, the time that such a disk
+would have been busy. The waits themselves are shortened, so wall-clock times would be meaningless there and are not
+shown. With cold caches each tool runs only once, because even a shortened run takes long. With warm caches the disk is
+idle, and wall-clock time counts.
 
-**Names** are all directory entries except directories; each hard link is one. The **size** of a tree
-counts each file once, holes too. **Settled**, where trees are written or deleted, is the time from the
-start until `syncfs` returned after the end, as a tool can end long before its work is on storage. **CPU**
-is user and system time. **Peak** memory is the resident memory of the largest process of a tool.
-**Read** is what its read calls returned (`rchar`), from caches or not; reads through memory maps are
-not in it. **From storage** is what the kernel fetched for it (`read_bytes`), metadata and readahead
-included. **Seeks** are those of the simulated disk.
+**Names** are all directory entries except directories. Each hard link is a name. The **size** of a tree counts each
+file once, including holes. **Settled**, for trees that are written or deleted, is the time from the start of the tool
+until a `syncfs` after its end returned. It is measured because a tool can end long before its data is on storage.
+**CPU** is user and system time. **Peak** memory is the resident memory of the largest process of a tool. **Read** is
+the number of bytes that its read calls returned (`rchar`), whether from caches or not. Reads through memory maps are
+not included. **From storage** is the number of bytes that the kernel fetched for it (`read_bytes`), including metadata
+and readahead. **Seeks** are counted by the simulated disk.
 
-**Ratios** are to the median of the fastest peer in the same comparison. They say more than seconds, but
-they too depend on the number of cores and on the storage.
+**Ratios** are relative to the median of the fastest peer in the same comparison. They are more meaningful than seconds,
+but they too depend on the number of cores and on the storage.
 
 ";
 
 const TREES: &str = "\
 ## The trees
 
-`cargo xtask corpus NAME DIR` makes them: the same bytes for everybody. The counts of `server2018` are those
-published in dupd's articles, those of `no-dups-135`, `few-dups-762`, `photos` and `huge-mixed` in articles
-by the author of jdupes, those of `links` in an article on cpdup. What was not published is our choice:
-names, directories and the size of each file; the mean size in `server2018`, 32 kB, so that the tree fits into
-memory; how many links and duplicates `huge-mixed` has. The other trees are ours entirely.
+`cargo xtask corpus NAME DIR` builds the trees, with the same bytes on every machine. The counts of `server2018` come
+from dupd's articles, those of `no-dups-135`, `few-dups-762`, `photos` and `huge-mixed` from articles by the author of
+jdupes, and those of `links` from an article on cpdup. Details that were not published are our choice: names,
+directories, the size of each file, the mean size in `server2018` (32 kB, so that the tree fits into memory), and the
+numbers of links and duplicates in `huge-mixed`. The other trees are entirely our own.
 
-The scale multiplies the sizes of files, so that a tree fits on this machine. At scales below 1 finding files
-weighs more against reading them than at full size, which favours tools that walk fast. A heading with
-another number of names than in this table is a smaller or larger tree of the same kind.
+The scale multiplies the sizes of files, so that a tree fits on this machine. At scales below 1, finding the files takes
+a larger share of the time than at full size, and reading them a smaller one. This favours tools that walk fast. If a
+heading gives a different number of names than this table, the tree is a smaller or larger one of the same kind.
 
 ";
 
 const ABSENT: &str = "\
-`cargo xtask race` says how to install missing tools: from Debian, where a tool may be older than its latest \
-release, and from crates.io. Versions are as the tools report them. dupd, cpdup and fslint are not raced, because \
-neither Debian 12 nor crates.io has them. If another command line lets your tool do the same work faster, please \
-open an issue: the command line is all that has to change.
+`cargo xtask race` explains how to install missing tools: from Debian, where a tool may be older than its latest \
+release, or from crates.io. Versions are as the tools report them. dupd, cpdup and fslint are not raced, because \
+neither Debian 12 nor crates.io has them. If your tool can do the same work faster with another command line, please \
+open an issue. Only the command line has to change.
 ";
 
 /// Returns the page.
@@ -121,7 +120,7 @@ pub(super) fn page(records: &[&Dated]) -> String {
 
 /// Writes the section with the links to all runs.
 fn write_runs(page: &mut String, records: &[&Dated]) {
-    page.push_str("## Every run\n\nAs CSV, failed and stopped runs too.\n\n");
+    page.push_str("## Every run\n\nAll runs as CSV, including failed and stopped ones.\n\n");
     page.push_str("| race | comparisons | runs | folder |\n|---|---:|---:|---|\n");
     for Dated { kind, folder, record } in records {
         let (comparisons, runs) = (record.scenarios.len(), record.runs.len());
@@ -163,7 +162,7 @@ fn write_trees(page: &mut String, records: &[&Dated]) {
         scenarios.any(|scenario| scenario.corpus == corpus.name)
     };
     page.push_str(TREES);
-    page.push_str("| tree | names | what it is |\n|---|---:|---|\n");
+    page.push_str("| tree | names | contents |\n|---|---:|---|\n");
     for corpus in CORPORA.iter().filter(|corpus| raced(corpus)) {
         page.push_str(&format!(
             "| {} | {} | {} |\n",
@@ -177,19 +176,17 @@ fn write_trees(page: &mut String, records: &[&Dated]) {
 
 fn write_tools(page: &mut String, records: &[&Dated]) {
     let tools = tools_by(records, |tool| (&tool.name, &tool.version, tool.role));
-    page.push_str(
-        "## The tools\n\n| tool | version | takes part as | races |\n|---|---|---|---|\n",
-    );
+    page.push_str("## The tools\n\n| tool | version | role | races |\n|---|---|---|---|\n");
     for ((name, version, role), kinds) in &tools {
         let role = match role {
             Role::Ours => "lop",
             Role::Peer => "peer",
-            Role::Aside => "lop with more or less work, not ranked",
+            Role::Aside => "lop with more or less work (not ranked)",
         };
         let (name, version, kinds) = (inline(name), inline(version), kinds.join(", "));
         page.push_str(&format!("| {name} | {version} | {role} | {kinds} |\n"));
     }
-    page.push_str("\nTheir command lines, exactly:\n\n```sh\n");
+    page.push_str("\nThe exact command lines:\n\n```sh\n");
     for ((name, command), kinds) in tools_by(records, |tool| (&tool.name, &tool.command)) {
         let (name, kinds) = (one_line(name), kinds.join(", "));
         page.push_str(&format!("# {name} ({kinds})\n{}\n", command.trim()));

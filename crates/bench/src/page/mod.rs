@@ -2,8 +2,8 @@
 //!
 //! [`render`] is a pure function of the records, so that `cargo xtask page --check` can compare its
 //! result with the files. The pages address readers who distrust benchmarks. The summary begins
-//! with the comparisons that lop loses, failures are named, and every run is linked. This module
-//! does not write files, but xtask does.
+//! with the comparisons that lop loses. Failures are named, and every run is linked. This module
+//! only returns text, and xtask writes the files.
 //!
 //! | module | part |
 //! |---|---|

@@ -38,11 +38,11 @@ struct RankedTool<'a> {
 /// Writes the section.
 pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     page.push_str(&format!(
-        "## Average ranking\n\nThe method of the [articles by the author of dupd]({ARTICLES}): the \
-         tree {RANKED_CORPUS} on a hard disk (simulated) and on an SSD (the machine's own disk), \
-         with cold and with warm caches. Tools are ranked by their median in each of the four, and \
-         the ranks are averaged. Equal figures share a rank; a tool that failed or was stopped \
-         shares the last.\n\n"
+        "## Average ranking\n\nThis ranking follows the method of the [articles by the author of \
+         dupd]({ARTICLES}). It uses the tree {RANKED_CORPUS} on a hard disk (simulated) and on an \
+         SSD (the machine's own disk), with cold and with warm caches. Tools are ranked by their \
+         median in each of these four conditions, and the ranks are averaged. Tools with equal \
+         figures share a rank. Tools that failed or were stopped share the last rank.\n\n"
     ));
     let of_condition =
         CONDITIONS.map(|(name, device, cache)| (name, find(comparisons, device, cache)));
@@ -100,7 +100,7 @@ fn write_table(page: &mut String, present: &[(&str, &Comparison)]) {
     if !elsewhere.is_empty() {
         let names: Vec<String> = elsewhere.into_iter().collect();
         page.push_str(&format!(
-            "Not raced in all of them, so not ranked: {}.\n\n",
+            "Not ranked, because they were not raced in all conditions: {}.\n\n",
             names.join(", ")
         ));
     }

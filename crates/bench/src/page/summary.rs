@@ -11,10 +11,11 @@ use super::{ranking, verdict};
 const OPENING: &str = "\
 # Benchmarks
 
-lop beside the tools that people use for the same work: on the same trees, on the same machine, in
-turns. Every figure is computed from [recorded runs](benchmarks/method.md#every-run); the
-[method](benchmarks/method.md) says how the comparison is kept fair and gives each tool's command line.
-Ratios matter more than seconds, which are those of one machine with two cores.
+These benchmarks compare lop with the tools that people use for the same work. All tools ran on the same trees and
+on the same machine, in alternating runs. Every figure is computed from
+[recorded runs](benchmarks/method.md#every-run). The [method](benchmarks/method.md) explains how the comparison is kept
+fair, and lists the command line of each tool. Ratios matter more than seconds, because all times come from one machine
+with two cores.
 
 ";
 
@@ -35,7 +36,10 @@ pub(super) fn page(records: &[&Dated], all: &[&Comparison]) -> String {
     let races: Vec<String> =
         records.iter().map(|dated| format!("`cargo xtask race {}`", dated.kind)).collect();
     if !races.is_empty() {
-        page.push_str(&format!("## Repeat them\n\n{}.\n", races.join(", ")));
+        page.push_str(&format!(
+            "## Repeat the benchmarks\n\nThese commands repeat them: {}.\n",
+            races.join(", ")
+        ));
     }
     page
 }
@@ -46,7 +50,7 @@ fn write_job(page: &mut String, job: Job, comparisons: &[&Comparison]) {
     let (title, slug) = (job.title(), job.slug());
     page.push_str(&format!("## {title}\n\n"));
     page.push_str(&span(comparisons));
-    page.push_str(&format!("Every tool and figure: [{slug}](benchmarks/{slug}.md).\n\n"));
+    page.push_str(&format!("All tools and figures: [{slug}](benchmarks/{slug}.md).\n\n"));
     page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(headline)));
     page.push_str("| tree | names | storage | lop | fastest peer | lop / peer |\n");
     page.push_str("|---|---:|---|---:|---:|---:|\n");
@@ -69,9 +73,9 @@ fn span(comparisons: &[&Comparison]) -> String {
     let Some((least, most)) = least.zip(most) else { return String::new() };
     let of = plural(ratios.len(), "comparison", "comparisons");
     match ratios.len() {
-        1 => format!("lop takes {} of the fastest peer's time. ", ratio(least)),
+        1 => format!("lop takes {} the time of the fastest peer. ", ratio(least)),
         _ => format!(
-            "In {of} lop takes {} to {} of the fastest peer's time. ",
+            "In {of}, lop takes {} to {} the time of the fastest peer. ",
             ratio(least),
             ratio(most)
         ),
@@ -90,10 +94,10 @@ fn write_rescans(page: &mut String, all: &[&Comparison]) {
         return;
     }
     page.push_str(
-        "## Scan again\n\nlop keeps a catalog and reads only what changed since. The peers start \
-         from nothing, so this is not a comparison of like with like and counts for no ranking; \
-         fclones and czkawka can keep a cache too, which was off. The pages of the jobs have \
-         this row for every tree.\n\n\
+        "## Scan again\n\nlop keeps a catalog, and a repeated scan reads only what has changed. The peers \
+         start without a cache, so this does not compare like with like and is not ranked. \
+         fclones and czkawka can also keep a cache, but it was turned off. The pages of the jobs \
+         have this row for every tree.\n\n\
          | tree | names | storage | lop, again | fastest peer's scan | lop / peer |\n\
          |---|---:|---|---:|---:|---:|\n",
     );

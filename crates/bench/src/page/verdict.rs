@@ -17,7 +17,7 @@ enum Outcome {
     Clear,
     /// lop has the lowest median.
     Fastest,
-    /// lop and the fastest peer have the same median.
+    /// lop and the fastest peer have the same displayed median.
     Level,
     /// A peer has the lowest median.
     Slower,
@@ -42,30 +42,31 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     let of = plural(met.len(), "comparison", "comparisons");
     let (warm, cold) = (won_with(&met, Cache::Warm), won_with(&met, Cache::Cold));
     page.push_str(&format!(
-        "**lop has the lowest median in {fastest} of {of}**: {warm} with warm caches, {cold} with \
-         cold ones. In {clear} of them its slowest run was faster than the fastest run of any peer. \
-         In {level} it is level with the fastest peer, in {slower} a peer is faster"
+        "**lop has the lowest median in {fastest} of {of}**: in {warm} with warm caches, and in \
+         {cold} with cold caches. In {clear} of them, its slowest run was faster than the fastest \
+         run of any peer. lop ties with the fastest peer in {level}, and a peer is faster in \
+         {slower}"
     ));
     match number_of(Outcome::Out) {
         0 => page.push_str(". "),
-        out => page.push_str(&format!(", in {out} lop has no figure. ")),
+        out => page.push_str(&format!(". lop has no figure in {out}. ")),
     }
     match comparisons.iter().filter(|comparison| is_without_lop(comparison)).count() {
         0 => {}
-        1 => page.push_str("One more is shown without lop. "),
-        more => page.push_str(&format!("{more} more are shown without lop. ")),
+        1 => page.push_str("One more comparison is shown without lop. "),
+        more => page.push_str(&format!("{more} more comparisons are shown without lop. ")),
     }
     let trees: BTreeSet<&str> = met.iter().map(|(scenario, _)| &*scenario.corpus).collect();
     page.push_str(&format!(
-        "A comparison is one tree, of one size, on one kind of storage, with warm or cold caches; \
-         there are {} of different make. In the tables below a ratio in bold marks those where lop \
-         is slower.\n\n",
+        "A comparison is one tree of one size on one kind of storage, with warm or cold caches. \
+         There are {} with different contents. In the tables below, a ratio in bold means that \
+         lop is slower.\n\n",
         plural(trees.len(), "tree", "trees")
     ));
 }
 
-/// Returns the number of comparisons with this state of the caches in which lop is fastest, in
-/// words.
+/// Returns the share of comparisons with this state of the caches in which lop is fastest, such as
+/// `34 of 37`.
 fn won_with(met: &[(&Scenario, Outcome)], cache: Cache) -> String {
     let with: Vec<_> = met.iter().filter(|(scenario, _)| scenario.cache == cache).collect();
     let won = with.iter().filter(|(_, o)| matches!(o, Outcome::Clear | Outcome::Fastest)).count();
@@ -100,11 +101,11 @@ fn write_losses(page: &mut String, comparisons: &[&Comparison]) {
     let losses: Vec<String> = comparisons.iter().filter_map(|each| loss(each)).collect();
     if losses.is_empty() {
         page.push_str(
-            "In none of these comparisons. If you know a tree where it does, please report it.\n\n",
+            "lop loses none of these comparisons. If you know a tree where it does, please report it.\n\n",
         );
     } else {
         page.push_str(
-            "| work and tree | storage | lop | who is as fast or faster |\n|---|---|---:|---|\n",
+            "| work and tree | storage | lop | tools that are as fast or faster |\n|---|---|---:|---|\n",
         );
         page.push_str(&losses.concat());
         page.push('\n');
@@ -128,8 +129,8 @@ fn other_costs(comparisons: &[&Comparison]) -> String {
         read += u32::from(some_peer_needs_less(|run| float(run.read_bytes)));
     }
     format!(
-        "Time is not the only cost: of the {of} comparisons that lop finished, some peer needs less \
-         memory in {memory} and less CPU time in {cpu}, and some peer reads less in {read}."
+        "Time is not the only cost. Of the {of} comparisons that lop finished, at least one peer \
+         needs less memory in {memory} and less CPU time in {cpu}, and reads less in {read}."
     )
 }
 
@@ -152,7 +153,7 @@ fn loss(comparison: &Comparison) -> Option<String> {
     let mut faster: Vec<String> = match outcome(comparison)? {
         Outcome::Level => peers
             .filter(|peer| !ours.beats(peer))
-            .map(|peer| format!("{} level", name(peer)))
+            .map(|peer| format!("{} equally fast", name(peer)))
             .collect(),
         _ => peers.filter(|peer| peer.beats(ours)).map(|peer| lead(peer, ours)).collect(),
     };
@@ -184,7 +185,10 @@ fn settled_lead(comparison: &Comparison, ours: &Row) -> Option<String> {
     (as_shown(theirs) < as_shown(mine)).then(|| {
         let factor = ratio(mine / theirs);
         let (mine, theirs) = (seconds(mine), seconds(theirs));
-        format!("until all is on storage {} {theirs}, lop {mine} ({factor} as fast)", name(peer))
+        format!(
+            "until all data is on storage: {} {theirs}, lop {mine} ({factor} as fast)",
+            name(peer)
+        )
     })
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of the commands that change files, and of those that undo changes.
+//! The arguments of the commands that change files, and of the commands that list or undo these changes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,30 +11,31 @@ use crate::quantity::{parse_age, parse_size};
 /// The action for each redundant file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// Delete it
+    /// Delete the file
     Delete,
-    /// Replace it by a hard link to the kept file
+    /// Replace the file with a hard link to the kept file
     Hardlink,
-    /// Let it share the disk space of the kept file; it remains a separate file
+    /// Share the disk space of the kept file; the file remains a separate file
     Reflink,
-    /// Replace it by a relative symbolic link to the kept file
+    /// Replace the file with a relative symbolic link to the kept file
     Symlink,
-    /// Move it aside, on the same file system, until it is purged or restored
+    /// Move the file aside on the same file system, until it is purged or restored
     Quarantine,
-    /// Print a shell script that compares the files again and then acts
+    /// Print a shell script that compares the files again before it acts
     Script,
 }
 
 /// Act on duplicates
 ///
-/// Shows what would be done with the groups of the catalog: which file of each group is kept and why, and what happens
-/// to the others. Without --apply nothing is changed.
+/// Shows a plan for the groups in the catalog: which file of each group is kept and why, and what happens to the
+/// others. Nothing is changed without --apply.
 ///
-/// With --apply each file is compared byte by byte with the kept file right before it is acted on. A file that has
-/// changed, differs or is being written to is left alone and reported. A journal records everything first: 'lop undo'
-/// restores the files, and if a run is killed, the next run finishes what it had begun.
+/// With --apply, lop compares each file byte by byte with the kept file immediately before it acts on it. A file that
+/// has changed, differs or is being written to is left alone and reported. Each step is recorded in a journal before
+/// it is made, so that 'lop undo' can restore the files. If a run is killed, the next command that changes files
+/// reverts the change that the run had begun but not finished.
 ///
-/// With PATHs only files below them are acted on; copies elsewhere are kept.
+/// If PATHs are given, lop acts only on files below them. Copies elsewhere are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,16 +51,16 @@ Examples:
 pub(crate) struct DedupeArgs {
     /// Act only on files below these paths
     ///
-    /// Deleting, quarantining or replacing files by symbolic links requires a PATH or --all. Without either, lop shows
-    /// the plan for the whole catalog, but only makes hard links and reflinks.
+    /// The actions delete, quarantine and symlink require a PATH or --all. If neither is given, lop shows the plan for
+    /// the whole catalog, but applies it only for hard links and reflinks.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Act on everything in the catalog
+    /// Act on all groups in the catalog
     #[arg(long, conflicts_with_all = ["paths", "report", "files_from", "plan"])]
     pub(crate) all: bool,
 
-    /// The action on each redundant file
+    /// The action for each redundant file
     #[arg(long, value_name = "KIND", required_unless_present = "plan", conflicts_with = "plan")]
     pub(crate) by: Option<By>,
 
@@ -69,59 +70,62 @@ pub(crate) struct DedupeArgs {
 
     /// Do not ask before deleting many files
     ///
-    /// Without this option, on a terminal, lop asks before it deletes more than 1,000 files.
+    /// By default, lop asks on a terminal before it deletes more than 1,000 files.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// Go through the groups on the terminal and choose which files to keep
+    /// Choose interactively which files of each group to keep
     ///
-    /// Each answer is one line: 1, or 1,3, or 2-4; '?' shows the help. Nothing is changed before all groups are done
-    /// and the choices are confirmed. Without --apply the choices can be saved as a plan.
+    /// lop shows one group after another. Each answer is one line, such as 1 or 1,3 or 2-4; '?' shows the help.
+    /// Nothing is changed until you have gone through all groups and confirmed the choices. Without --apply, you can
+    /// save the choices as a plan.
     #[arg(short, long, conflicts_with = "plan")]
     pub(crate) interactive: bool,
 
-    /// Which file of a group to keep
+    /// Keep the file of each group that this rule selects
     ///
-    /// local (on a file system of this machine, not on a network or FUSE mount), tidy (looks least like a copy: no
-    /// "(1)" or "copy" in its name, not in Downloads, a backup or the trash), newest, oldest, shortest-path,
-    /// longest-path, shallowest, deepest, first-root (below the PATH that was named first), device:DIR (on the device
-    /// of DIR), path:GLOB.
+    /// The rules are: local (on a file system of this machine, not on a network or FUSE mount), tidy (looks least like
+    /// a copy: no "(1)" or "copy" in its name, not in Downloads, a backup or the trash), newest, oldest,
+    /// shortest-path, longest-path, shallowest, deepest, first-root (below the PATH that was given first), device:DIR
+    /// (on the device of DIR), and path:GLOB.
     ///
-    /// path:photos matches a file named photos, and files in a directory with that name. A GLOB with a slash is matched
-    /// against the path from a PATH, from the root or from the working directory.
+    /// path:photos matches a file named photos, and all files in a directory named photos. A GLOB with a slash is
+    /// matched against the path relative to a PATH, the root or the working directory.
     ///
-    /// If the option is given several times, the first rule that distinguishes the files decides. If none does, these
-    /// do: local, tidy, oldest, shortest-path, and finally the first path in alphabetical order.
+    /// If the option is given several times, the first rule that distinguishes the files decides. If none of them
+    /// does, lop applies the rules local, tidy, oldest and shortest-path. If the files still tie, it keeps the first
+    /// path in alphabetical order.
     #[arg(long, value_name = "RULE", help_heading = "Selection", conflicts_with = "plan")]
     #[arg(value_parser = Rules, hide_possible_values = true)]
     pub(crate) keep: Vec<String>,
 
-    /// Never touch files below DIR; they are kept in preference to all others
+    /// Never change files below DIR, and keep them in preference to all others
     #[arg(long, value_name = "DIR", help_heading = "Selection", conflicts_with = "plan")]
     pub(crate) protect: Vec<PathBuf>,
 
-    /// Skip smaller files
+    /// Skip files smaller than SIZE
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Selection")]
     #[arg(conflicts_with = "plan")]
     pub(crate) min_size: Option<u64>,
 
-    /// Act on files that programs keep for themselves too: .git, snapshots, trash, @eaDir
+    /// Also act on files in repositories and system directories
     ///
-    /// Without this option, files in repositories (.git, .hg, .svn, .bzr, .jj) and in the folders that 'lop scan' skips
-    /// are neither kept nor acted on, unless the folder is given as PATH.
+    /// By default, lop neither keeps nor acts on files in repositories (.git, .hg, .svn, .bzr, .jj) and in the system
+    /// directories that 'lop scan' skips, such as snapshots, the trash and @eaDir. A directory that is given as PATH
+    /// is always included.
     #[arg(long, help_heading = "Selection", conflicts_with = "plan")]
     pub(crate) system_dirs: bool,
 
-    /// Take the groups from a JSON report instead of the catalog
+    /// Read the groups from a JSON report instead of the catalog
     ///
-    /// The report comes from 'lop report --format json' or 'lop scan --format json'. Only its paths and sizes are used;
-    /// the files are compared again.
+    /// Create the report with 'lop report --format json' or 'lop scan --format json'. lop uses only its paths and
+    /// sizes, and compares the files again.
     #[arg(long, value_name = "FILE", help_heading = "Selection", conflicts_with = "plan")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Take the files named in FILE instead of the catalog; - is standard input
+    /// Read the files from a list in FILE instead of the catalog; - is standard input
     ///
-    /// FILE has one path per line. The files are compared first to find the groups.
+    /// FILE contains one path per line. lop compares the files to find the groups before it makes the plan.
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
     #[arg(conflicts_with_all = ["plan", "report"])]
     pub(crate) files_from: Option<PathBuf>,
@@ -132,15 +136,16 @@ pub(crate) struct DedupeArgs {
 
     /// Treat files below DIR, on a network or FUSE file system, as separate files
     ///
-    /// Such a file system can show files of this machine under a second path (sshfs, NFS, mergerfs and its branches),
-    /// so a file can look like a copy of itself. Without this option, a kept file there counts as a copy only for files
-    /// on the same file system.
+    /// A network or FUSE file system can show files of this machine under a second path (sshfs, NFS, mergerfs and its
+    /// branches), so that a file looks like a copy of itself. By default, a kept file on such a file system counts as
+    /// a copy only of files on the same file system.
     #[arg(long, value_name = "DIR", help_heading = "Selection")]
     pub(crate) distinct: Vec<PathBuf>,
 
     /// Write the plan to FILE, one JSON object per line
     ///
-    /// You can remove lines from the file. The plan is checked again completely when it is applied.
+    /// You can remove lines from FILE before you apply it with --plan. lop checks the whole plan again when it applies
+    /// it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "apply"])]
     pub(crate) save_plan: Option<PathBuf>,
 
@@ -148,19 +153,19 @@ pub(crate) struct DedupeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     pub(crate) plan: Option<PathBuf>,
 
-    /// Restore the times of directories after names in them have changed
+    /// Restore the times of directories in which names have changed
     #[arg(long)]
     pub(crate) preserve_dir_times: bool,
 }
 
-/// Replace hard links by independent copies
+/// Replace hard links with independent copies
 ///
-/// Finds files below the PATHs that have several names, and gives each of these names except one a copy of its own,
-/// with the same content, owner, permissions, times and attributes. If the file also has names elsewhere, all names
-/// below the PATHs get copies. Copies share disk space where the file system can do that.
+/// Finds files with several names below the PATHs. Each of these names except one gets an independent copy with the
+/// same content, owner, permissions, times and attributes. If the file also has names elsewhere, all of its names
+/// below the PATHs get copies. Copies share disk space if the file system supports it.
 ///
-/// Without --apply, lop only shows what would be done. 'lop undo' makes them hard links again, as long as they are
-/// equal and all names of the file were below the PATHs.
+/// Without --apply, lop only shows what it would do. 'lop undo' turns the copies back into hard links if they are
+/// still equal and all names of the file were below the PATHs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -175,19 +180,19 @@ pub(crate) struct SeparateArgs {
     #[arg(long)]
     pub(crate) apply: bool,
 
-    /// Restore the times of directories after names in them have changed
+    /// Restore the times of directories in which names have changed
     #[arg(long)]
     pub(crate) preserve_dir_times: bool,
 }
 
 /// Restore what a run changed
 ///
-/// Files in quarantine get their names back. A file that was deleted or replaced by a link is copied from the kept
-/// file, with its former owner, permissions, times and attributes; names that were hard links of one file become hard
-/// links again. A kept file that has changed since is not copied, and a file that has appeared since is not
-/// overwritten: such files are reported.
+/// Files in quarantine move back to their original names. A file that was deleted or replaced by a link is copied from
+/// the kept file, with its original owner, permissions, times and attributes. Names that were hard links to one file
+/// become hard links again. lop does not copy a kept file that has changed in the meantime, and does not overwrite a
+/// file that has appeared. It reports these files.
 ///
-/// The command can be repeated; it skips files that are already restored.
+/// You can repeat the command. It skips files that are already restored.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -196,7 +201,7 @@ Examples:
   lop undo 12                   Undo run 12 of 'lop history'
   lop undo 12 ~/Pictures/2019   Restore only files there")]
 pub(crate) struct UndoArgs {
-    /// Number of the run [default: the last one that is not undone]
+    /// Number of the run [default: the last run that was not undone]
     #[arg(value_name = "RUN", value_parser = parse_run)]
     pub(crate) run: Option<u64>,
 
@@ -204,25 +209,25 @@ pub(crate) struct UndoArgs {
     #[arg(value_name = "PATH", requires = "run")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Show how each file would be restored, without changing anything
+    /// Show how each file would be restored, but change nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 }
 
-/// List the runs that changed files, or what one run did with each file
+/// List the runs that changed files, or the result of one run for each file
 ///
-/// The newest run comes last. If a run was interrupted, the next run finishes what it had begun. For trees that 'lop
-/// purge --instant' moved out of the way, the list shows how many entries are gone, which process removes them, and
-/// where the rest is.
+/// The newest run comes last. If a run was interrupted, the next command that changes files reverts the change that it
+/// had begun but not finished. For trees that 'lop purge --instant' moved out of the way, the list shows how many
+/// entries have been removed, which process removes them, and where the rest is.
 ///
-/// With RUN each file of that run is listed with its result. Times are in the local time zone.
+/// With RUN, lop lists each file of that run with its result. Times are in the local time zone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop history                   Show what was done and undone
   lop history 12                Show which files run 12 acted on")]
 pub(crate) struct HistoryArgs {
-    /// Number of a run
+    /// Number of the run to show
     #[arg(value_name = "RUN", value_parser = parse_run)]
     pub(crate) run: Option<u64>,
 }
@@ -234,8 +239,8 @@ fn parse_run(text: &str) -> Result<u64, String> {
 
 /// List, restore or remove files in quarantine
 ///
-/// 'lop dedupe --by quarantine' moves files into a directory .lop-quarantine-UID on their own file system. 'lop undo'
-/// restores them.
+/// 'lop dedupe --by quarantine' moves files into the directory .lop-quarantine-UID on their own file system. 'lop
+/// undo' and 'lop quarantine restore' move them back.
 #[derive(Debug, Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -249,7 +254,7 @@ pub(crate) struct QuarantineArgs {
     pub(crate) command: QuarantineCommand,
 }
 
-/// The commands for files in quarantine.
+/// The subcommands of `lop quarantine`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuarantineCommand {
     /// List the files in quarantine
@@ -260,8 +265,8 @@ Examples:
     List(QuarantineDirArgs),
     /// Restore files from quarantine
     ///
-    /// The run that moved them does not matter. A name that is in use again is not overwritten: such files stay in
-    /// quarantine and are reported.
+    /// Restores files of all runs. A name that is in use again is not overwritten. Such a file stays in quarantine and
+    /// is reported.
     #[command(after_help = "\
 Examples:
   lop quarantine restore                     Restore all
@@ -270,15 +275,15 @@ Examples:
     Restore(QuarantineRestoreArgs),
     /// Remove files from quarantine for good
     ///
-    /// A file is removed only if the file that was kept for it still exists and is equal to it byte by byte. Other
-    /// files stay and are reported.
+    /// A file is removed only if its kept file still exists and is equal to it byte by byte. Other files stay in
+    /// quarantine and are reported.
     #[command(after_help = "\
 Examples:
   lop quarantine purge --older-than 30d")]
     Purge(QuarantinePurgeArgs),
 }
 
-/// Which files in quarantine to restore.
+/// Selection of the files in quarantine to restore.
 #[derive(Debug, Args)]
 pub(crate) struct QuarantineRestoreArgs {
     /// Restore only files that were at or below these paths
@@ -289,21 +294,21 @@ pub(crate) struct QuarantineRestoreArgs {
     pub(crate) at: QuarantineDirArgs,
 }
 
-/// Where to look for files in quarantine.
+/// Location of the quarantine.
 #[derive(Debug, Args)]
 pub(crate) struct QuarantineDirArgs {
     /// Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog
     ///
-    /// A quarantine records where its files were, so neither the catalog nor its journals are needed. If the disk is
-    /// now mounted elsewhere, paths are relative to the directory that contains the quarantine.
+    /// A quarantine records where its files came from, so this option needs neither the catalog nor its journals. If
+    /// the disk is mounted elsewhere now, paths are relative to the directory that contains the quarantine.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// Which files to remove from quarantine.
+/// Selection of the files in quarantine to remove.
 #[derive(Debug, Args)]
 pub(crate) struct QuarantinePurgeArgs {
-    /// Remove files that were moved there at least this long ago: 12h, 30d, 2w, 6mo, 1y
+    /// Remove files that have been in quarantine at least this long: 12h, 30d, 2w, 6mo, 1y
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) older_than: Duration,
 

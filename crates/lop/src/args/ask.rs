@@ -1,4 +1,4 @@
-//! The arguments of the commands that ask the catalog.
+//! The arguments of the commands that query the catalog.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::Format;
 use crate::quantity::{parse_limit, parse_size};
 
-/// The order of groups.
+/// The order of groups in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sort {
     /// Most reclaimable bytes first
@@ -16,16 +16,16 @@ pub(crate) enum Sort {
     Size,
     /// Most files first
     Count,
-    /// By the first path
+    /// By the path of the first file
     Path,
 }
 
-/// How a list of files is printed.
+/// Format, order and length of a list of files.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Print in this format [default: text]
     ///
-    /// text and fdupes print one path per line, nul ends each path with NUL.
+    /// The formats text and fdupes print one path per line, and nul ends each path with a NUL byte.
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     #[arg(help = "Print as text, fdupes, json, csv or nul [default: text]")]
     pub(crate) format: Option<Format>,
@@ -34,24 +34,24 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "ORDER", default_value = "path")]
     pub(crate) sort: ListSort,
 
-    /// Print at most N files; 0 for all, which is the default
+    /// Print at most N files; 0 prints all, which is the default
     #[arg(long, value_name = "N", value_parser = parse_limit)]
     pub(crate) limit: Option<usize>,
 }
 
-/// Directories whose files are no second paths to other files.
+/// Directories whose files cannot be aliases of other files.
 #[derive(Debug, Args)]
 pub(crate) struct DistinctArgs {
     /// Treat files below DIR, on a network, FUSE or overlay file system, as separate files
     ///
     /// Such a file system can show files of this machine under a second path (sshfs, NFS, mergerfs and its branches).
-    /// Without this option, lop counts a file there as a copy only if its times differ from those of every file that it
-    /// could be.
+    /// By default, lop counts a file there as a copy only if its times differ from those of every file that it could
+    /// be an alias of.
     #[arg(id = "distinct", long, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
 }
 
-/// The order of files.
+/// The order of files in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListSort {
     /// By path
@@ -62,8 +62,8 @@ pub(crate) enum ListSort {
 
 /// Show the groups of duplicates
 ///
-/// Answers from the catalog. A file whose metadata has changed since the scan is marked and does not count as a
-/// duplicate.
+/// The groups come from the catalog. A file whose metadata has changed since the scan is marked and does not count as
+/// a duplicate.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -73,27 +73,27 @@ Examples:
   lop report --format json > duplicates.json
   lop report --dirs                    Show whole directories that are copies")]
 pub(crate) struct ReportArgs {
-    /// Show only groups with a file below one of these paths; with --dirs, only directories there
+    /// Show only groups with a file below these paths; with --dirs, only directories there
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Show equal, contained and overlapping directories instead
+    /// Show equal, contained and overlapping directories instead of groups
     ///
-    /// Equal directories have the same relative paths with the same contents. A directory is contained in another one
-    /// if each of its files has an equal file there, whatever its name. Two directories overlap if that holds for half
-    /// of the bytes of one of them. A directory is never compared with one above it. Only the largest directories are
-    /// shown, so nothing is listed below a directory that is equal to or contained in another one. You could delete all
-    /// but the first of each set of equal directories together with all contained directories, without losing any
-    /// content.
+    /// Two directories are equal if they have the same relative paths with the same contents. A directory is contained
+    /// in another one if each of its files has an equal file there, whatever its name. Two directories overlap if at
+    /// least half of the bytes of one of them are also in the other. A directory is never compared with one of its
+    /// parents. lop shows only the largest directories, and nothing below a directory that is equal to another one or
+    /// contained in it. You can delete all directories of each equal set except the first, together with all contained
+    /// directories, without losing any content.
     ///
     /// Empty files, empty directories, links and special files are ignored. Any other file that is new, has changed or
-    /// was not scanned prevents its directory from being equal to or contained in another one; lop shows how many there
-    /// are. Bytes are reclaimable if no other remembered name keeps them. To find what contains a directory, lop tries
-    /// 16 places that have its content with the fewest copies. It finds overlaps from contents that at most 6 files
-    /// have, and otherwise from each file and the next one by path.
+    /// was not scanned prevents its directory from being equal to or contained in another one. lop shows the number of
+    /// these files. Bytes are reclaimable if no other remembered name refers to them. To find the directory that
+    /// contains another one, lop tries 16 directories that hold its contents with the fewest copies. To find overlaps,
+    /// it uses contents that at most 6 files share, and for all other contents each file and the next one by path.
     ///
-    /// --min-size skips directories that share less, and --sort count sorts by the number of shared files. fdupes and
-    /// nul print only the sets of equal directories.
+    /// --min-size skips directories that share less than SIZE, and --sort count sorts by the number of shared files.
+    /// The formats fdupes and nul print only the sets of equal directories.
     #[arg(long)]
     pub(crate) dirs: bool,
 
@@ -101,7 +101,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Print at most N groups; 0 for all [default: 20 as text, otherwise all]
+    /// Print at most N groups; 0 prints all [default: 20 as text, otherwise all]
     #[arg(long, value_name = "N", value_parser = parse_limit)]
     pub(crate) limit: Option<usize>,
 
@@ -109,7 +109,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "ORDER", default_value = "reclaimable")]
     pub(crate) sort: Sort,
 
-    /// Skip groups of smaller files; sizes such as 4096, 10k, 1.5GiB
+    /// Skip groups of files smaller than SIZE, such as 4096, 10k, 1.5GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) min_size: Option<u64>,
 
@@ -132,11 +132,11 @@ pub(crate) struct FileArgs {
     pub(crate) distinct: DistinctArgs,
 }
 
-/// List a directory: its files with their duplicates, its directories with their sizes
+/// List a directory, with the duplicates of its files and the sizes of its directories
 ///
-/// Each line has the number of duplicates, the size, the share of the listed directory, and the name. For a directory,
-/// the first number counts the files below it that have a duplicate anywhere, and the size is that of the remembered
-/// files below it.
+/// Each line shows the number of duplicates, the size, the share of the listed directory, and the name. For a
+/// directory, the first number counts the files below it that have a duplicate anywhere, and the size is the total of
+/// the remembered files below it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -148,11 +148,11 @@ pub(crate) struct LsArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
 
-    /// List all directories below it too
+    /// List all directories below DIR too
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
 
-    /// Order in each directory
+    /// Order of the entries in each directory
     #[arg(long, value_name = "ORDER", default_value = "path")]
     pub(crate) sort: ListSort,
 
@@ -180,11 +180,11 @@ pub(crate) struct DupsArgs {
 
 /// Show the files below a directory that have no copy outside it
 ///
-/// This is the question to ask before you delete a directory: is everything in here also somewhere else? Every file
-/// that is now in the directory is examined. Files that have changed since the scan or are not in the catalog, and
-/// files that were found damaged, are listed too, with the reason. The exit code is 0 if every file has a copy outside,
-/// 6 if some file has none, 3 if that is unknown for some file or something could not be examined, and 5 if the catalog
-/// has none of the files.
+/// Run this before you delete a directory, to see whether everything in it also exists elsewhere. lop checks every
+/// file that is in the directory now. It also lists files that have changed since the scan, are not in the catalog or
+/// were found damaged, with the reason. The exit code is 0 if every file has a copy outside the directory, 6 if a file
+/// has none, 3 if the answer is unknown for a file or something could not be examined, and 5 if the catalog contains
+/// none of the files.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -199,15 +199,15 @@ pub(crate) struct UniquesArgs {
     #[command(flatten)]
     pub(crate) list: ListArgs,
 
-    /// Count copies inside DIR too
+    /// Also count copies inside DIR
     #[arg(long)]
     pub(crate) anywhere: bool,
 
     /// Read each file and its copy now, and count only copies that are equal byte by byte
     ///
-    /// A disk can damage files without changing their size and times, and the catalog does not know. With --verify, lop
-    /// reads every file together with a copy. It reports a copy that differs or cannot be read, marks it in the
-    /// catalog, and tries the next one. It does not read a hard link outside, which is the same file.
+    /// A disk can damage a file without changing its size and times, and the catalog cannot detect that. With
+    /// --verify, lop reads every file together with a copy. If the copy differs or cannot be read, lop reports it,
+    /// marks it in the catalog, and tries the next copy. A hard link outside DIR is the same file and is not read.
     #[arg(long)]
     pub(crate) verify: bool,
 
@@ -215,16 +215,16 @@ pub(crate) struct UniquesArgs {
     pub(crate) distinct: DistinctArgs,
 }
 
-/// Tell whether everything in one directory is also in another one
+/// Check whether everything in one directory is also in another one
 ///
-/// This is the question to ask before you delete A because you have B: does every file in A have an equal file in B,
-/// whatever its name? lop prints the files of A for which that is not known. Both directories are examined as they are
-/// now, but contents come from the catalog: a file of A that is new or has changed since the scan is listed, and such a
-/// file of B does not count. A file that is in both A and B, because one directory contains the other or by a second
-/// path, does not count as being in B. A hard link to a file in B does, although deleting it frees nothing. Every
-/// directory counts as having all empty files; links and special files are counted but not compared. The exit code is 0
-/// if everything in A is in B, 6 if not, 3 if that is unknown for some file or something could not be examined, and 5
-/// if the catalog has nothing of A or of B.
+/// Run this before you delete A because you have B. It checks whether every file in A has an equal file in B, whatever
+/// its name, and prints the files of A for which this is not known to be true. lop checks which files are in both
+/// directories now, but takes their contents from the catalog. A file in A that is new or has changed since the scan
+/// is listed, and such a file in B does not count as a copy. A file that is in both A and B, because one directory
+/// contains the other or through a second path, does not count as being in B. A hard link to a file in B does count,
+/// although deleting it frees nothing. Empty files count as being in every directory. Links and special files are
+/// counted but not compared. The exit code is 0 if everything in A is in B, 6 if not, 3 if the answer is unknown for a
+/// file or something could not be examined, and 5 if the catalog contains nothing of A or of B.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -232,11 +232,11 @@ Examples:
   lop contains --verify card ~/Pictures
   lop contains --format nul card/DCIM ~/Pictures > not-copied")]
 pub(crate) struct ContainsArgs {
-    /// Directory whose files are looked for
+    /// Directory whose files are checked
     #[arg(value_name = "A")]
     pub(crate) one: PathBuf,
 
-    /// Directory to search
+    /// Directory to search for copies
     #[arg(value_name = "B")]
     pub(crate) other: PathBuf,
 
@@ -245,9 +245,10 @@ pub(crate) struct ContainsArgs {
 
     /// Read each file and its copy now, and count only copies that are equal byte by byte
     ///
-    /// A disk can damage files without changing their size and times, and the catalog does not know. With --verify, lop
-    /// reads every file together with a copy. It reports a copy that differs or cannot be read, marks it in the
-    /// catalog, and tries the next one in B. It does not read a hard link to a file in B, which is the same file.
+    /// A disk can damage a file without changing its size and times, and the catalog cannot detect that. With
+    /// --verify, lop reads every file together with a copy. If the copy differs or cannot be read, lop reports it,
+    /// marks it in the catalog, and tries the next copy in B. A hard link to a file in B is the same file and is not
+    /// read.
     #[arg(long)]
     pub(crate) verify: bool,
 

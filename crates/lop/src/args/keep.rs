@@ -6,12 +6,12 @@ use clap::Args;
 
 /// Read remembered files again and compare them with their digests
 ///
-/// A file is damaged if its content differs from the catalog although its size and times are the same. Each damaged
-/// file is reported and marked in the catalog at once: until a scan has read it again, no command counts it as a copy.
-/// The exit code is then 3.
+/// A file is damaged if its content differs from the catalog but its size and times do not. lop reports each damaged
+/// file and marks it in the catalog at once. No command counts it as a copy until a scan has read it again. The exit
+/// code is 3 if a file is damaged.
 ///
-/// A file has a digest if another file had the same size and first block when it was scanned; 'lop scan --hash-all'
-/// gives one to all other files too. Files without a digest are counted.
+/// A scan stores a digest for each file that has the same size and first block as another file. 'lop scan --hash-all'
+/// adds digests for all other files. Files without a digest are counted but cannot be checked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,10 +24,10 @@ pub(crate) struct ValidateArgs {
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// Forget what the catalog knows below paths
+/// Make the catalog forget files and directories
 ///
-/// Only the catalog changes. A PATH need not exist: it may be a disk that will not be used again, or a directory that
-/// was removed. The next scan treats files there as new.
+/// Only the catalog changes. A PATH need not exist: it can be on a disk that you no longer use, or a directory that
+/// was removed. The next scan treats the files there as new.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

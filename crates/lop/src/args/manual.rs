@@ -1,14 +1,14 @@
-//! The arguments of the commands that print what a package would install: man pages and completions.
+//! The arguments of the commands that print man pages and completions.
 
 use clap::Args;
 use clap_complete::Shell;
 
 /// Show a man page
 ///
-/// On a terminal, `man` shows the page; otherwise it is printed in the form that is installed. There is a page for each
-/// command, and for the topics acting, catalog, exit-codes and formats.
+/// On a terminal, lop opens the page with `man`. Otherwise it prints the page in the form in which it is installed.
+/// There is a page for each command, and for the topics acting, catalog, exit-codes and formats.
 ///
-/// This installs all pages, if the directories exist: for page in $(lop man --list); do lop man $page >
+/// To install all pages into existing directories, run: for page in $(lop man --list); do lop man $page >
 /// ~/.local/share/man/man${page##*.}/$page; done
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -34,7 +34,7 @@ Examples:
   lop completions zsh > ~/.zfunc/_lop
   lop completions fish > ~/.config/fish/completions/lop.fish")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to print the script for
     #[arg(value_name = "SHELL")]
     pub(crate) shell: Shell,
 }

@@ -11,33 +11,33 @@ use crate::quantity::{at_least_one, parse_rate};
 
 /// Make one directory tree like another, including all hard links
 ///
-/// Gives DST everything that SRC has: files, directories, symbolic links, FIFOs, sockets and devices, with owner,
-/// permissions, times, extended attributes, ACLs and holes, and each file under all of its names. DST need not exist.
-/// The contents of SRC go into DST, with or without a slash at the end of either. Equal files are skipped, so the next
-/// run resumes an interrupted one.
+/// Copies the contents of SRC into DST, with or without a slash at the end of either. DST need not exist. lop copies
+/// files, directories, symbolic links, FIFOs, sockets and devices, with owner, permissions, times, extended
+/// attributes, ACLs and holes, and each file under all of its names. Equal files are skipped, so you can resume an
+/// interrupted run by starting it again.
 ///
-/// Files are equal if their size and modification time are. A file that differs is copied to a temporary name, which
-/// then replaces the old file in one step, so no name ever refers to a half-written file. A file of DST that has other
-/// names is never written to, only replaced. Nothing is removed without --delete; with it, removing comes last, and
-/// only if all of SRC could be read.
+/// Files are equal if they have the same size and modification time. A file that differs is copied to a temporary
+/// name, which then replaces the old file in one step. No name ever refers to a half-written file. A file in DST that
+/// has other names is replaced instead of overwritten, so its other names keep the old content. Nothing is removed
+/// without --delete. With it, lop removes entries last, and only if it could read all of SRC.
 ///
-/// Copies share the extents of the original where the file system can do that.
+/// Copies share the extents of the original if the file system supports it.
 ///
-/// SRC or DST can be on another host, as HOST:PATH or USER@HOST:PATH: lop is started there through ssh. Write a local
-/// path with a colon as ./a:b.
+/// SRC or DST can be on another host, as HOST:PATH or USER@HOST:PATH. lop starts itself there through ssh. Write a
+/// local path that contains a colon as ./a:b.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct MirrorArgs {
-    /// The directory to mirror
+    /// Directory to copy from
     #[arg(value_name = "SRC")]
     pub(crate) source: OsString,
 
-    /// The directory to make like SRC
+    /// Directory to make like SRC
     #[arg(value_name = "DST")]
     pub(crate) destination: OsString,
 
-    /// Change nothing; list what would be changed
+    /// List what would be changed, but change nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
@@ -45,20 +45,20 @@ pub(crate) struct MirrorArgs {
     #[arg(short, long)]
     pub(crate) itemize: bool,
 
-    /// Remove extraneous entries: what is in DST but not in SRC
+    /// Remove extraneous entries, which are in DST but not in SRC
     #[arg(long)]
     pub(crate) delete: bool,
 
     /// Do not ask before --delete removes many entries
     ///
-    /// Without this option, on a terminal, lop asks before it removes more than 1,000 entries, more than SRC has, or
-    /// more than half of DST. Scripts are not asked; give them --max-delete.
+    /// By default, lop asks on a terminal before it removes more than 1,000 entries, more entries than SRC has, or
+    /// more than half of DST. It never asks in a script; use --max-delete there.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
     /// Let --delete empty DST if SRC is empty or has only directories
     ///
-    /// Without this option, lop refuses: SRC may be a disk that is not mounted, or has just been formatted.
+    /// By default, lop refuses this, because SRC may be on a disk that is not mounted or has just been formatted.
     #[arg(long, requires = "delete")]
     pub(crate) allow_empty_source: bool,
 
@@ -74,22 +74,22 @@ pub(crate) struct MirrorArgs {
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Wait until each file is on disk before it gets its name
+    /// Flush each file to disk before it gets its final name
     #[arg(long)]
     pub(crate) fsync: bool,
 
     /// Hard-link files to equal files in DIR instead of copying them
     ///
-    /// Use this for daily backups that only take the space of what has changed: DIR is the previous backup. A relative
+    /// Use this for daily backups that take only the space of what has changed. DIR is the previous backup. A relative
     /// DIR is relative to DST.
     #[arg(long, value_name = "DIR")]
     pub(crate) link_dest: Option<PathBuf>,
 
-    /// Reuse content that DST already has: renamed files, and files that SRC has twice
+    /// Reuse content that DST already has, for renamed files and duplicates in SRC
     ///
-    /// The catalogs of both hosts tell where such content is (`lop scan SRC`, `lop scan DST`). It is compared before it
-    /// is used, and cloned where the file system can do that. Elsewhere, on one host, only files that --delete would
-    /// remove are reused.
+    /// The catalogs of both hosts record where such content is. Run 'lop scan SRC' and 'lop scan DST' first. lop
+    /// compares the content before it uses it, and clones it if the file system supports that. Otherwise, on one host,
+    /// lop reuses only files that --delete would remove.
     #[arg(long)]
     pub(crate) reuse: bool,
 
@@ -99,19 +99,19 @@ pub(crate) struct MirrorArgs {
 
     /// Mirror only files that match
     ///
-    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: from SRC and DST ('/keep' is
-    /// SRC/keep and DST/keep), or as the shell completes them (SRC/keep, DST/keep, absolute or relative). One that ends
-    /// in a slash matches directories only.
+    /// A GLOB without a slash matches names at any depth. A GLOB with a slash matches paths, either relative to SRC
+    /// and DST ('/keep' is SRC/keep and DST/keep) or as the shell completes them (SRC/keep, DST/keep, absolute or
+    /// relative). A GLOB that ends in a slash matches only directories.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Neither mirror nor remove what matches, or anything in a directory that matches
+    /// Neither mirror nor remove entries that match, or anything in directories that match
     ///
     /// A GLOB that matched nothing is reported.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
 
-    /// Ignore the case of letters in patterns
+    /// Ignore case in patterns
     #[arg(long, help_heading = "Selection")]
     pub(crate) ignore_case: bool,
 
@@ -121,11 +121,11 @@ pub(crate) struct MirrorArgs {
 
     /// Connect to the other host with COMMAND
     ///
-    /// COMMAND is run like ssh, with the host and the command to run there as arguments: 'ssh -p 2222'.
+    /// lop appends the host and the command to run there as arguments, as for ssh. Example: 'ssh -p 2222'.
     #[arg(long, value_name = "COMMAND", default_value = "ssh", help_heading = "Other hosts")]
     pub(crate) rsh: String,
 
-    /// The name or path of lop on the other host
+    /// Name or path of lop on the other host
     #[arg(long, value_name = "PATH", default_value = "lop", help_heading = "Other hosts")]
     pub(crate) remote_lop: OsString,
 
@@ -134,11 +134,11 @@ pub(crate) struct MirrorArgs {
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
 
-    /// Work with N threads [default: one per processor, more where they wait]
+    /// Use N threads [default: one per processor, more while they wait for storage]
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Print statistics of the run on standard error, as JSON
+    /// Print statistics as JSON to standard error
     #[arg(long)]
     pub(crate) stats: bool,
 }

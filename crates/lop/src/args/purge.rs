@@ -11,18 +11,18 @@ use crate::quantity::{at_least_one, parse_age};
 
 /// Remove directory trees for good, fast
 ///
-/// Removes each PATH with everything in it. Nothing goes to quarantine and nothing can be undone: --dry-run shows what
-/// would be removed and how much space that would free.
+/// Removes each PATH with everything in it. Nothing is moved to quarantine, and nothing can be undone. Use --dry-run
+/// to see what would be removed and how much space that would free.
 ///
-/// No link is followed, and no mount is entered, not even a bind mount of the same file system. lop refuses, before
-/// anything is removed and however the path is spelt, to remove the root directory, the working directory, the catalog,
-/// any directory that contains these, mount points, and links to any of them. What cannot be removed is reported, and
-/// the run continues.
+/// lop follows no links and enters no mounts, not even bind mounts of the same file system. Before it removes
+/// anything, it refuses the root directory, the working directory, the catalog, all directories that contain these,
+/// mount points, and links to any of them, however the path is spelled. Entries that cannot be removed are reported,
+/// and the run continues.
 ///
-/// Several directories are emptied at the same time, each in the order of its inodes. A subvolume of btrfs is removed
-/// as a whole where that is allowed.
+/// Several directories are emptied in parallel, each in the order of its inodes. On btrfs, a subvolume is removed as a
+/// whole if that is permitted.
 ///
-/// With --instant the PATHs are moved out of the way, which takes a moment, and a background process removes them; it
+/// With --instant, the PATHs are moved out of the way within a moment, and a background process removes them. It
 /// continues when the terminal is closed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,7 +33,7 @@ pub(crate) struct PurgeArgs {
     #[arg(required_unless_present_any = ["resume", "background", "files_from"])]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Remove nothing; show how much would be removed and freed
+    /// Show how much would be removed and freed, but remove nothing
     ///
     /// With -v or --json, every entry that would be removed is listed, each directory after its contents.
     #[arg(short = 'n', long)]
@@ -41,21 +41,21 @@ pub(crate) struct PurgeArgs {
 
     /// Do not ask before removing many entries
     ///
-    /// Without this option, on a terminal, lop asks before it removes more than 1,000 entries, and if a pattern matched
-    /// nothing.
+    /// By default, lop asks on a terminal before it removes more than 1,000 entries, and if a pattern matched nothing.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// Move the PATHs out of the way and return; remove them in the background
+    /// Move the PATHs out of the way, return, and remove them in the background
     ///
-    /// They are moved into '.lop-quarantine-UID', a directory of lop above them on the same file system. 'lop history'
-    /// shows the progress, and where they are.
+    /// The PATHs are moved into '.lop-quarantine-UID', a directory above them on the same file system. 'lop history'
+    /// shows the progress and where they are.
     #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
     pub(crate) instant: bool,
 
-    /// Remove the rest of PATHs that were moved out of the way, if no process does
+    /// Remove trees that were moved out of the way if no process is removing them
     ///
-    /// Needed after a restart of the machine, for example, or when something could not be removed.
+    /// This is needed if the machine was restarted during a removal, for example, or if something could not be
+    /// removed.
     #[arg(long, conflicts_with_all = NOT_WITH_INSTANT)]
     #[arg(conflicts_with_all = ["paths", "instant"])]
     pub(crate) resume: bool,
@@ -64,9 +64,9 @@ pub(crate) struct PurgeArgs {
     #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["paths", "resume"])]
     pub(crate) background: Option<u64>,
 
-    /// Remove what is named in FILE; - is standard input
+    /// Remove the paths listed in FILE; - is standard input
     ///
-    /// FILE has one path per line.
+    /// FILE contains one path per line.
     #[arg(long, value_name = "FILE", help_heading = "Selection", conflicts_with = "resume")]
     pub(crate) files_from: Option<PathBuf>,
 
@@ -74,35 +74,36 @@ pub(crate) struct PurgeArgs {
     #[arg(short = '0', long, requires = "files_from", help_heading = "Selection")]
     pub(crate) null: bool,
 
-    /// Empty the PATHs but keep them
+    /// Empty the PATHs but keep the directories themselves
     #[arg(long)]
     pub(crate) keep_root: bool,
 
-    /// Remove only what matches, and everything in directories that match
+    /// Remove only entries that match, and everything in directories that match
     ///
-    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: from PATH ('/keep' is
-    /// PATH/keep), or as the shell completes them (PATH/keep, absolute or relative). One that ends in a slash matches
-    /// directories only. An --include that can be read in both ways is refused.
+    /// A GLOB without a slash matches names at any depth. A GLOB with a slash matches paths, either relative to PATH
+    /// ('/keep' is PATH/keep) or as the shell completes them (PATH/keep, absolute or relative). A GLOB that ends in a
+    /// slash matches only directories. lop refuses an --include that can be read in both ways.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Keep what matches, and everything in directories that match
+    /// Keep entries that match, and everything in directories that match
     ///
-    /// A GLOB that can be read in two ways keeps both. One that matched nothing is reported.
+    /// If a GLOB can be read in two ways, lop keeps what matches either of them. A GLOB that matched nothing is
+    /// reported.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
 
-    /// Ignore the case of letters in patterns
+    /// Ignore case in patterns
     #[arg(long, help_heading = "Selection")]
     pub(crate) ignore_case: bool,
 
-    /// Remove only what was last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y
+    /// Remove only entries last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y
     ///
-    /// This includes directories, if nothing in them is kept.
+    /// A directory is removed too if it is that old and nothing in it is kept.
     #[arg(long, value_name = "AGE", value_parser = parse_age, help_heading = "Selection")]
     pub(crate) older_than: Option<Duration>,
 
-    /// Empty file systems that are mounted below the PATHs too
+    /// Also empty file systems that are mounted below the PATHs
     #[arg(long, help_heading = "Selection")]
     pub(crate) cross_mounts: bool,
 
@@ -110,7 +111,7 @@ pub(crate) struct PurgeArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU64>)]
     pub(crate) rate: Option<NonZeroU64>,
 
-    /// Let all other processes use the disk first (idle I/O class)
+    /// Give all other processes priority on the disk (idle I/O class)
     #[arg(long)]
     pub(crate) idle: bool,
 
@@ -119,16 +120,17 @@ pub(crate) struct PurgeArgs {
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
 
-    /// Work with N threads [default: one per processor, more where they wait]
+    /// Use N threads [default: one per processor, more while they wait for storage]
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Print statistics of the run on standard error, as JSON
+    /// Print statistics as JSON to standard error
     #[arg(long)]
     pub(crate) stats: bool,
 }
 
-/// These options select parts of a PATH or change nothing, but --instant moves whole PATHs.
+/// Options that `--instant` excludes. They select parts of a PATH or change nothing, but `--instant` moves whole
+/// PATHs.
 const NOT_WITH_INSTANT: [&str; 6] =
     ["dry_run", "keep_root", "include", "exclude", "older_than", "cross_mounts"];
 

@@ -1,26 +1,26 @@
-//! The rules of `--keep`, for the completion of shells. `action::keep` defines what a rule means.
+//! The rules of `--keep`, offered as shell completions. `action::keep` defines their meanings.
 
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
-/// Each rule that `action::keep` knows. A rule that ends with a colon takes a value.
+/// The rules that `action::keep` knows. A rule that ends with a colon takes a value.
 const RULES: [(&str, &str); 11] = [
-    ("local", "One on a file system of this machine"),
-    ("tidy", "The one that looks least like a copy"),
-    ("newest", "The one modified last"),
-    ("oldest", "The one modified first"),
-    ("shortest-path", "The one with the shortest path"),
-    ("longest-path", "The one with the longest path"),
-    ("shallowest", "The one below the fewest directories"),
-    ("deepest", "The one below the most directories"),
-    ("first-root", "One below the PATH that was named first"),
-    ("path:", "One whose path matches GLOB"),
-    ("device:", "One on the device of DIR"),
+    ("local", "A file on a file system of this machine"),
+    ("tidy", "The file that looks least like a copy"),
+    ("newest", "The file modified last"),
+    ("oldest", "The file modified first"),
+    ("shortest-path", "The file with the shortest path"),
+    ("longest-path", "The file with the longest path"),
+    ("shallowest", "The file below the fewest directories"),
+    ("deepest", "The file below the most directories"),
+    ("first-root", "A file below the PATH that was given first"),
+    ("path:", "A file whose path matches GLOB"),
+    ("device:", "A file on the device of DIR"),
 ];
 
-/// Accepts any text, and offers the rules as completions.
+/// Accepts any text, and lists the rules as possible values.
 #[derive(Clone)]
 pub(super) struct Rules;
 
@@ -48,7 +48,7 @@ mod tests {
     use super::RULES;
 
     #[test]
-    fn every_rule_is_one() {
+    fn every_listed_rule_can_be_parsed() {
         for (rule, _) in RULES {
             let value = match rule {
                 "device:" => "/",

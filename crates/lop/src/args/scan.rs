@@ -10,12 +10,12 @@ use crate::quantity::{at_least_one, parse_size};
 
 /// Find duplicates and remember them
 ///
-/// Finds regular files below each PATH, compares those of equal size and commits the result to the catalog. Files that
-/// are in the catalog and have not changed are not read again. Scanning a directory again replaces what the catalog
-/// knows about it and about nothing else. Files that an option skips stay in the catalog, and so do files on a disk
-/// that is not mounted.
+/// Finds regular files below each PATH, compares files of equal size, and commits the result to the catalog. Files
+/// that are in the catalog and have not changed are not read again. If you scan a directory again, the result replaces
+/// what the catalog has for that directory, and nothing else. Files that an option skips stay in the catalog, as do
+/// files on a disk that is not mounted.
 ///
-/// Links are not followed unless they are given as PATH. Hard links to a file count as one file, and a directory
+/// Links are followed only if they are given as PATH. Hard links to a file count as one file, and a directory that is
 /// reached by two paths counts as one directory.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,43 +25,43 @@ pub(crate) struct ScanArgs {
     #[arg(value_name = "PATH", conflicts_with = "files_from")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Do not use the catalog, and print the groups
+    /// Print the groups instead of using the catalog
     #[arg(long)]
     pub(crate) no_catalog: bool,
 
-    /// Print the groups in this format, also with a catalog
+    /// Print the groups in this format, even with a catalog
     ///
-    /// Without a catalog, the default is text, or JSON with --json.
+    /// With --no-catalog, the default is text, or json if --json is given.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Skip smaller files
+    /// Skip files smaller than SIZE
     ///
-    /// A size is in bytes, or has one of the units k, M, G, T, P (alone or with B or iB), which are powers of 1024:
-    /// 4096, 10k, 1.5GiB.
+    /// SIZE is a number of bytes, or a number with one of the units k, M, G, T, P (alone or followed by B or iB),
+    /// which are powers of 1024. Examples: 4096, 10k, 1.5GiB.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Selection")]
     pub(crate) min_size: Option<u64>,
 
-    /// Skip larger files
+    /// Skip files larger than SIZE
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Selection")]
     pub(crate) max_size: Option<u64>,
 
-    /// Scan only files that match one of these patterns
+    /// Scan only files that match
     ///
-    /// A GLOB without a slash matches names at any depth. One with a slash matches paths: from PATH ('/photos' is
-    /// PATH/photos), or as the shell completes them. '*' and '?' match no slash, '**' does. The option can be given
-    /// several times.
+    /// A GLOB without a slash matches names at any depth. A GLOB with a slash matches paths, either relative to PATH
+    /// ('/photos' is PATH/photos) or as the shell completes them. '*' and '?' do not match slashes, but '**' does. The
+    /// option can be given several times.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Skip files and directories that match this pattern
+    /// Skip files and directories that match
     ///
-    /// Patterns are those of --include; a GLOB that ends in a slash matches directories only. An excluded directory is
-    /// not entered. The option can be given several times.
+    /// Patterns have the same form as those of --include. A GLOB that ends in a slash matches only directories. lop
+    /// does not enter an excluded directory. The option can be given several times.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
 
-    /// Ignore the case of letters in patterns
+    /// Ignore case in patterns
     #[arg(long, help_heading = "Selection")]
     pub(crate) ignore_case: bool,
 
@@ -69,15 +69,15 @@ pub(crate) struct ScanArgs {
     #[arg(short = 'x', long, help_heading = "Selection")]
     pub(crate) one_file_system: bool,
 
-    /// Skip names that start with a dot
+    /// Skip files and directories whose names start with a dot
     #[arg(long, help_heading = "Selection")]
     pub(crate) no_hidden: bool,
 
-    /// Enter system folders too: snapshots, trash, @eaDir
+    /// Enter system directories too, such as snapshots, trash and @eaDir
     ///
-    /// Without this option, .snapshot, .snapshots, .zfs, .Trash-1000, $RECYCLE.BIN, System Volume Information,
-    /// lost+found and the like are skipped unless they are given as PATH: they show the same files again, hold deleted
-    /// files, or belong to a system.
+    /// By default, lop skips .snapshot, .snapshots, .zfs, .Trash-1000, $RECYCLE.BIN, System Volume Information,
+    /// lost+found and similar directories, unless they are given as PATH. They show the same files again, hold deleted
+    /// files, or belong to the system.
     #[arg(long, help_heading = "Selection")]
     pub(crate) system_dirs: bool,
 
@@ -89,9 +89,9 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Selection")]
     pub(crate) hardlinks: bool,
 
-    /// Scan the files named in FILE; - is standard input
+    /// Scan the files listed in FILE; - is standard input
     ///
-    /// FILE has one path per line. Directories in the list are counted but not entered.
+    /// FILE contains one path per line. Directories in the list are counted but not entered.
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
     pub(crate) files_from: Option<PathBuf>,
 
@@ -100,16 +100,16 @@ pub(crate) struct ScanArgs {
     #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
 
-    /// Read all files again, even if they are in the catalog and unchanged
+    /// Read all files again, even if the catalog has them and they have not changed
     ///
-    /// Files whose content has changed although their size and times have not are reported.
+    /// lop reports files whose content has changed although their size and times have not.
     #[arg(long, conflicts_with = "no_catalog")]
     pub(crate) reread: bool,
 
-    /// Give every file a digest, even if no other file has its size or first block
+    /// Compute a digest of every file, even if no other file has its size or first block
     ///
-    /// 'lop validate' can then find damage in all files. Files that already have a digest are not read again for this.
-    /// Files with more than 1 TiB of holes get none.
+    /// This lets 'lop validate' detect damage in all files. Files that already have a digest are not read again for
+    /// this. Files with more than 1 TiB of holes get no digest.
     #[arg(long, conflicts_with = "no_catalog")]
     pub(crate) hash_all: bool,
 
@@ -119,28 +119,28 @@ pub(crate) struct ScanArgs {
 
     /// The kind of storage, instead of measuring it: auto, hdd, ssd or cached
     ///
-    /// hdd reads in the order of positions on the disk, ssd reads many files at once, cached does neither. Without this
-    /// option, lop measures the first few reads to find out whether files are cached and whether a device is bound by
-    /// seeks; -v shows the result.
+    /// hdd reads in order of position on the disk, ssd reads many files at once, and cached does neither. With auto,
+    /// lop measures the first few reads to find out whether the files are cached and whether the disk is bound by
+    /// seeks. -v shows the result.
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
 
-    /// Work with N threads on each device [default: one per processor, more where they wait]
+    /// Use N threads per disk [default: one per processor, more while they wait for storage]
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Use at most SIZE of memory [default: a quarter of the available memory]
     ///
-    /// The minimum is 256M. What does not fit is kept in files without a name below TMPDIR, or /var/tmp. If lop has
-    /// nevertheless used more for a moment, it says so at the end.
+    /// The minimum is 256M. Data that exceeds the limit is kept in unnamed files in TMPDIR, or in /var/tmp if TMPDIR
+    /// is not set. If lop exceeded the limit for a moment, it says so at the end.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<u64>,
 
-    /// Print statistics of the run on standard error, as JSON
+    /// Print statistics as JSON to standard error
     ///
-    /// The statistics include entries, files and bytes read, seconds per stage, and peak memory. 'lop man formats'
-    /// describes each of them.
+    /// The statistics include the entries, files and bytes read, the seconds per stage, and the peak memory. 'lop man
+    /// formats' describes all of them.
     #[arg(long)]
     pub(crate) stats: bool,
 }

@@ -22,7 +22,7 @@ fn each_arg(mut check: impl FnMut(&Command, &Arg)) {
 }
 
 #[test]
-fn clap_finds_no_contradiction() {
+fn the_definition_is_consistent() {
     Cli::command().debug_assert();
 }
 
@@ -36,7 +36,7 @@ fn every_argument_has_help() {
 }
 
 #[test]
-fn every_value_has_a_name_of_its_own() {
+fn every_value_has_an_upper_case_name() {
     each_arg(|command, arg| {
         if arg.get_action().takes_values() {
             let names = arg.get_value_names().expect("a value name");
@@ -59,7 +59,7 @@ fn every_command_has_help_and_examples() {
     });
 }
 
-/// An example that lop refuses is worse than none.
+/// Every example in a help text must be a valid command line.
 #[test]
 fn every_example_parses() {
     each_command(|command| {

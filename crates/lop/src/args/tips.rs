@@ -1,4 +1,4 @@
-//! Improves the tips of the argument parser: removes those that mislead, and adds one for `purge -rf`.
+//! Improves the tips of the argument parser. Removes misleading tips, and adds one for `purge -rf`.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Removes misleading tips, and adds one for users who type `purge -rf`.
 pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
     match error.kind() {
-        // clap's usage line would show both of the options that conflict.
+        // The usage line of clap would show both of the conflicting options.
         ErrorKind::ArgumentConflict => drop(error.remove(ContextKind::Usage)),
         ErrorKind::UnknownArgument => unknown(error, command),
         _ => {}
@@ -16,7 +16,7 @@ pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
 fn unknown(error: &mut clap::Error, command: Option<&str>) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return };
     let typed = typed.clone();
-    // The tip is that a file may have this name; usually none has.
+    // This tip suggests that the argument may be the name of a file. Keep it only if there is such a file.
     if !std::path::Path::new(&typed).exists() {
         error.remove(ContextKind::Suggested);
     }
@@ -24,7 +24,7 @@ fn unknown(error: &mut clap::Error, command: Option<&str>) {
         && !is_similar(&typed, similar)
     {
         error.remove(ContextKind::SuggestedArg);
-        // The usage line contains the tip.
+        // The usage line repeats the suggested option.
         error.remove(ContextKind::Usage);
     }
     if command == Some("purge") && matches!(typed.as_str(), "-r" | "-R" | "-f") {
@@ -35,7 +35,7 @@ fn unknown(error: &mut clap::Error, command: Option<&str>) {
     }
 }
 
-/// Returns whether one text may be a mistyped form of the other.
+/// Returns true if one text may be a misspelling of the other.
 fn is_similar(typed: &str, known: &str) -> bool {
     let plain = |text: &str| text.trim_start_matches('-').to_ascii_lowercase();
     let (typed, known) = (plain(typed), plain(known));
@@ -43,7 +43,7 @@ fn is_similar(typed: &str, known: &str) -> bool {
     is_start || distance(typed.as_bytes(), known.as_bytes()) <= 1 + typed.len() / 4
 }
 
-/// Returns the number of bytes to insert, delete or replace to turn one text into the other (Levenshtein).
+/// Returns the Levenshtein distance of two texts in bytes.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, byte) in one.iter().enumerate() {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_option_is_recognised_and_nothing_else_is() {
+    fn only_similar_options_are_suggested() {
         for (args, similar) in [
             (&["mirror", "--dellete", "a", "b"][..], "'--delete'"),
             (&["scan", "--exlude", "x"], "'--exclude'"),

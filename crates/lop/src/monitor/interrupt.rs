@@ -1,10 +1,11 @@
-//! Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop, the second ends the program at once.
+//! Handling of Ctrl-C, SIGTERM and a closed terminal. The first signal asks the work to stop, and the second one ends
+//! the program at once.
 //!
 //! Signals are caught only between [`arm`] and [`disarm`], around work that checks for a request to stop. At all other
-//! times they take their default action.
+//! times they have their default action.
 //!
-//! A signal that was ignored when the program started stays ignored: `nohup` and shells that start background commands
-//! of a script rely on that.
+//! A signal that was ignored when the program started stays ignored. `nohup` and shells that run background commands
+//! in a script rely on this.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -16,9 +17,9 @@ use signal_hook::{flag, low_level};
 
 #[derive(Default)]
 struct Flags {
-    /// Whether the next signal takes its default action.
+    /// True if the next signal takes its default action.
     deadly: Arc<AtomicBool>,
-    /// The signal that was caught, 0 for none.
+    /// The caught signal, or 0 if none was caught.
     caught: Arc<AtomicUsize>,
 }
 
@@ -35,12 +36,13 @@ pub(crate) fn arm() -> io::Result<()> {
         return Ok(());
     }
     let flags = FLAGS.get_or_init(Flags::default);
-    // A signal that arrives between two registrations would be lost; blocked, it waits.
+    // Blocks the signals until all handlers are registered. A signal that arrived between two registrations would
+    // otherwise be lost.
     let _later = SignalsBlocked::new();
     for signal in
         [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !runtime::is_ignored(signal))
     {
-        // The order matters: the first signal checks the flag and then sets it.
+        // The order of the handlers matters, because the first signal must check the flag before it sets it.
         flag::register_conditional_default(signal, Arc::clone(&flags.deadly))?;
         flag::register(signal, Arc::clone(&flags.deadly))?;
         flag::register_usize(signal, Arc::clone(&flags.caught), signal.unsigned_abs() as usize)?;
@@ -55,11 +57,11 @@ pub(crate) fn disarm() {
     }
 }
 
-/// Runs something that may block on another process and cannot be asked to stop. Meanwhile signals take their default
-/// action.
+/// Runs `wait` with the default action of all signals. Use this for code that may block on another process and does
+/// not check for a request to stop.
 pub(crate) fn default_during<T>(wait: impl FnOnce() -> T) -> T {
     disarm();
-    // A signal that arrived just before would otherwise take effect only after the wait.
+    // Acts on a signal that arrived just before, which would otherwise take effect only after the wait.
     end_as_caught();
     let result = wait();
     if let Some(flags) = FLAGS.get() {
@@ -68,16 +70,16 @@ pub(crate) fn default_during<T>(wait: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns the signal that was caught.
+/// Returns the signal that was caught, if any.
 pub(crate) fn caught() -> Option<i32> {
     let number = FLAGS.get()?.caught.load(Relaxed);
     i32::try_from(number).ok().filter(|&signal| signal != 0)
 }
 
-/// Ends the program in the same way as the caught signal would have; returns if there was no signal.
+/// Ends the program as the caught signal would have. Returns if no signal was caught.
 pub(crate) fn end_as_caught() {
     if let Some(signal) = caught() {
-        // If even this fails, the caller ends with the exit code for an interrupt.
+        // If this fails too, the caller exits with the code for an interrupt.
         let _refused = low_level::emulate_default_handler(signal);
     }
 }

@@ -1,4 +1,4 @@
-//! The memory bound of a run, and the report if the run exceeded it.
+//! The memory bound of a run, and the report if a run exceeds it.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use crate::output::stats::peak_memory_bytes;
 use crate::quantity::size;
 use crate::settings::Settings;
 
-/// Bounds the memory of the run to what the user asked for, to what the command usually needs, or else to a quarter of
-/// the memory that is available.
+/// Bounds the memory of the run. The bound is `asked` if the user gave a limit, `usual` if the command has a fixed
+/// need, and a quarter of the available memory otherwise.
 ///
 /// # Errors
 ///
-/// Fails if the user asked for less than lop can work with.
+/// Fails if the user asked for less than the minimum.
 pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
     if let Some(bytes) = asked.filter(|&bytes| bytes < memory::MIN_BOUND_BYTES) {
         let least = size(memory::MIN_BOUND_BYTES);
@@ -27,14 +27,14 @@ pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), Comman
     Ok(())
 }
 
-/// Returns the directory for memory that exceeds the bound. `/tmp` is not the default because many systems keep it in
+/// Returns the directory for data that exceeds the bound. `/tmp` is not the default because many systems keep it in
 /// memory.
 fn folder() -> PathBuf {
     let set = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute());
     set.unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
-/// Reports a failure to move memory to disk, and a peak above what the user asked for.
+/// Reports a failed attempt to move data from memory to disk, and a peak above the limit that the user gave.
 pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
     if let Some(error) = memory::spilled().failed {
         let error = std::io::Error::from_raw_os_error(error);

@@ -1,7 +1,7 @@
-//! The text of the progress line: what the program is doing, how far it is, how long it will take, and how fast.
+//! The text of the progress line: the current stage, its progress, the time left, and the rate.
 //!
-//! A line begins with what people look for, the percentage and the time left, and continues with counts. On a narrow
-//! terminal the last counts are left out, so that nothing is cut in the middle.
+//! A line begins with the percentage and the time left, because users look for these first, and continues with counts.
+//! On a narrow terminal, the last counts are omitted so that no part is cut in the middle.
 //!
 //! Counts may come from another host, so they can have any value and can decrease.
 
@@ -12,21 +12,22 @@ use runtime::{Progress, Stage};
 
 use crate::quantity::{clock, count, size};
 
-/// The width to assume if the terminal does not report one.
+/// Width to assume if the terminal does not report one.
 const DEFAULT_COLUMNS: usize = 80;
 
-/// The period over which a rate is averaged: long enough to be steady, short enough to follow the disk.
+/// Period over which a rate is averaged. It is long enough for a steady figure and short enough to follow the disk.
 const RATE_PERIOD: Duration = Duration::from_secs(3);
 
-/// A stage that is younger than this gives no estimate of its duration.
+/// Minimum age of a stage before the line shows an estimate of the time left.
 const MIN_STAGE_AGE: Duration = Duration::from_millis(500);
 
-/// Builds the line from the current counters and from older samples of them.
+/// Builds the progress line from the current counters and from earlier samples of them.
 pub(crate) struct ProgressLine {
     stage: Option<Stage>,
     /// The counters at the beginning of the stage.
     since: Sample,
-    /// Samples for the rates: `older` is one to two half windows old, `newer` at most one.
+    /// Samples that rates are computed from. `newer` is at most half of [`RATE_PERIOD`] old, and `older` one to two
+    /// halves.
     older: Sample,
     newer: Sample,
 }
@@ -64,9 +65,9 @@ type Counter = fn(&Sample) -> u64;
 /// The parts of the line in one stage.
 struct Line {
     doing: &'static str,
-    /// The counter that measures the stage, and its final value; `None` if that is unknown.
+    /// The counter that measures the stage and its final value, or `None` if the final value is unknown.
     goal: Option<(Counter, u64)>,
-    /// Counts and rates, the most informative first.
+    /// Counts and rates, the most informative ones first.
     parts: Vec<String>,
 }
 
@@ -89,7 +90,7 @@ impl ProgressLine {
     fn text_within(&mut self, progress: &Progress, at: Instant, columns: usize) -> String {
         let (now, stage) = (Sample::of(progress, at), progress.stage());
         if self.stage != Some(stage) {
-            // The first stage is timed from the start of the program, a later one from when it is first seen.
+            // The first stage counts from the start of the program, a later one from its first sample.
             self.since = if self.stage.is_some() { now } else { self.since };
             (self.older, self.newer) = (self.since, self.since);
             self.stage = Some(stage);
@@ -159,7 +160,7 @@ impl ProgressLine {
         text(rate) + "/s"
     }
 
-    /// Returns the time left at the average rate since the stage began, if there is enough to tell.
+    /// Estimates the time left from the average rate since the stage began. Returns `None` if it is too early to tell.
     fn left(&self, now: &Sample, counter: Counter, all: u64) -> Option<Duration> {
         let done = counter(now).checked_sub(counter(&self.since)).filter(|&done| done > 0)?;
         let elapsed = now.at - self.since.at;
@@ -171,7 +172,7 @@ impl ProgressLine {
 }
 
 impl Line {
-    /// Returns the text with as many counts as fit.
+    /// Returns the line with as many counts as fit into `columns`.
     fn fit(self, now: &Sample, left: Option<Duration>, columns: usize) -> String {
         let mut parts = Vec::new();
         if let Some((counter, all)) = self.goal {
@@ -193,13 +194,13 @@ impl Line {
     }
 }
 
-/// Returns the line of a stage that works through files, whatever their sizes.
+/// Returns the line of a stage whose work depends only on the number of files.
 fn files(doing: &'static str, counter: Counter, all: u64, now: &Sample) -> Line {
     let parts = vec![of(counter(now), all, count) + " files"];
     Line { doing, goal: Some((counter, all)), parts }
 }
 
-/// Returns the line of a stage that works through files and their bytes.
+/// Returns the line of a stage whose work depends on the number of files and on their bytes.
 fn contents(
     doing: &'static str,
     noun: &str,
@@ -209,7 +210,7 @@ fn contents(
 ) -> Line {
     let (files, bytes) = (progress.files_total.load(Relaxed), progress.bytes_total.load(Relaxed));
     let grows = progress.totals_grow.load(Relaxed);
-    // Files may have been added since the total was counted.
+    // More files may have been found after the total was counted.
     let all = weight(files.max(now.files), bytes.max(now.bytes));
     let goal: (Counter, u64) = (|sample| weight(sample.files, sample.bytes), all);
     let found = if grows { " found so far" } else { "" };
@@ -217,20 +218,20 @@ fn contents(
     if bytes > 0 || now.bytes > 0 {
         parts.push(of(now.bytes, bytes, size));
     }
-    // Bytes that were read but not yet processed do not count as progress.
+    // Shows the rate only once bytes have been processed, because a mere read is not progress.
     parts.extend(Some(rate).filter(|_| now.bytes > 0));
     Line { doing, goal: Some(goal).filter(|_| files > 0 && !grows), parts }
 }
 
 /// Returns "done of all", or only the first number if the total is unknown.
 fn of(done: u64, all: u64, text: fn(u64) -> String) -> String {
-    // Files may have been added since the total was counted.
+    // More files may have been found after the total was counted.
     if all == 0 { text(done) } else { format!("{} of {}", text(done), text(all.max(done))) }
 }
 
-/// Returns the work that files and bytes amount to, in bytes.
+/// Returns the work for some files and bytes, expressed in bytes.
 fn weight(files: u64, bytes: u64) -> u64 {
-    // Opening a file takes about as long as reading this many bytes.
+    // Number of bytes that can be read in the time it takes to open a file.
     const FILE_COST_BYTES: u64 = 64 << 10;
     files.saturating_mul(FILE_COST_BYTES).saturating_add(bytes)
 }
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_done_has_no_rate() {
+    fn a_stage_without_progress_shows_no_rate() {
         let (progress, mut line) = (Progress::default(), ProgressLine::new());
         progress.enter(Stage::Compare);
         progress.files_total.store(2000, Relaxed);
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_may_be_anything() {
+    fn any_counter_values_are_accepted() {
         let (progress, mut line) = (Progress::default(), ProgressLine::new());
         progress.enter(Stage::Mirror);
         let mut at = line.since.at;

@@ -1,24 +1,24 @@
-//! Notices files and directories that do not answer: a dead mount, or a disk that retries a sector again and again.
+//! Detects files and directories that do not answer, such as a dead mount or a disk that keeps retrying a sector.
 //!
-//! A thread counts as blocked if it sleeps in the same system call with the same arguments at every check for some
-//! time. The threads themselves do nothing for this.
+//! A thread counts as blocked if several consecutive checks find it asleep in the same system call with the same
+//! arguments. The blocked threads need not cooperate.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use runtime::BlockedThread;
 
-/// How long a call may block before it is reported. A disk that has trouble with a sector retries for some seconds; a
-/// server that does not answer for longer is down.
+/// Time that a call may block before it is reported. A disk with a bad sector retries for some seconds. A server that
+/// does not answer for longer than this is probably down.
 const REPORT_AFTER: Duration = Duration::from_secs(10);
 
-/// The time between two checks.
+/// Interval between two checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The calls in which threads are blocked.
+/// The blocked system calls of all threads.
 pub(crate) struct Stalls {
     last: Instant,
-    /// For each blocked call, since when it blocks and whether it was reported.
+    /// The blocked calls, by thread and call.
     known: HashMap<(u32, String), Stall>,
 }
 
@@ -29,12 +29,13 @@ struct Stall {
 }
 
 impl Stalls {
-    /// Starts to watch. The first check follows after one period, so that a short run makes none.
+    /// Starts to watch at `now`. The first check is due after one interval, so a short run makes none.
     pub(crate) fn since(now: Instant) -> Stalls {
         Stalls { last: now, known: HashMap::new() }
     }
 
-    /// Checks if a check is due. Returns a message about calls that have blocked for long; each is reported once.
+    /// Runs a check if one is due. Returns a message about calls that have been blocked for long. Each call is
+    /// reported once.
     pub(crate) fn check(&mut self, now: Instant) -> Option<Vec<u8>> {
         if now - self.last < CHECK_INTERVAL {
             return None;
@@ -44,12 +45,12 @@ impl Stalls {
         Some([&b"still waiting for "[..], &long].concat())
     }
 
-    /// Returns the paths that threads are waiting for, in words, or nothing if there are none.
+    /// Returns the paths that threads are waiting for as text, or `None` if no thread is blocked.
     pub(crate) fn now(&self) -> Option<Vec<u8>> {
         first_and_others(self.known.values().map(|stall| stall.path.clone()).collect())
     }
 
-    /// Takes the currently blocked threads, and returns the paths to report.
+    /// Updates the table from the currently blocked threads. Returns the paths that are due to be reported.
     fn update(&mut self, waiting: &[BlockedThread], now: Instant) -> Vec<Vec<u8>> {
         let mut known = HashMap::with_capacity(waiting.len());
         let mut long = Vec::new();
@@ -69,7 +70,7 @@ impl Stalls {
     }
 }
 
-/// Returns the first of the paths and the number of the others.
+/// Returns the first of the paths and the number of the others as text, or `None` if there are no paths.
 fn first_and_others(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
     paths.sort_unstable();
     paths.dedup();
@@ -103,7 +104,7 @@ mod tests {
         let (a, b) = (waiting(1, "a"), waiting(2, "b"));
         assert!(stalls.update(&[a.clone(), b.clone()], at(0)).is_empty());
         assert!(stalls.update(&[a.clone(), b.clone()], at(9)).is_empty());
-        // The second thread has continued with another call.
+        // The second thread is in a different call now.
         let other = waiting(2, "c");
         assert_eq!(stalls.update(&[a.clone(), other.clone()], at(11)), [b"/mnt/a"]);
         assert!(stalls.update(&[a.clone(), other.clone()], at(12)).is_empty());

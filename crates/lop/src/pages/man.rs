@@ -1,4 +1,4 @@
-//! Man pages of the commands: `lop.1` and one for each command.
+//! The man pages of section 1: `lop.1` and one page for each command.
 
 use std::io;
 
@@ -13,26 +13,26 @@ use crate::exit::MEANINGS;
 const FILES: [(&str, &str); 4] = [
     (
         "$XDG_STATE_HOME/lop/catalog.db",
-        "The catalog, unless --catalog or LOP_CATALOG names another; ~/.local/state/lop/catalog.db if XDG_STATE_HOME is not set.",
+        "The catalog, unless --catalog or LOP_CATALOG is given; ~/.local/state/lop/catalog.db if XDG_STATE_HOME is not set.",
     ),
     (
         "catalog.db.runs/",
-        "Beside the catalog: the journals of runs that changed files, which 'lop undo' needs.",
+        "The journals of runs that changed files, beside the catalog. 'lop undo' needs them.",
     ),
     (
         ".lop-quarantine-UID/",
-        "On each file system where files were acted on: files in quarantine, and temporary files.",
+        "Files in quarantine and temporary files, on each file system where files were acted on.",
     ),
-    ("$TMPDIR, /var/tmp", "What does not fit in memory, in files without a name."),
+    ("$TMPDIR, /var/tmp", "Data that does not fit in memory, in unnamed files."),
 ];
 
 /// Environment variables that the commands read.
 const ENVIRONMENT: [(&str, &str); 5] = [
-    ("LOP_CATALOG", "The catalog, unless --catalog names another."),
-    ("XDG_STATE_HOME", "The directory with lop/catalog.db; a relative one is ignored."),
+    ("LOP_CATALOG", "The catalog, unless --catalog is given."),
+    ("XDG_STATE_HOME", "The directory that contains lop/catalog.db; a relative path is ignored."),
     ("HOME", "Without XDG_STATE_HOME, the catalog is in .local/state/lop below this directory."),
-    ("TMPDIR", "The directory for what does not fit in memory; /var/tmp if not set."),
-    ("NO_COLOR", "If set and not empty, no colours, unless --color always is given."),
+    ("TMPDIR", "The directory for data that does not fit in memory; /var/tmp if not set."),
+    ("NO_COLOR", "Disables colours if set and not empty, unless --color always is given."),
 ];
 
 /// Groups of commands whose pages refer to each other.
@@ -51,7 +51,7 @@ pub(super) fn page(command: &Command, name: &str) -> String {
     let mut roff = begin(name, "1", &about);
     synopsis(command, &mut roff);
     let examples = command.get_after_help().map(ToString::to_string);
-    // clap would append the examples to its own sections; here they get a section of their own.
+    // clap would append the examples to one of its sections. The page has a separate section for them.
     let man = Man::new(command.clone().display_name(name.to_string()).after_help(""));
     let mut body = Vec::new();
     render(&man, command, &mut body).expect("a vector takes everything");
@@ -77,7 +77,7 @@ fn render(man: &Man, command: &Command, out: &mut Vec<u8>) -> io::Result<()> {
     man.render_options_section(out)
 }
 
-/// Formats the usage as man pages do: literal text in bold, placeholders in italics.
+/// Formats the usage in the style of man pages, with literal text in bold and placeholders in italics.
 fn synopsis(command: &Command, roff: &mut Roff) {
     let usage = command.clone().render_usage().to_string();
     roff.control("SH", ["SYNOPSIS"]);
@@ -104,7 +104,7 @@ fn word_of(word: &str) -> Vec<Inline> {
     vec![bold(word)]
 }
 
-/// Formats the examples exactly as they are typed.
+/// Formats the examples exactly as typed.
 fn example_section(text: &str, roff: &mut Roff) {
     roff.control("SH", ["EXAMPLES"]).control("nf", []);
     for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {

@@ -1,5 +1,7 @@
-//! Man pages of the documents. Only the part of Markdown that the documents use is understood: headings, paragraphs,
-//! tables, lists, code blocks, links, and words in bold or as code.
+//! Man pages of section 7, converted from the documents in Markdown.
+//!
+//! The converter supports only the syntax that the documents use: headings, paragraphs, tables, lists, code blocks,
+//! links, and words in bold or as code.
 
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
@@ -8,7 +10,7 @@ use super::begin;
 /// Returns the page of section 7 about a topic.
 pub(super) fn page(topic: &str, about: &str, text: &str) -> String {
     let mut roff = begin(&format!("lop-{topic}"), "7", about);
-    // The title of the document repeats the name of the page.
+    // Drops the title, because the page has a name already.
     let body: Vec<&str> = text.lines().skip_while(|line| line.starts_with('#')).collect();
     if body.iter().find(|line| !line.is_empty()).is_some_and(|line| !line.starts_with('#')) {
         roff.control("SH", ["DESCRIPTION"]);
@@ -38,7 +40,7 @@ fn heading(line: &str, roff: &mut Roff) {
     }
 }
 
-/// Formats lines verbatim up to the end of a code block; returns the lines after it.
+/// Formats lines verbatim up to the end of a code block. Returns the lines after it.
 fn code<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     let end = lines.iter().position(|line| line.starts_with("```")).unwrap_or(lines.len());
     roff.control("PP", []).control("RS", ["4"]).control("nf", []);
@@ -49,11 +51,11 @@ fn code<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     lines.get(end + 1..).unwrap_or_default()
 }
 
-/// Formats each row of a table as a term and its description; returns the lines after the table.
+/// Formats each row of a table as a term and its description. Returns the lines after the table.
 fn table<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     let end = lines.iter().position(|line| !line.starts_with('|')).unwrap_or(lines.len());
     let (rows, rest) = lines.split_at(end);
-    // Skips the headings and the line below them.
+    // The first two lines are the headings and the rule below them.
     for row in rows.iter().skip(2) {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let (term, said) = cells.split_first().expect("a split gives something");
@@ -63,7 +65,7 @@ fn table<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     rest
 }
 
-/// Formats a paragraph or a list item; returns the lines after it.
+/// Formats a paragraph or a list item. Returns the lines after it.
 fn paragraph<'l, 't>(lines: &'l [&'t str], roff: &mut Roff) -> &'l [&'t str] {
     let goes_on = |line: &&str| !(line.trim().is_empty() || begins_something(line));
     let end = 1 + lines[1..].iter().take_while(|line| goes_on(line)).count();
@@ -80,14 +82,14 @@ fn begins_something(line: &str) -> bool {
     line.starts_with(['#', '|']) || line.starts_with("```") || entry_of(line).is_some()
 }
 
-/// Returns the marker and the text of a list item.
+/// Returns the marker and the text of a list item, or `None` for other lines.
 fn entry_of(line: &str) -> Option<(&str, &str)> {
     let (mark, rest) = line.split_once(' ')?;
     let is_number = |mark: &str| mark.strip_suffix('.').is_some_and(|n| n.parse::<u32>().is_ok());
     (mark == "-" || is_number(mark)).then_some((mark, rest))
 }
 
-/// Formats code and bold alike, and links as their text.
+/// Parses inline markup. Code and bold text both become bold, and a link becomes its text.
 fn words(text: &str) -> Vec<Inline> {
     let mut inlines = Vec::new();
     let mut rest = text;

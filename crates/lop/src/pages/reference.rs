@@ -1,4 +1,4 @@
-//! The command reference, a page of Markdown.
+//! The command reference, a page in Markdown.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use super::{all_documented, documented};
 
-/// The help heading of the options that every command has.
+/// The help heading of the options that every command accepts.
 const GLOBAL: &str = "Global options";
 
 /// Returns the page.
@@ -57,7 +57,7 @@ fn list_commands(command: &Command, above: &str, page: &mut String) {
     }
 }
 
-/// Returns how an argument is typed: `-x, --one-file-system`, `--min-size SIZE`.
+/// Returns the syntax of an argument, such as `-x, --one-file-system` or `--min-size SIZE`.
 fn spelling(arg: &Arg) -> String {
     let value = arg.get_value_names().unwrap_or_default().join(" ");
     let short = arg.get_short().map(|c| format!("-{c}"));

@@ -1,7 +1,7 @@
-//! Paths as journals name them, for files that may no longer exist.
+//! Paths in the form in which journals store them, for files that may no longer exist.
 //!
-//! A journal has absolute paths without links in their directories. The last component is never followed, because a
-//! link may be what replaced the file.
+//! A journal stores absolute paths without links in their directories. The last component is never resolved, because
+//! the file may have been replaced by a link.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +9,13 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::CommandError;
 
-/// Returns the paths that a journal has for some typed ones. Directories in them may be missing.
+/// Returns the typed paths in the form in which journals store them. Directories in the paths may be missing.
 ///
 /// # Errors
 ///
 /// Fails if a path is relative and the current directory is unknown.
 pub(crate) fn journal_paths(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandError> {
-    let failed = |e| CommandError::failed("cannot tell the current directory").because(e);
+    let failed = |e| CommandError::failed("cannot determine the current directory").because(e);
     paths.iter().map(|path| journal_path(path)).collect::<io::Result<_>>().map_err(failed)
 }
 
@@ -29,7 +29,7 @@ fn journal_path(path: &Path) -> io::Result<Vec<u8>> {
     Ok(found.as_os_str().as_bytes().to_vec())
 }
 
-/// Returns the path of a directory with links resolved in the part of it that exists.
+/// Returns the path of a directory with the links resolved in the part that exists.
 fn resolved(dir: &Path) -> PathBuf {
     match (dir.canonicalize(), dir.parent(), dir.file_name()) {
         (Err(_), Some(above), Some(name)) => resolved(above).join(name),

@@ -12,11 +12,13 @@ use walk::{Filter, Tree};
 use crate::error::CommandError;
 use crate::monitor::interrupt;
 
-/// Reads a list of paths that each end with a newline, or with NUL if `null` is set, and returns the tree of the files.
+/// Reads a list of paths and returns the tree of the files. Each path ends with a newline, or with NUL if `null` is
+/// set.
 ///
 /// # Errors
 ///
-/// Fails if the list cannot be read to its end (part of a list must not pass for all of it), or on an interrupt.
+/// Fails if the list cannot be read to its end, because a partial list must not pass for the whole one. Also fails on
+/// an interrupt.
 pub(crate) fn find_files(
     list: &Path,
     null: bool,
@@ -32,7 +34,7 @@ pub(crate) fn find_files(
     }
 }
 
-/// Reads a list of paths that each end with a newline, or with NUL if `null` is set.
+/// Reads a list of paths. Each path ends with a newline, or with NUL if `null` is set.
 ///
 /// # Errors
 ///
@@ -64,7 +66,7 @@ fn unreadable(list: &Path, error: io::Error) -> CommandError {
     CommandError::failed(format!("cannot read the list {}", list.display())).because(error)
 }
 
-/// A reader that Ctrl-C can end while it waits, because the list may be a pipe whose writer is slow.
+/// A reader that Ctrl-C can interrupt while it waits. The list may be a pipe with a slow writer.
 struct Interruptible<R>(R);
 
 impl<R: Read> Read for Interruptible<R> {

@@ -1,7 +1,8 @@
-//! Lets the user go through groups of equal files on the terminal and choose, with one line each, which files to keep.
+//! Lets the user go through groups of identical files on the terminal and choose which files to keep, with one line
+//! for each group.
 //!
-//! The chooser changes no file: it collects the choices, shows them once more, and returns them. The end of the input
-//! discards all choices.
+//! The chooser does not change files. It collects the choices, shows them again, and returns them. All choices are
+//! discarded if the input ends early.
 
 mod answer;
 
@@ -21,31 +22,31 @@ use crate::output::stream::Stream;
 use crate::quantity::{counted, size, space_change};
 use crate::settings::Settings;
 
-/// No line is wider than 50 columns.
+/// The help text. No line is longer than 50 columns.
 const HELP: &str = "
   1         keep only file 1
   1,3  2-4  keep several
-  Enter     keep the files that are marked so
+  Enter     keep the files marked as kept
   skip      leave this group alone (or: all)
   back      go back to the previous group
   rest      take all remaining groups as shown
   done      stop here and use the choices so far
   quit      quit without changing anything
   ?         this help
-You can type only the first letter of a word.
+A word can be shortened to its first letter.
 ";
 
-/// How many files are listed before the last question, unless the user asks for all.
+/// Maximum number of files listed before the last question. The user can ask for the full list.
 const MAX_LISTED_FILES: usize = 10;
 
-/// The choice for a group; `None` leaves the group alone.
+/// The choice for a group, or `None` to leave the group alone.
 type Choice = Option<Plan>;
 
 /// Lets the user choose, and returns the chosen plans.
 ///
 /// # Errors
 ///
-/// Fails if there is no terminal, or if the user quit.
+/// Fails if there is no terminal, or if the user quits.
 pub(crate) fn choose(
     plans: &[Plan],
     kind: Kind,
@@ -75,7 +76,7 @@ pub(crate) fn choose(
 ///
 /// # Errors
 ///
-/// Fails if the answer was no.
+/// Fails if the user answers no.
 pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result<(), CommandError> {
     let files: Vec<&Member> = plans.iter().flat_map(|plan| &plan.others).collect();
     list(settings.stdout, &files[..files.len().min(MAX_LISTED_FILES)], kind)?;
@@ -101,8 +102,8 @@ pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result
     }
 }
 
-/// Asks for a file to save a plan to, and creates it; returns `None` if the user wants none. An existing file is never
-/// overwritten.
+/// Asks for a file to save a plan to, and creates it. Returns `None` if the user does not want to save the plan. An
+/// existing file is never overwritten.
 ///
 /// # Errors
 ///
@@ -153,7 +154,7 @@ fn show(
         words.join(", ")
     });
     notes.extend(warned);
-    // The position of the first name of each file.
+    // The number of the first name of each file.
     let mut names = HashMap::new();
     for (at, (member, note)) in members.iter().zip(notes).enumerate() {
         let word = if at < kept { "keep" } else { kind.word() };
@@ -170,7 +171,7 @@ fn show(
     Ok(())
 }
 
-/// Asks which files to keep until the answer is valid.
+/// Asks which files to keep, and repeats the question until the answer is valid.
 fn answer(plan: &Plan) -> Result<Answer, CommandError> {
     loop {
         let typed = ask("Keep which files? [Enter: as shown, ?: help] ")?;
@@ -191,14 +192,14 @@ fn list(stream: Stream, files: &[&Member], kind: Kind) -> Result<(), CommandErro
     Ok(())
 }
 
-/// Asks a question; the end of the input counts as quitting.
+/// Asks a question and returns the answer. The end of the input counts as a request to quit.
 fn ask(question: &str) -> Result<String, CommandError> {
     let line = line(question)?.ok_or_else(left)?;
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Returns the line that is typed after a question, or `None` at the end of the input. Ctrl-C ends the program at once,
-/// because nothing is being changed.
+/// Asks a question and returns the line that the user types, or `None` at the end of the input. Ctrl-C ends the
+/// program at once, because nothing is being changed.
 fn line(question: &str) -> Result<Option<Vec<u8>>, CommandError> {
     write(question.as_bytes())?;
     let mut line = Vec::new();

@@ -1,6 +1,6 @@
-//! The confirmation before a command removes much that cannot be restored: on a terminal it asks once.
+//! Confirmation on the terminal before a command removes many entries that cannot be restored.
 //!
-//! A script is never asked, so that it cannot hang.
+//! Scripts are never asked, so they cannot hang.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -9,37 +9,37 @@ use crate::monitor::interrupt;
 use crate::quantity::count;
 use crate::settings::Settings;
 
-/// More files or entries than this are not removed without a question.
+/// Number of files or entries above which a removal must be confirmed.
 pub(crate) const CONFIRM_ABOVE: u64 = 1000;
 
-/// This few entries are removed without a question, however large a part of the whole they are.
+/// Number of entries up to which no confirmation is needed, even if they are a large part of the whole.
 pub(crate) const NEVER_CONFIRM_UP_TO: u64 = 10;
 
-/// How many paths a question lists.
+/// Maximum number of paths in a question.
 const MAX_LISTED_PATHS: usize = 5;
 
-/// Returns whether there is a user who can be asked and who did not give `--yes`.
+/// Returns true if `--yes` was not given and there is a terminal to ask on.
 pub(crate) fn can_ask(yes: bool) -> bool {
     !yes && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A question to the user.
 pub(crate) struct Question<'q> {
-    /// The subject of the question: a sentence, with a colon at the end if paths follow.
+    /// Introduction to the question. A sentence, which ends with a colon if paths follow.
     pub(crate) about: String,
-    /// Some of the paths, out of `of`.
+    /// Example paths, out of `of` in total.
     pub(crate) paths: Vec<&'q [u8]>,
     pub(crate) of: u64,
-    /// The question itself: "Remove them?"
+    /// The question itself, such as "Remove them?".
     pub(crate) prompt: &'q str,
 }
 
 impl Question<'_> {
-    /// Asks, and returns whether the answer was yes. The end of the input counts as no.
+    /// Asks the question and returns true if the answer is yes. The end of the input counts as no.
     ///
     /// # Errors
     ///
-    /// Fails if the answer could not be read.
+    /// Fails if the answer cannot be read.
     pub(crate) fn ask(&self, settings: &Settings) -> Result<bool, CommandError> {
         let shown = &self.paths[..self.paths.len().min(MAX_LISTED_PATHS)];
         settings.complain(self.about.as_bytes());

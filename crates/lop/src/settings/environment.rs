@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Returns the path in an environment variable; an empty variable counts as not set.
+/// Returns the path in an environment variable. An empty variable counts as unset.
 pub(super) fn path(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

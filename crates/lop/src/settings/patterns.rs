@@ -1,4 +1,4 @@
-//! The patterns of `--include` and `--exclude`, and the report of those that matched nothing.
+//! The patterns of `--include` and `--exclude`, and the report of patterns that matched nothing.
 
 use walk::{AmbiguousPattern, FilterError, Globs, PatternUse, TopDir};
 
@@ -15,7 +15,7 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// Parses patterns. A shell does not expand `~` after an equals sign or in quotes, so this does.
+    /// Parses patterns and expands `~` in them, because a shell does not expand it after an equals sign or in quotes.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Patterns {
         Ok(Patterns { include: globs(include)?, exclude: globs(exclude)? })
     }
 
-    /// Returns the patterns for some directories: a pattern that is a path to one of them is matched below it.
+    /// Returns the patterns for the directories `tops`. A pattern that is a path to one of them is matched below it.
     pub(crate) fn below(&self, tops: &[TopDir]) -> Patterns {
         Patterns {
             include: self.include.below(tops, PatternUse::Include),
@@ -41,8 +41,8 @@ impl Patterns {
         }
     }
 
-    /// Refuses an `--include` that can be read in two ways, for commands that destroy what it includes. `so` says what
-    /// has not happened.
+    /// Refuses an `--include` that can be read in two ways, for commands that destroy what it matches. The error
+    /// message ends with `so`, which says what was not done.
     ///
     /// # Errors
     ///
@@ -52,10 +52,10 @@ impl Patterns {
             return Ok(());
         };
         let text = format!("--include {typed} can mean {inside} or {path}; {so}");
-        Err(CommandError::new(Exit::Refused, text).hint("write the one that you mean"))
+        Err(CommandError::new(Exit::Refused, text).hint("write the path that you mean"))
     }
 
-    /// Returns the options, as typed, whose patterns matched nothing.
+    /// Returns the options whose patterns matched nothing, as the user typed them.
     pub(crate) fn unmatched(&self) -> Vec<String> {
         let of = |option: &str, globs: &Globs| -> Vec<String> {
             globs.unmatched().into_iter().map(|text| format!("{option} {text}")).collect()
@@ -63,7 +63,7 @@ impl Patterns {
         [of("--include", &self.include), of("--exclude", &self.exclude)].concat()
     }
 
-    /// Reports patterns that matched nothing: one that should have protected something may be mistyped.
+    /// Reports patterns that matched nothing. A mistyped pattern may fail to protect the files that it was meant for.
     pub(crate) fn report_unmatched(&self, settings: &Settings) {
         if settings.verbosity == Verbosity::Quiet {
             return;

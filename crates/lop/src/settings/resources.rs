@@ -1,7 +1,7 @@
 //! The threads, disks and open descriptors that a command may use.
 //!
-//! Every command takes its workers from [`Resources`], so that `--threads` and `--io` mean the same everywhere. Each
-//! library has its own options, which are filled from here.
+//! Every command takes its workers from [`Resources`], so that `--threads` and `--io` have the same meaning
+//! everywhere. The options of each library are filled in from it.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,42 +10,41 @@ use std::time::Duration;
 use device::{Disks, Io, Threads};
 use walk::{Filter, OwnFiles};
 
-/// Descriptors taken up by other things than trees: the standard streams, the catalog and its journals, its lock, the
-/// current root.
+/// Descriptors reserved for the standard streams, the catalog with its journals and lock, and the current root.
 const RESERVED_DESCRIPTORS: usize = 16;
 
-/// How many directories a worker keeps open at most.
+/// Maximum number of directories that a worker keeps open.
 const MAX_OPEN_DIRS: usize = 256;
 
-/// How many directories a worker keeps open at most when it mirrors or removes a tree.
+/// Maximum number of directories that a worker keeps open when it mirrors or removes a tree.
 const MAX_OPEN_DIRS_OF_TREE: usize = 64;
 
-/// How many files a worker keeps open at most when it compares files.
+/// Maximum number of files that a worker keeps open when it compares files.
 const MAX_COMPARED_FILES: usize = 32;
 
-/// How many files a worker keeps open at most when it acts on files.
+/// Maximum number of files that a worker keeps open when it acts on files.
 const MAX_ACTED_FILES: usize = 512;
 
-/// How long a walk waits, after all other roots are done, for a root that does not answer. The disks of a large array
-/// start one by one, each in 5 to 20 seconds.
+/// Time that a walk waits for a root that does not answer, after all other roots are done. The disks of a large array
+/// start one by one, and each takes 5 to 20 seconds.
 const ROOT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The threads, disks and descriptors that a command may use.
 #[derive(Clone, Debug)]
 pub(crate) struct Resources {
-    /// How many threads there are for each disk, and whether more may be added.
+    /// Number of threads for each disk, and whether the pool may grow.
     pub(crate) threads: Threads,
-    /// The disks that the command has met, with what was measured of each.
+    /// The disks that the command has accessed, with the measurements of each.
     pub(crate) disks: Arc<Disks>,
-    /// How many directories each worker may keep open.
+    /// Number of directories that each worker may keep open.
     pub(crate) open_dirs: usize,
-    /// How many descriptors each worker may use in total. Each worker has a descriptor table of its own.
+    /// Number of descriptors that each worker may use in total. Each worker has a separate descriptor table.
     descriptors: usize,
 }
 
 impl Resources {
-    /// Returns the resources for this many threads, or for one per processor, and raises the process's limit on
-    /// descriptors.
+    /// Returns resources with `threads` threads per disk, or one per processor if that is `None`. Raises the
+    /// descriptor limit of the process.
     pub(crate) fn new(threads: Option<NonZeroUsize>, io: Io) -> Resources {
         let grows = threads.is_none();
         let threads = threads.or_else(|| std::thread::available_parallelism().ok());
@@ -58,7 +57,7 @@ impl Resources {
         }
     }
 
-    /// Returns the resources of a command without `--threads` and `--io`.
+    /// Returns the resources of a command that has no `--threads` and `--io`.
     pub(crate) fn automatic() -> Resources {
         Resources::new(None, Io::Auto)
     }
@@ -93,28 +92,28 @@ impl Resources {
         }
     }
 
-    /// Returns how many directories a worker keeps open when it mirrors or removes a tree.
+    /// Returns the number of directories that a worker keeps open when it mirrors or removes a tree.
     pub(crate) fn tree_dirs(&self) -> usize {
         self.open_dirs.min(MAX_OPEN_DIRS_OF_TREE)
     }
 
-    /// Returns how many files a worker keeps open when it acts on files.
+    /// Returns the number of files that a worker keeps open when it acts on files.
     pub(crate) fn acted_files(&self) -> usize {
         open_files(self.descriptors, MAX_ACTED_FILES)
     }
 }
 
-/// Returns the descriptors that a limit leaves for files and directories.
+/// Returns the number of descriptors that a limit leaves for files and directories.
 fn usable_descriptors(limit: usize) -> usize {
     limit.saturating_sub(RESERVED_DESCRIPTORS)
 }
 
-/// Returns how many directories a worker may keep open.
+/// Returns the number of directories that a worker may keep open.
 fn open_dirs(descriptors: usize) -> usize {
     (descriptors / 4).clamp(1, MAX_OPEN_DIRS)
 }
 
-/// Returns how many files a worker may keep open; two are needed to compare anything.
+/// Returns the number of files that a worker may keep open. It is at least two, because a comparison needs two.
 fn open_files(descriptors: usize, most: usize) -> usize {
     (descriptors / 4).clamp(2, most)
 }

@@ -12,20 +12,20 @@ use crate::settings::Settings;
 use crate::settings::patterns::Patterns;
 use crate::settings::resources::Resources;
 
-/// How often a long scan saves its results so far. A scan of a few seconds never does.
+/// Interval at which a long scan saves its results so far. A scan of a few seconds never reaches it.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 
-/// How to scan.
+/// The settings of a scan.
 #[derive(Debug)]
 pub(crate) struct ScanSettings {
     pub(crate) args: ScanArgs,
-    /// The catalog to commit to; `None` with `--no-catalog`.
+    /// The catalog to commit to, or `None` with `--no-catalog`.
     pub(crate) catalog: Option<PathBuf>,
-    /// The format to print the groups in; `None` if they are not printed.
+    /// The format to print the groups in, or `None` if they are not printed.
     pub(crate) format: Option<Format>,
-    /// How often a long scan saves its results so far.
+    /// Interval at which a long scan saves its results so far.
     pub(crate) save_every: Duration,
-    /// The typed options that decide which files are scanned, for the record in the catalog.
+    /// The options that select files, as typed, for the record in the catalog.
     pub(crate) options: String,
     pub(crate) patterns: Patterns,
     pub(crate) walk: walk::Options,
@@ -33,11 +33,12 @@ pub(crate) struct ScanSettings {
 }
 
 impl ScanSettings {
-    /// Resolves the arguments, and raises the process's limit on descriptors.
+    /// Resolves the arguments, and raises the descriptor limit of the process.
     ///
     /// # Errors
     ///
-    /// Fails if a pattern is not valid, if the sizes contradict each other, or if there is no place for the catalog.
+    /// Fails if a pattern is not valid, if `--min-size` is above `--max-size`, or if there is no place for the
+    /// catalog.
     pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
@@ -59,7 +60,7 @@ impl ScanSettings {
     }
 }
 
-/// Returns the options that select files, as they could be typed.
+/// Returns the options that select files in the form of a command line.
 fn selection(args: &ScanArgs) -> String {
     let mut words = Vec::new();
     let sizes = [("--min-size", args.min_size), ("--max-size", args.max_size)];

@@ -1,30 +1,30 @@
-//! The meaning of a line that the user types to choose the files of a group to keep.
+//! Parses the line with which the user chooses the files of a group to keep.
 
-/// An answer.
+/// An answer to the question about a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Keep these files: their numbers, from 0.
+    /// Keep the files with these numbers, which start at 0.
     Keep(Vec<usize>),
-    /// Keep the files that are shown as kept.
+    /// Keep the files that are marked as kept.
     AsShown,
     /// Keep all files of the group.
     Skip,
-    /// Ask about the previous group again.
+    /// Go back to the previous group.
     Back,
-    /// Take this group and all that follow as shown.
+    /// Accept this group and all later ones as shown.
     Rest,
-    /// Ask about no more groups.
+    /// Stop here and skip the remaining groups.
     Done,
     /// Quit without changing anything.
     Quit,
 }
 
 impl Answer {
-    /// Parses a line about a group of `files` files; returns `None` if the user asks for help.
+    /// Parses a line about a group of `files` files. Returns `None` if the user asks for help.
     ///
     /// # Errors
     ///
-    /// Returns the text for the user if the line is not an answer.
+    /// Returns a message for the user if the line is not a valid answer.
     pub(super) fn read(line: &str, files: usize) -> Result<Option<Answer>, String> {
         let line = line.trim().to_lowercase();
         Ok(Some(match line.as_str() {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn words_can_be_cut_to_their_first_letter() {
+    fn words_can_be_shortened_to_their_first_letter() {
         for (line, answer) in [
             ("\n", Answer::AsShown),
             ("all", Answer::Skip),
