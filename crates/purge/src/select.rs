@@ -27,8 +27,8 @@ pub struct Selection {
     pub exclude: Globs,
     /// Only entries last modified before this time, in nanoseconds since the epoch, are selected.
     pub before_ns: Option<i64>,
-    /// Path of the target relative to the directory that patterns are relative to. If this path is
-    /// empty, patterns are relative to the target, and may also be paths that lead into it
+    /// Path of the target, relative to the base directory of the patterns. If this path is empty,
+    /// patterns are relative to the target, and may also be paths that lead into the target
     /// ([`Globs::below`]).
     pub above: Vec<u8>,
     /// True if `include` selects only files. Directories are then removed if all of their entries
@@ -68,8 +68,8 @@ impl Selection {
         Some(Selection { include, exclude, ..self.clone() })
     }
 
-    /// Returns the path of a directory for matching patterns, or `None` if no pattern needs paths.
-    /// `below_top` returns the path of the directory relative to the target.
+    /// Returns the path of a directory to match patterns against, or `None` if no pattern needs
+    /// paths. `below_top` returns the path of the directory relative to the target.
     pub(crate) fn path(&self, below_top: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         let is_wanted = self.include.want_paths() || self.exclude.want_paths();
         is_wanted.then(|| joined(&self.above, &below_top()))

@@ -25,10 +25,10 @@ const LEVEL: i32 = 3;
 /// window size.
 const WINDOW_LOG: u32 = 19;
 
-/// Minimum length of a message for it to be compressed. Shorter messages do not shrink.
+/// Length below which messages are not compressed, because they do not shrink.
 const MIN_BYTES: usize = 128;
 
-/// Maximum length of a message for it to be compressed. Incompressible data grows slightly when
+/// Length above which messages are not compressed. Incompressible data grows slightly when
 /// compressed, and a longer message might then exceed [`MAX_MESSAGE_BYTES`].
 const MAX_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 

@@ -2,8 +2,8 @@
 //!
 //! The sender lists its tree and sends the files that the receiver requests. The receiver compares
 //! the listing with the destination, requests the files that the destination lacks, and writes
-//! them. Many requests are in flight at once. The sender lists in advance, up to
-//! [`LISTING_CREDIT_BYTES`] bytes of listings. `docs/protocol.md` describes the protocol.
+//! them. Many requests are in flight at once. The sender sends up to [`LISTING_CREDIT_BYTES`] bytes
+//! of listings in advance. `docs/protocol.md` describes the protocol.
 //!
 //! In this crate, the *peer* is the lop at the other end of the connection.
 //!

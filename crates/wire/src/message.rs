@@ -53,12 +53,11 @@ pub struct Open {
     pub place: Option<HostDirId>,
 }
 
-/// A pattern as typed, and its other interpretations. These are patterns relative to the top
-/// directory.
+/// A pattern as typed, and its other interpretations as patterns relative to the top directory.
 pub type Pattern = (String, Vec<String>);
 
-/// The identity of a directory. The sender uses it to recognise the destination if both directories
-/// are on the same host.
+/// The identity of a directory. The sender uses it to recognise the destination if source and
+/// destination are on the same host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDirId {
     /// Boot ID of the kernel.
@@ -339,8 +338,8 @@ pub struct FileListEntry<'a> {
     pub content: Option<Cow<'a, ContentHint>>,
 }
 
-/// Content of a file according to a catalog. This content is only a hint, because the file may have
-/// changed since the scan.
+/// Content of a file according to a catalog. This information is only a hint, because the file may
+/// have changed since the scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentHint {
     /// BLAKE3 hash of the content.

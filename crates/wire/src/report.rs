@@ -25,7 +25,7 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Differences {
-    /// The kinds of entry differ, for example a file and a directory.
+    /// The kinds of the entries differ, for example if one is a file and the other a directory.
     pub kind: bool,
     /// The sizes, the targets of symbolic links or the device numbers differ.
     pub content: bool,
@@ -141,8 +141,8 @@ pub struct Problem<'a> {
     pub cause: Option<Cause>,
 }
 
-/// The counts of what a run did and what it could not do. In a dry run, the counts of what a real
-/// run would do.
+/// Counts of the changes and failures of a run. In a dry run, counts of the changes that a real run
+/// would make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Number of names in the source, including directories but not the top directory.

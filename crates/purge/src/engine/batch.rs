@@ -4,7 +4,7 @@
 //! written once. The kernel locks a directory while it unlinks a name, but not while it releases
 //! the inode. Both steps take about the same time. Two workers can therefore share a directory. On
 //! a flat directory of 200,000 names on ext4, two threads took 68 % of the time that one thread
-//! took. A third thread does not make it faster.
+//! took. A third thread did not make the removal faster.
 
 use std::ffi::CStr;
 use std::ops::Range;

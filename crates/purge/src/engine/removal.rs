@@ -275,7 +275,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds a directory whose name was not a directory when its parent was listed.
+    /// Adds a directory whose name did not refer to a directory when its parent was listed.
     fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let choice = self.choose(id, name, true);
         match choice {

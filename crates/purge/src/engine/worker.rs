@@ -227,9 +227,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Pushes subdirectories onto the stack so that the one with the lowest inode number is taken
-    /// first. If another worker takes half of the stack, it then works in a different part of the
-    /// disk. On XFS, two threads in one allocation group took six times as long as two threads in
-    /// different groups.
+    /// first. A worker that takes half of this stack then works in a different part of the disk. On
+    /// XFS, two threads in one allocation group took six times as long as two threads in different
+    /// groups.
     fn add(&mut self, parent: NodeId, children: &mut Children) {
         if children.items.is_empty() {
             return;

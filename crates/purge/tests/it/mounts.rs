@@ -15,7 +15,7 @@ fn canary() -> TreeBuilder {
 }
 
 /// Calls `check` with a tree and a canary directory. The canary is on the same file system as the
-/// tree, and is bind-mounted inside it.
+/// tree, and is bind-mounted inside the tree.
 fn with_bind(check: impl FnOnce(&Path, &Path)) {
     let place = TreeBuilder::new()
         .file("tree/x/y", "x")
@@ -138,8 +138,8 @@ fn btrfs(args: &[&str], paths: &[&Path]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Directories in different btrfs subvolumes have the same inode numbers, and a subvolume can be
-/// moved into another one while it is being emptied.
+/// Directories in different btrfs subvolumes can have the same inode numbers, and a subvolume can
+/// be moved into another one while it is being emptied.
 #[test]
 fn moving_a_subvolume_away_affects_no_other_files() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 128 << 20) else {

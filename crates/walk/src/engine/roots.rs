@@ -40,7 +40,7 @@ pub(crate) type Answer = (usize, io::Result<RootKind>);
 pub(crate) struct PendingRoots {
     shared: Arc<Shared>,
     answers: Receiver<Answer>,
-    /// Indices of the roots that have not been answered yet.
+    /// Indices of the roots for which there is no answer yet.
     open: BTreeSet<usize>,
 }
 
@@ -84,8 +84,8 @@ impl PendingRoots {
         Ok(known)
     }
 
-    /// Waits for the next late answer. Roots that have not been answered by `end` fail with a
-    /// timeout. Returns `None` once all roots have been answered.
+    /// Waits for the next late answer. After `end`, each root without an answer fails with a
+    /// timeout. Returns `None` once there is a result for every root.
     pub(crate) fn late_answer(
         &mut self,
         end: Instant,

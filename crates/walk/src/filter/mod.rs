@@ -103,8 +103,8 @@ impl Filter {
         !(self.include.is_empty() && self.exclude.is_empty())
     }
 
-    /// Returns whether to include an entry, judged by its name before its metadata is known. Counts
-    /// it as skipped if not.
+    /// Returns whether to include an entry whose metadata is not known yet. Counts the entry as
+    /// skipped if not.
     pub(crate) fn takes_name(
         &self,
         name: &[u8],

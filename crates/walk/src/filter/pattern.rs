@@ -25,8 +25,8 @@ pub enum PatternUse {
 pub struct AmbiguousPattern {
     /// The pattern as typed.
     pub typed: String,
-    /// Absolute path if the pattern is relative to the top directory.
+    /// The absolute path that the pattern denotes if it is relative to the top directory.
     pub inside: String,
-    /// Absolute path if the pattern is a path into the top directory.
+    /// The absolute path that the pattern denotes if it is a path into the top directory.
     pub path: String,
 }
