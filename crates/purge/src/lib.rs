@@ -1,8 +1,8 @@
 //! Removes directory trees of any size.
 //!
 //! [`Guard::check`] decides whether a path may be removed at all and opens its parent directory.
-//! [`purge`] removes the entry that was found there. Both identify directories by device and inode,
-//! never by path.
+//! [`purge`] removes the entry that the guard found there. Both functions identify directories by
+//! device and inode, never by path.
 //!
 //! | module | contents |
 //! |---|---|
@@ -14,17 +14,18 @@
 //!
 //! # How it works
 //!
-//! Workers take directories from a queue, innermost first. They list each directory and remove its
-//! names in inode order. Idle workers help with a large directory. The worker that removes the last
-//! entry of a directory removes the directory itself.
+//! Workers take directories from a queue, innermost first. They list each directory and remove the
+//! names in it in inode order. Idle workers help with a large directory. The worker that removes
+//! the last entry of a directory removes the directory itself.
 //!
-//! Directories that have been found and not yet removed are kept on a stack. The memory for it can
-//! be spilled, so a tree may be of any breadth and depth. A worker keeps few directories open.
+//! Directories that have been found but not yet removed are kept on a stack. The stack can be
+//! spilled to a temporary file, so a tree may have any breadth and depth. A worker keeps few
+//! directories open.
 //!
 //! # Safety
 //!
 //! Once a top directory is open, paths are never resolved from the root or the working directory.
-//! Every directory is opened relative to an open one, and in the same step the kernel refuses links
+//! Every directory is opened relative to an open directory, with a system call that refuses links
 //! and mount points. Another process that swaps names can influence which entries of the tree are
 //! removed, but entries outside the tree are never touched.
 //!
@@ -66,8 +67,9 @@ pub struct Options {
     pub selection: Selection,
     /// True to empty the top directories without removing them.
     pub keep_root: bool,
-    /// True to add the owner's permissions to a directory of the process's user if it cannot be
-    /// emptied without them. A directory that is kept retains the added permissions.
+    /// True to add the owner's permissions to a directory that belongs to the user of the process,
+    /// if it cannot be emptied without them. A directory that is kept retains the added
+    /// permissions.
     pub adds_permissions: bool,
     /// True to empty file systems that are mounted in the tree.
     pub cross_mounts: bool,

@@ -8,15 +8,15 @@ use crate::guard::refusal::Refusal;
 
 /// Maximum number of failures to store with their reasons, and maximum total length of their paths
 /// in bytes. Further failures are only counted. If nothing in a directory can be removed, every
-/// name is a failure.
+/// name counts as a failure.
 const MAX_PROBLEMS: usize = 10_000;
 const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
 /// The result of a removal.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Number of entries removed, not counting directories. If the operation removes nothing, the
-    /// counts are those that a removal would have.
+    /// Number of entries removed, not counting directories. If the operation does not remove
+    /// anything, all counts are those that a removal would produce.
     pub files: u64,
     /// Number of directories removed, not counting those inside subvolumes removed as a whole.
     pub dirs: u64,
@@ -25,11 +25,11 @@ pub struct Outcome {
     /// Number of entries kept because they were not selected. The entries in a kept directory are
     /// not counted.
     pub unselected: u64,
-    /// Number of bytes that would be freed. Files that keep another name are not counted. Set only
-    /// by [`crate::Operation::Weigh`].
-    pub freed: u64,
-    /// Number of names whose removal would free nothing, because their files keep other names. Set
+    /// Number of bytes that would be freed. Files that would keep another name are not counted. Set
     /// only by [`crate::Operation::Weigh`].
+    pub freed: u64,
+    /// Number of names whose removal would not free any space, because the file would keep another
+    /// name. Set only by [`crate::Operation::Weigh`].
     pub linked: u64,
     /// Number of entries that could not be removed.
     pub failed: u64,
@@ -46,7 +46,7 @@ pub struct Outcome {
 /// An entry that could not be removed.
 #[derive(Debug)]
 pub struct Problem {
-    /// Path of the entry. It starts with the top directory as given.
+    /// Path of the entry. The path starts with the top directory as given.
     pub path: Vec<u8>,
     /// The reason.
     pub reason: Reason,

@@ -21,15 +21,15 @@ use crate::paths::joined;
 /// time is checked before its entries are removed.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Patterns for entries to remove. If there are none, all entries match.
+    /// Patterns for entries to remove. Without patterns, all entries match.
     pub include: Globs,
     /// Patterns for entries to keep.
     pub exclude: Globs,
-    /// Only entries last modified before this time are selected. The unit is nanoseconds since the
-    /// epoch.
+    /// Only entries last modified before this time, in nanoseconds since the epoch, are selected.
     pub before_ns: Option<i64>,
-    /// Path of the target relative to the directory that the patterns refer to. If it is empty, the
-    /// patterns refer to the target, and may also be paths that lead into it ([`Globs::below`]).
+    /// Path of the target, relative to the base directory of the patterns. If this path is empty,
+    /// patterns are relative to the target, and may also be paths that lead into the target
+    /// ([`Globs::below`]).
     pub above: Vec<u8>,
     /// True if `include` selects only files. Directories are then removed if all of their entries
     /// are removed.
@@ -55,8 +55,8 @@ impl Selection {
         self.include.is_empty() && self.exclude.is_empty() && self.before_ns.is_none()
     }
 
-    /// Returns the selection for one target, or `None` if it is the same for all targets. It
-    /// differs if patterns may be paths into the target.
+    /// Returns the selection for one target, or `None` if the selection is the same for all
+    /// targets. The selection differs between targets if patterns may be paths into a target.
     pub(crate) fn of_target(&self, given: &[u8]) -> Option<Selection> {
         let has_patterns = !(self.include.is_empty() && self.exclude.is_empty());
         if !has_patterns || !self.above.is_empty() {
@@ -68,8 +68,8 @@ impl Selection {
         Some(Selection { include, exclude, ..self.clone() })
     }
 
-    /// Returns the path of a directory that patterns are matched against, or `None` if no pattern
-    /// needs paths. `below_top` returns its path relative to the target.
+    /// Returns the path of a directory to match patterns against, or `None` if no pattern needs
+    /// paths. `below_top` returns the path of the directory relative to the target.
     pub(crate) fn path(&self, below_top: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         let is_wanted = self.include.want_paths() || self.exclude.want_paths();
         is_wanted.then(|| joined(&self.above, &below_top()))
@@ -87,7 +87,7 @@ impl Selection {
         if is_dir && name.starts_with(QUARANTINE_PREFIX.as_bytes()) {
             return Choice::Store;
         }
-        // Both sets are always matched, so that every pattern that matches is recorded.
+        // Both sets of patterns are always matched, so that every pattern that matches is recorded.
         let is_included = (!is_dir || !self.by_files) && self.include.matches(name, path, is_dir);
         if self.exclude.matches(name, path, is_dir) {
             return Choice::Stays;
@@ -101,7 +101,7 @@ impl Selection {
         }
     }
 
-    /// Returns whether `exclude` matches a target itself, so that all of it is kept.
+    /// Returns whether `exclude` matches the target itself, in which case the whole target is kept.
     pub(crate) fn spares_target(&self, name: &[u8], is_dir: bool) -> bool {
         self.above.is_empty() && self.exclude.match_top(name, is_dir)
     }

@@ -15,7 +15,7 @@ use crate::engine::subvolume;
 use crate::guard::Target;
 use crate::outcome::{Outcome, Reason};
 
-/// Maximum number of attempts to empty a top directory to which other processes add entries.
+/// Maximum number of attempts to empty a top directory while other processes add entries to it.
 const MAX_ATTEMPTS: usize = 16;
 
 /// Removes `targets`, or determines the result of their removal. Returns the outcome, and
@@ -122,7 +122,8 @@ impl Removal<'_> {
         Err(Reason::Growing)
     }
 
-    /// Handles a top directory that cannot be opened. It can still be removed if it is empty.
+    /// Handles a top directory that cannot be opened. The directory can still be removed if it is
+    /// empty.
     fn unopened(&mut self, source: Error) -> Result<(), Reason> {
         let Removal { target, options, .. } = *self;
         let is_all = !options.keep_root && options.selection.is_all();

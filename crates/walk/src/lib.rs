@@ -13,20 +13,21 @@
 //!
 //! # Order of the walk
 //!
-//! Every directory is listed once, even if several paths lead to it, because of a bind mount or
-//! because a root is given twice or is inside another root. Which of these paths is used does not
-//! depend on the speed of threads or disks:
+//! Every directory is listed once, even if several paths lead to it. There can be several paths
+//! because of a bind mount, or because a root is given twice or is inside another root. Which path
+//! is used does not depend on the speed of threads or disks:
 //!
-//! - Disks are walked in parallel, and the roots and mounts of one disk in order of path.
-//! - A root inside another root is walked after it.
-//! - Mounts below the roots are walked after all directories found before.
+//! - Disks are walked in parallel. The roots and mounts of each disk are walked in the order of
+//!   their paths.
+//! - A root inside another root is walked after the outer root.
+//! - Mounts below the roots are walked after all directories that were found before them.
 //!
-//! A root that does not respond within a second is an exception. It is walked after all others, and
-//! reported as a problem if it never responds.
+//! A root that does not respond within a second is an exception. Such a root is walked after all
+//! others, and reported as a problem if it never responds.
 //!
 //! # Memory
 //!
-//! A file or a directory takes 40 bytes and its name. Paths are not stored.
+//! A file or directory takes 40 bytes, plus the bytes of its name. Paths are not stored.
 mod engine;
 mod filter;
 mod names;

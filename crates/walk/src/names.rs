@@ -14,18 +14,18 @@ pub struct Names {
     /// Number of names in use, per page.
     needed: Vec<u16>,
     free: Vec<u32>,
-    /// Index of the page that is being filled, and the number of bytes used in it.
+    /// Index of the page that is being filled, and the number of bytes used in this page.
     page: u32,
     filled: usize,
 }
 
 impl Names {
-    /// Stores a name, which must fit into one page. Returns the index of its page and its offset in
-    /// the page.
+    /// Stores a name, which must fit into one page. Returns the index of the page and the offset of
+    /// the name in this page.
     ///
     /// # Panics
     ///
-    /// Panics if the name is longer than a page, or beyond 16 TiB of names.
+    /// Panics if the name is longer than a page, or if there are more than 16 TiB of names.
     pub fn put(&mut self, name: &[u8]) -> (u32, u16) {
         let fits = self.filled + name.len() <= PAGE;
         if self.needed.is_empty() || !fits {

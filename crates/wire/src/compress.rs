@@ -1,14 +1,15 @@
 //! Compresses messages if that is faster than sending them uncompressed.
 //!
-//! Which way is faster depends on the connection, the processors and the data, so both are
-//! measured. Of each [`ROUND_BYTES`] bytes, the first [`PROBE_BYTES`] are sent uncompressed and the
-//! next [`PROBE_BYTES`] compressed. The rest is sent the way that took less time per byte. This
-//! time includes compression and writing, and writes take longer on a slow connection.
+//! Which of the two is faster depends on the connection, the processors and the data, so both are
+//! measured. In each round of [`ROUND_BYTES`] bytes, the first [`PROBE_BYTES`] bytes are sent
+//! uncompressed, and the next [`PROBE_BYTES`] bytes compressed. For the rest of the round, the
+//! method that took less time per byte is used. The measured time includes compression and writing,
+//! and writes take longer on a slow connection.
 //!
-//! All messages of one direction share a Zstandard stream, which is flushed after each message.
-//! Small files can thus be compressed with the data of earlier files. 14,000 headers and
-//! documentation files of 217 MiB took 104 MB when each was compressed alone (level 1), and 83 MB
-//! as one stream.
+//! All messages of one direction share a Zstandard stream, which is flushed after each message. A
+//! small file can therefore be compressed with the help of data from earlier files. At level 1,
+//! 14,000 headers and documentation files with a total size of 217 MiB took 104 MB when each was
+//! compressed alone, and 83 MB as one stream.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -20,25 +21,25 @@ use crate::{ConnectionError, MAX_MESSAGE_BYTES};
 /// Zstandard's default level. One processor compresses 200 to 300 MB/s at this level.
 const LEVEL: i32 = 3;
 
-/// Binary logarithm of the window size in bytes. Sender and receiver each keep a buffer of this
-/// size.
+/// Binary logarithm of the window size in bytes. Sender and receiver each keep a buffer of the
+/// window size.
 const WINDOW_LOG: u32 = 19;
 
-/// Minimum length of a message to compress. Shorter messages do not shrink.
+/// Length below which messages are not compressed, because they do not shrink.
 const MIN_BYTES: usize = 128;
 
-/// Maximum length of a message to compress. Incompressible data grows slightly, and a longer
-/// message might then exceed [`MAX_MESSAGE_BYTES`].
+/// Length above which messages are not compressed. Incompressible data grows slightly when
+/// compressed, and a longer message might then exceed [`MAX_MESSAGE_BYTES`].
 const MAX_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 
 /// Free space in the output buffer for block headers, in case the message does not shrink.
 const GROWTH_BYTES: usize = 1 << 10;
 
-/// Bytes sent each way to measure it. For an exact measurement, this would have to exceed the
-/// buffers of the pipe and the connection, which is too much for a small tree.
+/// Number of bytes to send for each measurement. For an exact measurement, this number would have
+/// to exceed the buffers of the pipe and the connection. This would be too much for a small tree.
 const PROBE_BYTES: u64 = 2 << 20;
 
-/// Bytes after which both ways are measured again.
+/// Number of bytes after which both methods are measured again.
 const ROUND_BYTES: u64 = 64 << 20;
 
 #[derive(Default)]
@@ -47,7 +48,7 @@ pub(crate) struct Compressor {
     room: Vec<u8>,
     /// Uncompressed bytes sent in this round.
     round: u64,
-    /// Measurements of this round: without compression, and with it.
+    /// Measurements of this round, without and with compression.
     plain: Timing,
     compressed: Timing,
     is_compressing: bool,
@@ -60,7 +61,7 @@ struct Timing {
 }
 
 impl Timing {
-    /// Returns whether this way took less time per byte than the other.
+    /// Returns whether this method took less time per byte than the other one.
     fn is_faster_than(self, other: Timing) -> bool {
         let time = |timing: Timing, of: Timing| timing.time.as_nanos() * u128::from(of.bytes);
         time(self, other) < time(other, self)
@@ -68,12 +69,12 @@ impl Timing {
 }
 
 impl Compressor {
-    /// Compresses the message that begins at `start` if that is faster. Returns whether it was
-    /// compressed.
+    /// Compresses the message that begins at offset `start` in `buffer` if that is faster. Returns
+    /// whether it was compressed.
     ///
     /// # Errors
     ///
-    /// Fails if Zstandard fails. The stream must not be used after that.
+    /// Fails if Zstandard fails. The stream must not be used after an error.
     pub(crate) fn compress(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -217,7 +218,8 @@ mod tests {
     use super::{Compressor, Decompressor, PROBE_BYTES, ROUND_BYTES};
 
     /// Sends messages of 64 KiB over a connection that takes `nanoseconds` per byte. Returns the
-    /// number of compressed messages and the number of all messages after the measurements.
+    /// number of messages that were compressed after the measurements, and the number of all
+    /// messages that were sent after them.
     fn compressed(nanoseconds: u64, byte: impl Fn(usize) -> u8) -> (usize, usize) {
         let (mut compressor, mut decompressor) = (Compressor::default(), Decompressor::default());
         let message: Vec<u8> = (0..64 << 10).map(byte).collect();

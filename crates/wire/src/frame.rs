@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::LISTING_CREDIT_BYTES;
 use crate::compress::{Compressor, Decompressor};
 
-/// Maximum length of a message. A listing batch may have [`LISTING_CREDIT_BYTES`], and the extended
-/// attributes of its last file may take the same again.
+/// Maximum length of a message. A listing batch may take [`LISTING_CREDIT_BYTES`], and the extended
+/// attributes of its last file may take the same amount again.
 pub const MAX_MESSAGE_BYTES: usize = 2 * LISTING_CREDIT_BYTES;
 
 /// Bit of the length field that marks a compressed message.
@@ -68,7 +68,7 @@ impl<W: Write> Outgoing<W> {
         Outgoing { inner: Mutex::new(Inner { to: Some(to), buffer, compressor, is_broken: false }) }
     }
 
-    /// Sends a message, followed by the file data in `bytes`. Both may stay in the buffer until
+    /// Sends a message, followed by the file data in `bytes`. The data may stay in the buffer until
     /// [`Outgoing::flush`].
     ///
     /// # Errors
@@ -194,15 +194,15 @@ impl<R: Read + AsFd> Incoming<R> {
         Incoming { from, message: Vec::new(), compressed: Decompressor::default() }
     }
 
-    /// Returns whether the next message is already in the buffer as a whole.
+    /// Returns whether the whole next message is already in the buffer.
     pub fn has_more(&self) -> bool {
         let here = self.from.buffer();
         let rest = here.split_first_chunk().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
         rest.is_some_and(|(head, rest)| rest.len() >= (head & !COMPRESSED_BIT) as usize)
     }
 
-    /// Waits for the next message and returns it for [`decode`]. Calls `stopped` periodically and
-    /// stops waiting if it returns true.
+    /// Waits for the next message and returns its bytes, to be passed to [`decode`]. Calls
+    /// `stopped` periodically and stops waiting if it returns true.
     ///
     /// # Errors
     ///

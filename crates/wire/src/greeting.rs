@@ -29,11 +29,11 @@ impl<W: Write> Outgoing<W> {
 pub struct Greeting {
     /// Protocol version and version of lop, or `None` if there was no greeting.
     pub said: Option<(u32, String)>,
-    /// First line of other output, if any.
+    /// First line of output from other programs, if any.
     pub noise: Option<String>,
 }
 
-/// Reads a greeting. Skips output of the remote shell before it.
+/// Reads a greeting. Skips any output of the remote shell that precedes the greeting.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
 //! The protocol between the two lops of a `lop mirror` run that copies a tree between hosts.
 //!
 //! The sender lists its tree and sends the files that the receiver requests. The receiver compares
-//! the listing with the destination, requests the files that it lacks, and writes them. Many
-//! requests are in flight at once. Listings are sent in advance, up to [`LISTING_CREDIT_BYTES`].
-//! `docs/protocol.md` describes the protocol.
+//! the listing with the destination, requests the files that the destination lacks, and writes
+//! them. Many requests are in flight at once. The sender sends up to [`LISTING_CREDIT_BYTES`] bytes
+//! of listings in advance. `docs/protocol.md` describes the protocol.
 //!
 //! In this crate, the *peer* is the lop at the other end of the connection.
 //!
@@ -41,17 +41,17 @@ pub use report::{
     Action, Cause, Change, Counts, Differences, KeptReason, LeftOut, Problem, Removal,
 };
 
-/// Version of the protocol. It must be the same on both hosts.
+/// Version of the protocol. The version must be the same on both hosts.
 pub const VERSION: u32 = 4;
 
 /// Maximum number of listing bytes that the sender may send before the receiver has processed them.
 ///
-/// This is enough for about 15,000 names, all of which may be requested at once. It hides a round
-/// trip time of 50 ms and limits the memory use of sender and receiver.
+/// This is enough for about 15,000 names, all of which may be requested at once. The credit hides a
+/// round-trip time of 50 ms and limits the memory use of sender and receiver.
 pub const LISTING_CREDIT_BYTES: usize = 1 << 20;
 
-/// Returns the credit for a listing batch of `bytes` bytes and `names` names. It includes the
-/// memory that the receiver needs for the batch.
+/// Returns the credit for a listing batch of `bytes` bytes and `names` names. The credit includes
+/// the memory that the receiver needs for the batch.
 pub fn listing_cost_bytes(bytes: usize, names: usize) -> usize {
     bytes + 16 * names + 256
 }

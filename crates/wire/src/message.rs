@@ -1,7 +1,7 @@
 //! The messages of sender and receiver.
 //!
 //! The position of a message in its enum is its number in the protocol. New messages MUST be added
-//! at the end, with a new [`crate::VERSION`].
+//! at the end, and require a new [`crate::VERSION`].
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{Change, Counts, LeftOut, Problem, Removal};
 
-/// The request that opens a session. It is sent by the lop that the user started.
+/// The request that opens a session. Sent by the lop that the user started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Open {
     /// The role of the peer.
     pub role: Role,
-    /// The directory on the host of the peer.
+    /// Path of the top directory on the host of the peer.
     pub path: Vec<u8>,
     /// `--dry-run`
     pub dry_run: bool,
@@ -53,10 +53,11 @@ pub struct Open {
     pub place: Option<HostDirId>,
 }
 
-/// A pattern as typed, and its other readings, which are relative to the top directory.
+/// A pattern as typed, and its other interpretations as patterns relative to the top directory.
 pub type Pattern = (String, Vec<String>);
 
-/// The identity of a directory. The peer uses it to detect that it is on the same host.
+/// The identity of a directory. The sender uses it to recognise the destination if source and
+/// destination are on the same host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDirId {
     /// Boot ID of the kernel.
@@ -79,7 +80,7 @@ pub enum Role {
 /// The reply to [`Open`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// The session starts. Contains the identity of the destination, if it exists.
+    /// The session starts. Contains the identity of the destination, if the destination exists.
     Ready(Option<HostDirId>),
     /// The session does not start.
     Refused {
@@ -96,7 +97,7 @@ pub enum FromSender<'a> {
     /// The sender enters the top directory or a directory that it has listed.
     #[serde(borrow)]
     Enter(EnteredDir<'a>),
-    /// A batch of names in a directory that was entered.
+    /// A batch of names in a directory that the sender has entered.
     Names(FileList<'a>),
     /// The listing of a directory ends.
     Leave {
@@ -116,7 +117,8 @@ pub enum FromSender<'a> {
     Failed {
         /// Number of the directory.
         dir: u64,
-        /// Name of the entry in the directory. If empty, the directory itself could not be read.
+        /// Name of the entry in the directory. If the name is empty, the directory itself could not
+        /// be read.
         name: &'a [u8],
         /// The reason.
         loss: Loss,
@@ -127,9 +129,9 @@ pub enum FromSender<'a> {
         request: u64,
         /// Metadata of the file when it was opened.
         meta: Meta,
-        /// True if the metadata was the same after the file was read.
+        /// True if the metadata did not change while the file was read.
         stable: bool,
-        /// BLAKE3 of the file, if copies are to be verified.
+        /// BLAKE3 hash of the file, if copies should be verified.
         digest: Option<[u8; 32]>,
     },
     /// The start of a file that is sent in pieces. The receiver already has the data before offset
@@ -149,7 +151,7 @@ pub enum FromSender<'a> {
         /// Offset of the piece in the file, in bytes.
         at: u64,
     },
-    /// The file changed while it was read. The sender starts again at the beginning of the file.
+    /// The file changed while it was read. The sender starts over at the beginning of the file.
     Again {
         /// Number of the request for this file.
         request: u64,
@@ -160,9 +162,9 @@ pub enum FromSender<'a> {
     End {
         /// Number of the request for this file.
         request: u64,
-        /// True if the metadata was the same after the file was read.
+        /// True if the metadata did not change while the file was read.
         stable: bool,
-        /// BLAKE3 of the whole file, if copies are to be verified.
+        /// BLAKE3 hash of the whole file, if copies should be verified.
         digest: Option<[u8; 32]>,
     },
     /// A requested file cannot be sent.
@@ -174,8 +176,9 @@ pub enum FromSender<'a> {
     },
     /// The reply to [`FromReceiver::Done`].
     Bye {
-        /// Bit mask of the patterns that matched in the source. Bits 0 to 31 are for the first 32
-        /// patterns of `--include`, and bits 32 to 63 for the first 32 of `--exclude`.
+        /// Bit mask of the patterns that matched an entry of the source. Bits 0 to 31 stand for the
+        /// first 32 patterns of `--include`, and bits 32 to 63 for the first 32 patterns of
+        /// `--exclude`.
         matched: u64,
     },
     /// The reply to [`FromReceiver::Ask`]. Sent after [`FromSender::Bye`].
@@ -190,13 +193,13 @@ pub enum FromSender<'a> {
 pub enum FromReceiver<'a> {
     /// Requests the content of a file.
     Fetch {
-        /// Number of the request. It must differ from the numbers of all requests in flight.
+        /// Number of the request. It must differ from the numbers of all other requests in flight.
         request: u64,
         /// Number of the listing batch that contains the file.
         window: u64,
         /// Index of the file in the batch.
         item: u32,
-        /// Start of the file that the receiver may already have.
+        /// The start of the file, if the receiver may already have it.
         have: Option<KnownPrefix>,
     },
     /// Gives back the credit of a listing batch that the receiver has processed.
@@ -226,14 +229,14 @@ pub enum FromReceiver<'a> {
     Finished {
         /// The final counts.
         counts: Counts,
-        /// The patterns that matched something, as in [`FromSender::Bye`].
+        /// Bit mask of the patterns that matched an entry, as in [`FromSender::Bye`].
         matched: u64,
         /// Whether the receiver was asked to stop.
         stopped: bool,
     },
-    /// Asks the user for consent to a deletion; after [`FromSender::Bye`].
+    /// Asks the user for consent to a deletion. Sent after [`FromSender::Bye`].
     Ask(Removal),
-    /// Reports an entry that was skipped although no pattern excludes it; after
+    /// Reports an entry that was skipped although no pattern excludes it. Sent after
     /// [`FromReceiver::Done`].
     LeftOut {
         /// The reason.
@@ -309,7 +312,7 @@ pub struct Meta {
     pub special: u64,
 }
 
-/// A batch of names of a directory. Names of the same inode are adjacent.
+/// A batch of names in a directory. Names of the same inode are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList<'a> {
     /// Number of the directory.
@@ -321,7 +324,7 @@ pub struct FileList<'a> {
     pub records: Vec<FileListEntry<'a>>,
 }
 
-/// An inode and its names in a batch.
+/// An inode, and its names in a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileListEntry<'a> {
     /// The inode.
@@ -330,15 +333,16 @@ pub struct FileListEntry<'a> {
     /// Names of the inode in this batch.
     #[serde(borrow)]
     pub names: Vec<&'a [u8]>,
-    /// Content of the file according to the sender's catalog, if the receiver can use it.
+    /// Content of the file according to the sender's catalog, if the receiver can use this
+    /// information.
     pub content: Option<Cow<'a, ContentHint>>,
 }
 
-/// Content of a file according to a catalog. It is only a hint, because the file may have changed
-/// since the scan.
+/// Content of a file according to a catalog. This information is only a hint, because the file may
+/// have changed since the scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentHint {
-    /// BLAKE3 of the content.
+    /// BLAKE3 hash of the content.
     pub digest: [u8; 32],
     /// Path of another file with the same content, relative to the top directory. Empty if there is
     /// none.
@@ -350,20 +354,19 @@ pub struct ContentHint {
 pub enum Item<'a> {
     /// A directory, and the number with which the sender will enter it.
     Dir(u64),
-    /// An entry of another type, that is, a regular file, a FIFO, a socket, a device, or a symbolic
-    /// link with its target. The content of a regular file can be requested.
+    /// Any other entry: a regular file, a FIFO, a socket, a device, or a symbolic link with its
+    /// target. The content of a regular file can be requested.
     Other(#[serde(borrow)] InodeMetadata<'a>, &'a [u8]),
 }
 
-/// The start of a file that the receiver may already have.
+/// The start of a file. The receiver may already have this part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownPrefix {
     /// Length in bytes.
     pub length: u64,
-    /// BLAKE3 of the start of the file.
+    /// BLAKE3 hash of the start of the file.
     pub digest: [u8; 32],
-    /// True if the receiver only wants to compare these bytes and does not need the rest of the
-    /// file.
+    /// True if the receiver only wants to compare this part and does not need the rest of the file.
     pub only: bool,
 }
 
@@ -378,8 +381,8 @@ pub enum Loss {
     LeftOut(LeftOut),
     /// A system call failed.
     Failed(Op, Error),
-    /// The kernel generates the content when the file is read, so its size does not match the
-    /// content.
+    /// The kernel generates the content when the file is read, so the reported size does not match
+    /// the content.
     MadeUp,
 }
 

@@ -1,4 +1,4 @@
-//! Reports of a receiver to the lop that the user started.
+//! Reports that a receiver sends to the lop that the user started.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,15 @@ pub struct Change {
     pub action: Action,
     /// The path relative to the top directory.
     pub path: Vec<u8>,
-    /// The file type, as in the `S_IFMT` bits of `st_mode`. It is 0 for links, and for non-directories that were
-    /// deleted together with their directory.
+    /// The file type, as in the `S_IFMT` bits of `st_mode`. It is 0 for hard links, and for
+    /// non-directories that were deleted together with their directory.
     pub file_type: u32,
     /// The size in bytes of a regular file that was copied or reused.
     pub size: Option<u64>,
-    /// The path of the file that this one was linked to or made from, relative to the top directory.
+    /// The path of the existing file that this file was linked to or created from, relative to the
+    /// top directory.
     pub to: Option<Vec<u8>>,
-    /// How the entry that was there before differed.
+    /// Differences from the entry that was at this path before.
     pub differences: Differences,
 }
 
@@ -24,9 +25,9 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own")]
 pub struct Differences {
-    /// The kinds differ, as of a file and a directory.
+    /// The kinds of the entries differ, for example if one is a file and the other a directory.
     pub kind: bool,
-    /// The sizes differ, or the targets of symbolic links, or the device numbers.
+    /// The sizes, the targets of symbolic links or the device numbers differ.
     pub content: bool,
     /// The modification times differ.
     pub time: bool,
@@ -36,12 +37,12 @@ pub struct Differences {
     pub owner: bool,
     /// The extended attributes differ, ACLs included.
     pub xattrs: bool,
-    /// The name is linked to another inode than it should be.
+    /// The name is linked to the wrong inode.
     pub links: bool,
 }
 
 impl Differences {
-    /// Returns whether the contents may differ, or the kinds do.
+    /// Returns whether the kinds differ or the contents may differ.
     pub fn affect_content(self) -> bool {
         self.kind || self.content || self.time
     }
@@ -74,7 +75,7 @@ pub enum Action {
 pub struct Removal {
     /// Number of entries. Entries in extraneous directories are included.
     pub entries: u64,
-    /// Number of names to delete, each with everything in it.
+    /// Number of names to delete. A directory counts as one name, regardless of the entries in it.
     pub names: u64,
     /// Examples of names to delete, as paths relative to the top directory.
     pub some: Vec<Vec<u8>>,
@@ -92,27 +93,27 @@ pub enum KeptReason {
     SourceFailed,
     /// The source is empty or contains only directories.
     SourceEmpty,
-    /// There are more entries than `--max-delete` allows.
+    /// More entries would be deleted than `--max-delete` allows.
     TooMany,
     /// The user declined.
     Declined,
-    /// Part of the source could not be copied. Some of it may be in the destination under another
+    /// Part of the source could not be copied. The destination may contain this part under another
     /// path.
     NotCopied,
 }
 
-/// Reason why an entry of the source was skipped even though no pattern excludes it.
+/// Reason why an entry of the source was skipped even though no pattern excludes the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LeftOut {
-    /// It is the destination itself.
+    /// The entry is the destination itself.
     Destination,
-    /// It is lop's quarantine directory.
+    /// The entry is lop's quarantine directory.
     Quarantine,
-    /// It is a temporary file or directory of another run.
+    /// The entry is a temporary file or directory of another run.
     Temporary,
-    /// It is a kernel pseudo file system, such as `/proc`.
+    /// The entry is a kernel pseudo file system, such as `/proc`.
     Pseudo,
-    /// Its path in the destination is that of lop's catalog or of one of its journals.
+    /// The entry has the same path in the destination as lop's catalog or one of its journals.
     Catalog,
 }
 
@@ -136,14 +137,15 @@ pub struct Problem<'a> {
     pub text: &'a str,
     /// True if the source caused the failure.
     pub of_source: bool,
-    /// Cause that affects other entries too, if any.
+    /// Cause of the failure, if this cause also affects other entries.
     pub cause: Option<Cause>,
 }
 
-/// The counts of a run: what it did, or in a dry run would do, and what it could not do.
+/// Counts of the changes and failures of a run. In a dry run, counts of the changes that a real run
+/// would make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Number of names in the source, including directories, without the top directory.
+    /// Number of names in the source, including directories but not the top directory.
     pub names: u64,
     /// Number of regular files copied.
     pub files: u64,
@@ -161,29 +163,31 @@ pub struct Counts {
     pub reused: u64,
     /// Total size in bytes of the files reused.
     pub reused_bytes: u64,
-    /// Number of inodes of which only the metadata was changed.
+    /// Number of inodes for which only the metadata was changed.
     pub adjusted: u64,
-    /// Extraneous entries deleted, including those inside directories.
+    /// Number of extraneous entries deleted, including those inside directories.
     pub removed: u64,
     /// Number of extraneous names that were kept.
     pub kept: u64,
-    /// Number of entries that would have been deleted. Set if it exceeds `--max-delete`.
+    /// Number of entries that would have been deleted. Set only if this number exceeds
+    /// `--max-delete`.
     pub kept_entries: u64,
-    /// Number of additional copies of files that reached the link limit of the file system.
+    /// Number of additional copies made because files reached the link limit of the file system.
     pub link_limit_copies: u64,
     /// Number of names that vanished during the run.
     pub vanished: u64,
     /// Number of entries skipped even though no pattern excludes them.
     pub left_out: u64,
-    /// Entries that do not match the source after the run.
+    /// Number of entries that do not match the source after the run.
     pub failed: u64,
     /// Number of failures to delete an entry. Included in `failed`.
     pub unremoved: u64,
-    /// Number of failures by [`Cause`], in the order of its variants. Included in `failed`.
+    /// Number of failures for each [`Cause`], in the order of the variants. Included in `failed`.
     pub blocked: [u64; 3],
     /// Number of names in directories that could not be created.
     pub missing: u64,
-    /// Number of source directories that could not be read. The number of names in them is unknown.
+    /// Number of source directories that could not be read. The number of names in these
+    /// directories is unknown.
     pub unread_dirs: u64,
     /// Reason why extraneous names were kept.
     pub kept_reason: KeptReason,
@@ -193,11 +197,11 @@ pub struct Counts {
     pub no_owners: bool,
     /// True if the destination does not store permissions.
     pub no_modes: bool,
-    /// Earliest time that the destination can store, in seconds since the epoch. Set if the time of
-    /// a file is earlier.
+    /// Earliest time that the destination can store, in seconds since the epoch. Set only if a file
+    /// has an earlier time.
     pub first_time: Option<i64>,
-    /// Latest time that the destination can store, in seconds since the epoch. Set if the time of a
-    /// file is later.
+    /// Latest time that the destination can store, in seconds since the epoch. Set only if a file
+    /// has a later time.
     pub last_time: Option<i64>,
 }
 
@@ -229,7 +233,8 @@ impl Counts {
         made.into_iter().chain(others).fold(0, u64::saturating_add)
     }
 
-    /// Returns how many names the destination had before the run and still has, unchanged except for metadata.
+    /// Returns the number of names that the destination already had and whose content did not
+    /// change.
     #[must_use]
     pub fn unchanged(&self) -> u64 {
         let made = [self.files, self.dirs, self.symlinks, self.specials, self.linked, self.reused];

@@ -3,12 +3,12 @@
 //!
 //! In an old tree, the entries of each directory are scattered over the disk. Emptying directories
 //! one by one moves the disk head for almost every name. Instead, directories are listed in inode
-//! order until there are enough names, and the inode blocks of these names are read in the order of
-//! their numbers. The entries are then removed, one directory after the other.
+//! order until there are enough names. The inode blocks of these names are then read in ascending
+//! order. Finally, the entries are removed, one directory after the other.
 //!
 //! # Measurements
 //!
-//! 100,000 names of 20 backups, on ext4 on the simulated hard disk:
+//! Removal of 100,000 names from 20 backups, on ext4 on the simulated hard disk:
 //!
 //! | method | disk busy | head movements |
 //! |---|---|---|
@@ -16,9 +16,10 @@
 //! | this module | 0.50 to 1.3 s | 78 |
 //! | sixteen threads | 1.9 s | |
 //!
-//! More threads are slower, so this module uses one. Removal in inode order across all directories
-//! took 66 s. It changes each directory block many times, and every journal commit writes the block
-//! again. A directory that is emptied and removed at once is hardly written at all.
+//! Additional threads make the removal slower, so this module uses only one. Removal in inode order
+//! across all directories took 66 s. This order changes each directory block many times, and every
+//! journal commit writes the block again. If a directory is emptied and then removed immediately,
+//! its blocks are hardly ever written.
 
 use std::io::ErrorKind;
 
@@ -33,25 +34,26 @@ use crate::engine::nodes::NodeId;
 use crate::engine::worker::{Scratch, Worker};
 use crate::outcome::Reason;
 
-/// Bytes of memory per round, for names and the data stored with them.
+/// Maximum memory in bytes for the names of one round and the data stored with them.
 const ROUND_BYTES: usize = 8 << 20;
 
-/// Bytes of memory per directory, in addition to its names.
+/// Memory per directory in bytes, not counting its names.
 const DIR_BYTES: usize = 128;
 
-/// Maximum number of queued directories. Further directories are traversed depth-first, as on other
-/// disks, which limits the memory for a tree of millions of directories.
+/// Maximum number of queued directories. When the queue is full, directories are traversed
+/// depth-first, as on other disks. This limits the memory use for a tree with millions of
+/// directories.
 const MAX_QUEUED_DIRS: usize = 1 << 14;
 
 /// Time in seconds within which prefetched entries must be removed if the rate is limited. After
-/// this time they may have been evicted from the cache.
+/// this time, they may have been evicted from the cache.
 const MAX_AGE_SECONDS: u64 = 10;
 
 /// Approximate size in bytes of a name in a batch.
 const NAME: u64 = 32;
 
-/// Bytes of names to list for a probe of the disk. The probe also reads directories that have not
-/// been listed yet.
+/// Number of bytes of names to list before the disk is probed. The probe reads the inodes of these
+/// names, and directories that have not been listed yet.
 const PROBE_BYTES: usize = 4 << 10;
 
 /// Lists directories until a round is full and removes their entries. If the disk has not been
@@ -92,7 +94,7 @@ fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Batch> {
     let job = worker.job;
     let (mut batches, mut scratch, mut listed) = (Vec::new(), Scratch::default(), 0);
     job.queue.join();
-    // Sorts the directories left from the previous round too.
+    // The directories left over from the previous round are sorted too.
     worker.stack = job.queue.drain();
     job.queue.enqueue_sorted(&mut worker.stack);
     while let Some(task) = job.queue.next(&mut worker.stack) {
@@ -108,7 +110,7 @@ fn list(worker: &mut Worker<'_>, enough: usize, line: usize) -> Vec<Batch> {
         }
         worker.count();
         if worker.stopped() || listed >= enough {
-            // The next round continues with the rest of the stack.
+            // The rest of the stack is left for the next round.
             job.queue.close();
             break;
         }
@@ -131,12 +133,12 @@ fn list_one(
     let rest = worker.fill(id, &dir, enough, scratch);
     drop(dir);
     if scratch.batch.len() > 0 {
-        // The directory must not be removed before these names.
+        // The directory must not be removed before the names in the batch.
         worker.job.nodes().hold(id);
     }
     match rest {
-        // The subdirectories found so far come before the rest of the listing. This limits the
-        // number of subdirectories in memory if a directory has millions of them.
+        // The subdirectories found so far are processed before the listing continues. This limits
+        // the number of subdirectories in memory if a directory has millions of them.
         Some(place) => worker.stack.insert(bottom, PurgeTask::Empty { inode, dir: id, place }),
         None => worker.settle(id),
     }
@@ -174,8 +176,9 @@ mod tests {
     use crate::example::{options, top};
     use runtime::Throttle;
 
-    /// Creates a tree of `dirs` directories, with a file in each of the first twenty, and lists it
-    /// until it has names. Returns the number of directories with names, and the remaining stack.
+    /// Creates a tree of `dirs` directories, with one file in each of the first twenty. Lists the
+    /// directories of the tree until a name is found. Returns the number of directories with names,
+    /// and the remaining stack.
     fn list_some(dirs: u32) -> (usize, Vec<PurgeTask>) {
         let (tree, mut made) = (TempTree::new(), TreeBuilder::new());
         for n in 0..dirs {

@@ -18,7 +18,8 @@ impl Job<'_> {
             }
             rest = std::mem::take(&mut tally.rest);
             rest.extend(self.queue.drain());
-            // Help tasks are obsolete, because the worker that offered a batch has completed it.
+            // Help tasks are obsolete, because the worker that offered the batch has already
+            // completed it.
             rest.retain(|task| matches!(task, PurgeTask::Empty { .. }));
         }
         !self.nodes().stays(TOP)

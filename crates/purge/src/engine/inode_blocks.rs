@@ -3,12 +3,13 @@
 use crate::engine::batch::Batch;
 use crate::engine::worker::Worker;
 
-/// Number of inodes per block. On ext4, a block of 4096 bytes has 16 inodes of 256 bytes. On other
-/// file systems it has more.
+/// Number of inodes per block. On ext4, a block of 4096 bytes contains 16 inodes of 256 bytes each.
+/// Other file systems store more inodes in a block.
 const INODES_PER_BLOCK: u64 = 16;
 
-/// Maximum depth of a directory that is opened only to prefetch. Opening a directory at the end of a
-/// chain of tens of thousands of directories would resolve the whole chain.
+/// Maximum depth at which a directory is opened just to prefetch inodes. To open a directory at the
+/// end of a chain of tens of thousands of directories, the kernel would have to resolve the whole
+/// chain.
 const MAX_DEPTH: usize = 256;
 
 /// A name to remove, given as its inode number, the index of its batch, and its index in the batch.
@@ -37,6 +38,6 @@ pub(crate) fn fetch_inode(worker: &mut Worker<'_>, batches: &[Batch], (_, batch,
     {
         return;
     }
-    // An error is ignored here, because removing the name reports it.
+    // An error is ignored here. It is reported when the name is removed.
     let _seen = worker.open(batch.dir).and_then(|dir| dir.stat_child(batch.name(at as usize)));
 }

@@ -21,8 +21,8 @@ use crate::engine::tuner::{Sample, Start, Tuner};
 use crate::outcome::Outcome;
 use crate::paths::joined;
 
-/// Minimum number of entries to process before the disk is probed again. Another probe is needed if
-/// the last one had no result because everything that it read was cached.
+/// Minimum number of entries to process before the disk is probed again. A probe has no result if
+/// everything that it read was cached.
 const PROBE_INTERVAL: u64 = 10_000;
 
 /// A task of a worker. Tasks are sorted by inode number.
@@ -47,8 +47,8 @@ pub(crate) struct Job<'a> {
     pub(crate) btrfs: bool,
     /// True if a listing can be interrupted and continued with another descriptor.
     pub(crate) can_resume_listing: bool,
-    /// True if subvolumes may be removed as a whole. This requires that everything in them is
-    /// removed, and that no file system is mounted in them.
+    /// True if subvolumes may be removed as a whole. This is allowed only if everything in a
+    /// subvolume is to be removed and no file system is mounted in it.
     pub(crate) whole_subvolumes: bool,
     pub(crate) queue: Queue<PurgeTask>,
     tuner: Tuner,
@@ -141,7 +141,7 @@ impl<'a> Job<'a> {
         WorkerPool { disk: &self.disk, threads: self.options.threads, pieces: None }
     }
 
-    /// Returns whether to run a round in disk order, which may first probe the disk.
+    /// Returns whether to run a round in disk order. Such a round may first probe the disk.
     pub(crate) fn goes_by_disk_order(&self) -> bool {
         if !self.disk.is_cold() {
             return false;
@@ -154,7 +154,8 @@ impl<'a> Job<'a> {
         self.disk.is_block_device() && self.done.load(Relaxed) >= self.next_probe.load(Relaxed)
     }
 
-    /// Sets the time of the next probe, which is needed only if this one had no result.
+    /// Sets the number of entries after which to probe the disk again if the last probe had no
+    /// result.
     pub(crate) fn defer_probe(&self) {
         self.next_probe.store(self.done.load(Relaxed) * 4 + PROBE_INTERVAL, Relaxed);
     }
@@ -167,13 +168,15 @@ impl<'a> Job<'a> {
         self.batches.lock()
     }
 
-    /// Records the identity of a directory that is closed but will be opened again.
+    /// Records the identity of a directory before the directory is closed. The identity is checked
+    /// when the directory is opened again.
     pub(crate) fn leave(&self, id: NodeId, dir: &Dir) {
         let identity = self.identity(dir);
         self.nodes().identify(id, identity);
     }
 
-    /// Returns the identity of a directory for [`Nodes::identify`], or 0 if it has none.
+    /// Returns the identity of a directory for [`Nodes::identify`], or 0 if the identity is
+    /// unknown.
     pub(crate) fn identity(&self, dir: &Dir) -> u64 {
         dir.identity().ok().flatten().map_or(0, |origin| self.secret.hash_one(origin))
     }

@@ -5,7 +5,8 @@ use fsops::{FileKey, Stat};
 
 use crate::outcome::Outcome;
 
-/// Names of files with several links. A name takes 32 bytes, and the table can be spilled.
+/// Names of files with several links. A name takes 32 bytes. The table can be spilled to a
+/// temporary file.
 #[derive(Debug, Default)]
 pub(crate) struct Linked(Vec<(FileKey, u32, u64)>);
 

@@ -1,18 +1,19 @@
 //! The table of directories that are being emptied, with their parents, names, and pending items.
 //!
-//! A directory has a record from the listing of its parent until its removal. The table is
-//! therefore limited to the directories that a depth-first traversal has found and not yet removed.
+//! The table has a record for each directory from the time its parent is listed until it is
+//! removed. It therefore contains only directories that a depth-first traversal has found and not
+//! yet removed.
 //!
-//! A record takes 32 bytes and the name. Records and names are stored in pieces of 1 MiB that can
-//! be spilled ([`runtime::memory`]). Spilling is fast because the pieces are used mostly as a
-//! stack. A chain of a million directories thus needs little memory and no recursion.
+//! A record takes 32 bytes, plus the bytes of the name. Records and names are stored in pieces of 1
+//! MiB that can be spilled ([`runtime::memory`]). Spilling is fast because the pieces are used
+//! mostly as a stack. A chain of a million directories thus needs little memory and no recursion.
 
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
 use walk::Names;
 
-/// Identifies a directory in the table. Indices are reused, each time with another generation.
+/// Identifies a directory in the table. When an index is reused, it gets a new generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId {
     index: u32,
@@ -31,8 +32,8 @@ struct Node {
     identity: u64,
     parent: u32,
     generation: u32,
-    /// Number of items to complete before the directory can be removed. Its listing, its
-    /// subdirectories, and batches of its names count as items.
+    /// Number of pending items. The directory can be removed when all of them are complete. An item
+    /// is the listing, a subdirectory, or a batch of names.
     pending: u32,
     page: u32,
     at: u16,
@@ -45,17 +46,18 @@ const STAYS: u8 = 1;
 const CHOSEN: u8 = 2;
 const PASS: u8 = 4;
 
-/// Maximum number of times that a directory is listed again because it is not empty after all
-/// listed entries were removed. Another process may keep adding names. Some file systems also skip
-/// names in a listing while others are removed.
+/// Maximum number of times to list a directory again if it is not empty after all listed entries
+/// were removed. Another process may keep adding names. Some file systems skip names in a listing
+/// while other names are being removed.
 const MAX_LISTINGS: u8 = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     /// Pieces of [`PIECE_RECORDS`] records. Unused parts of a piece take no memory.
     pieces: Vec<Vec<Node>>,
-    /// Number of records in use or free, and indices of the free ones.
+    /// Number of records, including free ones.
     used: u32,
+    /// Indices of the free records.
     free: Vec<u32>,
     names: Names,
 }
@@ -69,8 +71,8 @@ pub(crate) struct Finished {
 }
 
 impl Nodes {
-    /// Returns a table that contains only the top directory. `chosen` is true if all of its entries
-    /// are selected.
+    /// Returns a table that contains only the top directory. `chosen` is true if all entries of the
+    /// top directory are selected.
     pub(crate) fn new(chosen: bool) -> Nodes {
         let mut nodes = Nodes::default();
         nodes.insert(Node { pending: 1, state: state(chosen), ..Node::default() });
@@ -124,7 +126,7 @@ impl Nodes {
         self.at(id.index).pending += 1;
     }
 
-    /// Completes a pending item of a directory. Returns [`Finished`] if it was the last one.
+    /// Completes a pending item of a directory. Returns [`Finished`] if no pending items are left.
     pub(crate) fn release(&mut self, id: NodeId) -> Option<Finished> {
         let node = self.at(id.index);
         node.pending -= 1;
@@ -150,7 +152,8 @@ impl Nodes {
         self.get(id.index).state >= PASS
     }
 
-    /// Starts another listing of a directory. Returns false if the maximum is reached.
+    /// Starts another listing of a directory. Returns false if the maximum number of listings is
+    /// reached.
     pub(crate) fn again(&mut self, id: NodeId) -> bool {
         let node = self.at(id.index);
         let more = node.state / PASS < MAX_LISTINGS;

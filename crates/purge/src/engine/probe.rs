@@ -1,8 +1,8 @@
 //! Finds out whether the disk is seek-bound, by timing reads of inodes and directories that are far
 //! apart ([`device::Probe`]).
 //!
-//! The waits measured during a removal are unsuitable for this. Their requests overlap, and the
-//! kernel may have prefetched the data.
+//! The waits measured during a removal cannot be used to classify the disk. The requests overlap,
+//! and the kernel may have prefetched the data.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ use crate::engine::job::PurgeTask;
 use crate::engine::nodes::NodeId;
 use crate::engine::worker::Worker;
 
-/// Maximum size of a small read, in blocks of 512 bytes. A small read takes hardly longer than a
-/// read of one block. On ext4, the kernel may read 256 blocks of inodes to get one inode, which
-/// takes longer even on an SSD.
+/// Maximum size of a small read, in blocks of 512 bytes. A small read takes hardly any longer than
+/// a read of a single block. On ext4, the kernel may read 256 blocks of inodes to get a single
+/// inode. This takes longer even on an SSD.
 const SMALL_READ_BLOCKS: u64 = 64;
 
-/// Maximum number of large reads. After these, the remaining reads are expected to be large too,
-/// and the probe stops.
+/// Maximum number of large reads. After that many, the probe stops, because the remaining reads are
+/// expected to be large too.
 const MAX_LARGE_READS: usize = 2 * Probe::READS;
 
 /// Data that may have to be read from the disk.
@@ -35,7 +35,7 @@ enum Sample {
 }
 
 /// Reads directories that have not been listed, and inodes of the names in `batches`, until the
-/// disk is classified or nothing is left to read. Reads from the cache do not count.
+/// disk is classified or nothing is left to read. Reads served from the cache are not counted.
 pub(crate) fn run(worker: &mut Worker<'_>, batches: &[Batch]) {
     let job = worker.job;
     worker.stack.extend(job.queue.drain());
@@ -62,7 +62,7 @@ fn take(worker: &mut Worker<'_>, batches: &[Batch], what: Sample) {
     match what {
         Sample::Name(place) => fetch_inode(worker, batches, place),
         Sample::Dir(id) => {
-            // An error is ignored here, because listing the directory reports it.
+            // An error is ignored here. It is reported when the directory is listed.
             let _seen = worker.open(id).and_then(|dir| dir.prefetch_first_block());
         }
     }

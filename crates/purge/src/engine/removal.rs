@@ -31,7 +31,7 @@ enum End {
 
 impl Worker<'_> {
     /// Opens a directory and seeks to position `place` of its listing. Returns `None` if the
-    /// directory is not to be listed.
+    /// directory should not be listed.
     pub(crate) fn enter(&mut self, id: NodeId, place: u64) -> Option<Rc<Dir>> {
         let opened = match self.open(id) {
             Err(e) if self.adds_permissions(id, &e) => self.open(id),
@@ -64,7 +64,7 @@ impl Worker<'_> {
             }
         };
         // A protected directory on the same mount was already refused by the guard. Before Linux
-        // 5.8, mounts cannot be told apart.
+        // 5.8, the guard cannot tell mounts apart.
         if job.options.guarded.contains(&stat.key()) {
             drop(dir);
             self.fail(id, b"", Reason::Protected);
@@ -106,7 +106,8 @@ impl Worker<'_> {
         Ok(self.hold(id, dir))
     }
 
-    /// Adds an open directory to the cache. If this evicts another directory, records its identity.
+    /// Adds an open directory to the cache. If this evicts another directory, records the identity
+    /// of the evicted directory.
     fn hold(&mut self, id: NodeId, dir: Dir) -> Rc<Dir> {
         let job = self.job;
         self.dirs.put(id, dir, |&left, dir| job.leave(left, dir))
@@ -137,9 +138,9 @@ impl Worker<'_> {
         }
     }
 
-    /// Returns the parent of a directory. A parent that is not open is opened by `..`, which is
-    /// fast deep in a tree. Its identity is then checked, because the directory may have been
-    /// moved.
+    /// Returns the parent of a directory. If the parent is not open, opens it through `..`, which
+    /// is fast even deep in a tree. The identity of the parent is then checked, because the
+    /// directory may have been moved.
     fn open_above(&mut self, id: NodeId) -> io::Result<Rc<Dir>> {
         let job = self.job;
         let above = {
@@ -274,7 +275,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds a directory that was not a directory when its parent was listed.
+    /// Adds a directory whose name did not refer to a directory when its parent was listed.
     fn came_later(&mut self, dir: &Dir, id: NodeId, name: &CStr) {
         let choice = self.choose(id, name, true);
         match choice {
@@ -300,20 +301,21 @@ impl Worker<'_> {
         selection.choose(name, path.as_deref(), is_dir, nodes.is_chosen(parent))
     }
 
-    /// Completes a pending item of a directory. If it was the last one, removes the directory,
-    /// which completes a pending item of its parent, up to the top directory.
+    /// Completes a pending item of a directory. If no pending items are left, removes the directory
+    /// and completes a pending item of its parent, and so on up to the top directory.
     ///
-    /// The caller must have closed the directories. If a directory is removed while it is open, the
-    /// kernel keeps its dentry and those of its removed ancestors. Each removal of a further
-    /// ancestor traverses all of them (`shrink_dcache_parent` of `vfs_rmdir`). A single open
-    /// directory made the time for a chain of directories grow with the square of its length.
+    /// The caller must not keep any of these directories open. If a directory is removed while it
+    /// is open, the kernel keeps its dentry and the dentries of its removed ancestors. The removal
+    /// of the next ancestor traverses all of these dentries (`shrink_dcache_parent` in
+    /// `vfs_rmdir`). With a single directory left open, the time to remove a chain of directories
+    /// grew with the square of its length.
     pub(crate) fn settle(&mut self, id: NodeId) {
         let mut id = id;
         loop {
             let Some(Finished { parent, stays }) = self.job.nodes().release(id) else { return };
             let Some(parent) = parent else { return };
             if stays {
-                // The parent is marked as kept below.
+                // The parent is marked as kept after this chain of conditions.
             } else if self.job.options.operation != Operation::Remove {
                 self.took_dir(id);
             } else {
@@ -370,7 +372,7 @@ impl Worker<'_> {
         End::Gone
     }
 
-    /// Counts an entry that was or would be removed, and is not a directory.
+    /// Counts a non-directory that was or would be removed.
     fn took_file(&mut self, id: NodeId, name: &CStr) {
         self.tally.outcome.files += 1;
         self.job.tell(id, name.to_bytes(), false);
@@ -382,7 +384,7 @@ impl Worker<'_> {
         self.job.tell(id, b"", true);
     }
 
-    /// Removes a directory from the table that another process has removed from the disk.
+    /// Removes a directory that no longer exists from the table.
     fn forget(&mut self, id: NodeId) {
         let Some(Finished { parent: Some(parent), .. }) = self.job.nodes().release(id) else {
             return;
@@ -398,8 +400,8 @@ impl Worker<'_> {
         self.job.nodes().stay(id);
     }
 
-    /// Records that the entry `name` of a directory could not be removed. If `name` is empty, this
-    /// applies to the directory itself.
+    /// Records that the entry `name` of a directory could not be removed. If `name` is empty,
+    /// records that the directory itself could not be removed.
     pub(crate) fn fail(&mut self, id: NodeId, name: &[u8], reason: Reason) {
         self.job.nodes().stay(id);
         let job = self.job;
@@ -407,15 +409,15 @@ impl Worker<'_> {
     }
 }
 
-/// Adds the owner's permissions to `dir` if the options allow it and their lack can have caused
-/// `error`. Returns whether the permissions changed.
+/// Adds the owner's permissions to `dir` if the options allow it and missing permissions may have
+/// caused `error`. Returns whether the permissions changed.
 fn adds_permissions(options: &Options, dir: &Dir, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat());
     mode().is_some_and(|mode| dir.set_mode(mode).is_ok())
 }
 
-/// Adds the owner's permissions to the directory `name` in `dir` if the options allow it and their
-/// lack can have caused `error`. Returns whether the permissions changed.
+/// Adds the owner's permissions to the directory `name` in `dir` if the options allow it and
+/// missing permissions may have caused `error`. Returns whether the permissions changed.
 pub(crate) fn opens_up_child(options: &Options, dir: &Dir, name: &CStr, error: &io::Error) -> bool {
     let mode = || lacking(options, error, dir.stat_child(name));
     mode().is_some_and(|mode| dir.set_child_mode(name, mode).is_ok())

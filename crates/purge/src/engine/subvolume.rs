@@ -13,8 +13,8 @@ pub(crate) fn is_whole(job: &Job<'_>, dir: &Dir, stat: &Stat) -> bool {
     job.btrfs && job.whole_subvolumes && stat.is_subvolume_root() && !holds_store(dir)
 }
 
-/// Removes a subvolume. Returns false if this fails because the subvolume contains other subvolumes
-/// or the process lacks privileges. The subvolume must then be emptied.
+/// Removes a subvolume. Returns false if the removal fails, for example because the subvolume
+/// contains other subvolumes or the process lacks privileges. The subvolume must then be emptied.
 ///
 /// The system call takes a name. The entry with this name is checked again just before the call,
 /// because it may have been replaced since it was selected.

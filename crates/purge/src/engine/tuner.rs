@@ -1,18 +1,19 @@
 //! Finds the number of workers that removes the most entries per second.
 //!
-//! The best number depends on the file system as much as on the disk. On ext4 and XFS, two threads
-//! remove twice as many entries as one. On btrfs they remove half as many, because they wait for
-//! each other at the root of one tree.
+//! The best number of workers depends on the file system as much as on the disk. On ext4 and XFS,
+//! two threads remove twice as many entries per second as one thread. On btrfs, two threads remove
+//! half as many, because they contend for the root of a single tree.
 //!
-//! The tuner starts with the number that is known to be good for the file system. On btrfs and XFS
-//! it keeps this number, because more threads only wait for each other. When it was allowed to
-//! experiment there, it sometimes kept more threads that were not faster (XFS, cold: one run of
-//! three took 9.3 s instead of 5.4).
+//! The tuner starts with the number of workers that is known to be good for the file system. On
+//! btrfs and XFS, it keeps this number, because additional threads only wait for each other. When
+//! it was allowed to experiment there, it sometimes kept additional threads that did not make the
+//! removal faster. On XFS with a cold cache, one run of three took 9.3 s instead of 5.4 s.
 //!
-//! On other file systems the tuner experiments. Cold data needs as many threads as the disk serves
-//! in parallel, unless the disk is seek-bound. For many processors, no good number is known. From
-//! time to time the tuner tries another number for a moment, and keeps it if it is faster. There
-//! are no experiments while every processor has a worker and all workers are busy.
+//! On other file systems, the tuner experiments. Cold data needs as many threads as the disk can
+//! serve in parallel, unless the disk is seek-bound. For a machine with many processors, no good
+//! number is known. From time to time, the tuner briefly tries another number, and keeps it if it
+//! is faster. The tuner does not experiment while every processor has a worker and all workers are
+//! busy.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -20,26 +21,26 @@ use std::time::{Duration, Instant};
 use device::Threads;
 use fsops::Volume;
 
-/// Duration of an experiment. It averages over the bursts of some ten milliseconds in which file
-/// systems do delayed work.
+/// Duration of an experiment. File systems do delayed work in bursts of tens of milliseconds. An
+/// experiment must be long enough to average over these bursts.
 const EXPERIMENT_TIME: Duration = Duration::from_millis(200);
 
-/// Delays before the first experiment, and maximum delay between later ones.
+/// Delay before the first experiment, and maximum delay between later experiments.
 const FIRST_DELAY: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Processor time, in percent, above which workers count as busy.
+/// Share of processor time, in percent, above which workers count as busy.
 const BUSY_PERCENT: u32 = 80;
 
-/// Rate that a better number must reach, in percent of the rates before and after the experiment.
-/// Smaller differences can be random.
+/// Minimum rate at which the tuner keeps a new number of workers, in percent of the rates before
+/// and after the experiment. Smaller differences can be random.
 const BETTER_PERCENT: u64 = 120;
 
 /// Decides on the number of workers.
 #[derive(Debug)]
 pub(crate) struct Tuner(Mutex<State>);
 
-/// Initial number of workers and its limits, known before any measurement.
+/// Initial number of workers and its limits, set before any measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     /// Initial number of workers.
@@ -58,7 +59,7 @@ struct State {
     workers: usize,
     known: Start,
     phase: Phase,
-    /// True if the next experiment is to try more workers, false if it is to try fewer.
+    /// True if the next experiment should try more workers, false if it should try fewer.
     more: bool,
     since: Sample,
     pause: Duration,
@@ -81,14 +82,14 @@ enum Phase {
     Usual,
     /// Trying another number of workers. The rate was `before` with `of` workers.
     Experiment { before: u64, of: usize },
-    /// Measuring the previous number of workers again. The rate was `before` with this number, and
-    /// `tried` with `other` workers.
+    /// Measuring the previous number of workers again. The rate was `before` with the previous
+    /// number, and `tried` with `other` workers.
     Check { before: u64, tried: u64, other: usize },
 }
 
 impl Start {
-    /// Returns the known values for a file system. If the user set the number of workers, it is
-    /// fixed.
+    /// Returns the initial number of workers for a file system, and its limits. If the user set the
+    /// number, both limits are equal to it.
     pub(crate) fn on(volume: Volume, threads: Threads) -> Start {
         let usual = threads.first.max(1);
         let all = Start { workers: usual, least: 1, most: usize::MAX, usual };
@@ -114,7 +115,7 @@ impl Tuner {
     }
 
     /// Measures the progress. Returns the new number of workers if it changes. `most` is the
-    /// largest number that can be useful. `cpu` is called only if a measurement is due.
+    /// maximum number of workers that can be useful. `cpu` is called only if a measurement is due.
     pub(crate) fn look(
         &self,
         done: u64,
@@ -222,8 +223,8 @@ mod tests {
 
     #[test]
     fn the_fastest_number_of_workers_is_kept() {
-        // The cases are: two workers are twice as fast, two are half as fast, the rate grows up to
-        // eight workers, the rate falls with each worker.
+        // The cases are: two workers are twice as fast as one, two workers are half as fast as one,
+        // the rate grows with up to eight workers, and the rate falls with each additional worker.
         assert_eq!(in_a_minute(2, 2, |n| [0, 100, 200][n]).0, 2);
         assert_eq!(in_a_minute(2, 2, |n| [0, 200, 100][n]).0, 1);
         assert_eq!(in_a_minute(2, 16, |n| 100 * n.min(8) as u64).0, 8);

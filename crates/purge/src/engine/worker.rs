@@ -21,13 +21,13 @@ use walk::DirCache;
 /// subdirectories is therefore listed in parts.
 const MAX_STACK_DIRS: usize = 1 << 12;
 
-/// Size of a batch in bytes, for a directory larger than one buffer or on a cold disk.
+/// Size in bytes of a batch for a directory that is larger than one buffer or is on a cold disk.
 ///
 /// Each commit of the ext4 journal writes all changed blocks, both inode blocks and directory
-/// blocks. With more names per batch, more of them share an inode block, so fewer blocks are
+/// blocks. With more names per batch, more of the names share an inode block, so fewer blocks are
 /// written.
 ///
-/// Measured on a flat directory of 1,000,000 names, cold, with a journal of 64 MiB:
+/// Time to remove a flat directory of 1,000,000 names with a cold cache and a journal of 64 MiB:
 ///
 /// | batch | time |
 /// |---|---|
@@ -38,7 +38,7 @@ const MAX_STACK_DIRS: usize = 1 << 12;
 /// | 16 MB | 21 s |
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Maximum size in bytes of the batches of all workers together.
+/// Maximum total size in bytes of the batches of all workers.
 const ALL: usize = 2 * BATCH_BYTES;
 
 /// Minimum number of names for which it is worth waking another worker.
@@ -96,7 +96,7 @@ impl<'a> Worker<'a> {
                     true
                 }
                 // A helper continues even if a round in disk order is due, because the owner of the
-                // batch continues too.
+                // batch also continues.
                 PurgeTask::Help(number) => {
                     self.help(number, meter);
                     false
@@ -113,8 +113,8 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
-    /// Returns the next task. Closes all directories before it waits for one; see
-    /// [`Worker::settle`].
+    /// Returns the next task. Before waiting for a task, closes all directories (see
+    /// [`Worker::settle`]).
     fn next(&mut self) -> Option<PurgeTask> {
         let job = self.job;
         if self.stack.is_empty() || job.queue.is_to_rest() {
@@ -130,7 +130,7 @@ impl<'a> Worker<'a> {
         self.tally
     }
 
-    /// Adds the entries processed since the last call to the progress counters.
+    /// Adds the number of entries processed since the last call to the progress counters.
     pub(crate) fn count(&mut self) {
         let done = self.tally.outcome.files + self.tally.outcome.dirs;
         if done > self.counted {
@@ -143,8 +143,8 @@ impl<'a> Worker<'a> {
         Progress::poll_stop(self.job.progress)
     }
 
-    /// Lists a directory from position `from` and removes its entries. If there are too many,
-    /// leaves the rest to a later task.
+    /// Lists a directory from position `from` and removes its entries. If there are too many
+    /// entries, leaves the rest for a later task.
     fn empty(&mut self, id: NodeId, from: u64, made: &mut Scratch, meter: &mut WaitMeter<'_>) {
         let Some(dir) = self.enter(id, from) else { return };
         let bottom = self.stack.len();
@@ -176,9 +176,9 @@ impl<'a> Worker<'a> {
         (ALL / self.job.queue.most()).min(BATCH_BYTES)
     }
 
-    /// Adds names to a batch and directories to the stack. Stops after `enough` bytes of names, but
-    /// only between two buffers. Returns the position where the listing continues, if it is not
-    /// complete.
+    /// Adds names to a batch and directories to the stack. Stops after the first buffer with which
+    /// the batch reaches `enough` bytes of names. Returns the position at which to continue the
+    /// listing, or `None` if it is complete.
     pub(crate) fn fill(
         &mut self,
         id: NodeId,
@@ -226,9 +226,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Pushes subdirectories so that the one with the lowest inode number is taken first. A worker
-    /// that takes the other half of the stack then works in another part of the disk. On XFS, two
-    /// threads in one allocation group took six times as long.
+    /// Pushes subdirectories onto the stack so that the one with the lowest inode number is taken
+    /// first. A worker that takes half of this stack then works in a different part of the disk. On
+    /// XFS, two threads in one allocation group took six times as long as two threads in different
+    /// groups.
     fn add(&mut self, parent: NodeId, children: &mut Children) {
         if children.items.is_empty() {
             return;
@@ -259,7 +260,7 @@ impl<'a> Worker<'a> {
             return;
         }
         let shared = Arc::new(std::mem::replace(batch, Batch::new(batch.dir)));
-        // The directory must not be removed before these names.
+        // The directory must not be removed before the names in the batch.
         self.job.nodes().hold(shared.dir);
         let number = self.job.offer(&shared);
         let is_last = self.take_part(dir, &shared, true, meter);
@@ -281,8 +282,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Removes names of a shared batch. Returns true if it removed the last ones, in which case the
-    /// caller must call [`Worker::settle`].
+    /// Removes names of a shared batch. Returns true if it removed the last names of the batch. The
+    /// caller must then call [`Worker::settle`].
     fn take_part(
         &mut self,
         dir: &Dir,
@@ -323,7 +324,7 @@ impl Children {
 
 fn kind(dir: &Dir, item: &DirItem<'_>) -> Kind {
     match item.kind {
-        // If the type is unknown and cannot be queried, the entry is removed like a file.
+        // If the type is unknown and cannot be queried, the entry is treated as a file.
         Kind::Unknown => dir.stat_child(item.name).map_or(Kind::File, |stat| stat.kind),
         kind => kind,
     }
@@ -343,8 +344,8 @@ mod tests {
     use crate::engine::nodes::TOP;
     use crate::example::{options, top};
 
-    /// Workers stop for a round in disk order or a probe. If helpers stopped too, one worker would
-    /// have to remove the names of a huge directory alone.
+    /// Workers stop when a round in disk order or a probe is due. If helpers stopped too, one
+    /// worker would have to remove the names of a huge directory alone.
     #[test]
     fn helpers_continue_while_a_round_is_due() {
         let (tree, options, progress) = (TempTree::new(), options(Io::Hdd), Progress::default());

@@ -2,7 +2,8 @@
 //!
 //! The same directory can have many paths: `/`, `//`, a link to the root directory and a bind mount
 //! of it are all the root directory. Protected directories are therefore identified by device and
-//! inode. If a file system is mounted twice, they are also identified by their location on it.
+//! inode. If a file system is mounted more than once, protected directories are also identified by
+//! their location on it.
 
 pub(crate) mod refusal;
 
@@ -28,7 +29,7 @@ pub struct Target {
     pub(crate) parent: Arc<Dir>,
     pub(crate) name: CString,
     pub(crate) stat: Stat,
-    /// True if a file system is mounted below it.
+    /// True if a file system is mounted below the target.
     pub(crate) mounts_below: bool,
 }
 
@@ -70,7 +71,7 @@ pub struct Guard {
     keys: HashMap<FileKey, Why>,
     places: Vec<(DirLocation, Why)>,
     mounts: Mounts,
-    /// Parent directories of checked paths, by path as given.
+    /// Parent directories of checked paths. The key is the path as given.
     holders: HashMap<PathBuf, Holder>,
     /// Maximum number of parent directories to keep open.
     room: usize,
@@ -135,15 +136,15 @@ impl Guard {
         }
     }
 
-    /// Protects the location of a path. If a FUSE file system shows another directory there,
-    /// protects its location too.
+    /// Protects the location of a path. If a FUSE file system shows another directory at this path,
+    /// also protects the location of that directory.
     fn keep_place(&mut self, path: &[u8], why: Why) {
         let places = [self.mounts.location(path), self.mounts.location_shown(path)];
         self.places.extend(places.into_iter().flatten().map(|place| (place, why)));
     }
 
-    /// Protects the working directory and its ancestors. Uses `..`, so its path may be of any
-    /// length.
+    /// Protects the working directory and its ancestors. Climbs through `..`, so the path of the
+    /// working directory may have any length.
     fn climb(&mut self) {
         let mut here = Dir::open(Path::new("."));
         let mut below = None;
@@ -214,8 +215,8 @@ impl Guard {
         Ok(holder)
     }
 
-    /// Checks whether an entry of `parent` may be removed. Its name is the last component of the
-    /// absolute path `path`. Links are not followed.
+    /// Checks whether an entry of `parent` may be removed. The name of the entry is the last
+    /// component of the absolute path `path`. Links are not followed.
     ///
     /// # Errors
     ///
@@ -260,7 +261,7 @@ impl Guard {
     }
 }
 
-/// Returns whether an entry is a mount point. `holder` is the metadata of its parent directory.
+/// Returns whether an entry is a mount point. `holder` is the metadata of the parent directory.
 fn is_mount(stat: &Stat, holder: &Stat) -> bool {
     // Before Linux 5.8, mounts can be told apart only by their device numbers.
     let unknown = stat.mount == 0 || holder.mount == 0;

@@ -5,13 +5,13 @@ use std::io;
 /// Reason why a directory is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is the root directory.
+    /// The directory is the root directory.
     Root,
-    /// It is or contains the working directory.
+    /// The directory is or contains the working directory.
     WorkingDirectory,
-    /// It is or contains the catalog or the journals of lop.
+    /// The directory is or contains lop's catalog or its journals.
     Catalog,
-    /// It is or contains the source of a mirror run.
+    /// The directory is or contains the source of a mirror run.
     Source,
 }
 
@@ -62,7 +62,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns true if the path was refused for safety, false if it could not be examined.
+    /// Returns true if the path was refused for safety reasons, false if it could not be examined.
     pub fn is_for_safety(&self) -> bool {
         !matches!(self, Refusal::Failed(_))
     }

@@ -1,4 +1,5 @@
-//! Failing system calls. The run reports the entry, keeps it, and removes everything else.
+//! Tests with failing system calls. The run must report and keep the affected entry, and remove
+//! everything else.
 
 use std::fs;
 
@@ -8,8 +9,8 @@ use testkit::TempTree;
 
 use crate::world::{assert_gone, remove, usual, ways};
 
-/// Runs an ignored test of this program in a child process, because faults apply to the whole
-/// process.
+/// Runs an ignored test of this program in a child process, because injected faults affect the
+/// whole process.
 fn apart(name: &str) {
     let program = std::env::current_exe().expect("this program");
     let output = std::process::Command::new(program)

@@ -1,4 +1,5 @@
-//! Other processes that change the tree during a run by swapping, adding or removing entries.
+//! Tests in which other processes change the tree during a run by swapping, adding or removing
+//! entries.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -44,8 +45,8 @@ fn entries_swapped_for_links_are_not_followed() {
             links += did.of(Swap::DirForLink) + did.of(Swap::FileForLink);
             rounds += 1;
             assert_same(&laid, &Snapshot::of(&bait), Compare::ALL);
-            // Entries that the attacker could not put back are outside the tree, so the run
-            // must not have removed them.
+            // Entries that the attacker could not put back are outside the tree. The run must not
+            // have removed them.
             assert!(held.exists());
             assert!(outcome.files > 0);
         }

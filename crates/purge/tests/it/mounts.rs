@@ -1,4 +1,5 @@
-//! Mounts inside a tree, and different file systems. These tests require root privileges.
+//! Tests of mounts inside a tree, and of different file systems. These tests require root
+//! privileges.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +14,8 @@ fn canary() -> TreeBuilder {
     TreeBuilder::new().file("a", "a").file("b/c", "c").seeded("b/d", 1, 100_000)
 }
 
-/// Calls `check` with a tree and a canary directory. The canary is on the same file system, and is
-/// bind mounted in the tree.
+/// Calls `check` with a tree and a canary directory. The canary is on the same file system as the
+/// tree, and is bind-mounted inside the tree.
 fn with_bind(check: impl FnOnce(&Path, &Path)) {
     let place = TreeBuilder::new()
         .file("tree/x/y", "x")
@@ -69,7 +70,8 @@ fn mount_points_and_mounted_protected_directories_are_refused() {
     with_bind(|tree, canary| {
         let mut guard = Guard::new(Some(&tree.join("x/point/b")), &[]);
         let mut refused = |path: &Path| guard.check(path).expect_err("refused");
-        // The working directory is in a mount of `canary`, so `canary` contains it.
+        // The working directory is in a mount of `canary`, so `canary` contains the working
+        // directory.
         assert!(matches!(refused(canary), Refusal::Protected(_)));
         assert!(matches!(refused(&canary.join("b")), Refusal::Protected(_)));
         let mut guard = Guard::new(None, &[]);
@@ -136,8 +138,8 @@ fn btrfs(args: &[&str], paths: &[&Path]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Inode numbers of directories are the same in all btrfs subvolumes, and a subvolume can be moved
-/// into another while it is being emptied.
+/// Directories in different btrfs subvolumes can have the same inode numbers, and a subvolume can
+/// be moved into another one while it is being emptied.
 #[test]
 fn moving_a_subvolume_away_affects_no_other_files() {
     let Ok(mount) = Mount::new(FileSystem::Btrfs, 128 << 20) else {
@@ -154,7 +156,7 @@ fn moving_a_subvolume_away_affects_no_other_files() {
     for number in 0..100 {
         fs::write(deep.join(number.to_string()), "x").expect("write");
     }
-    // Uses up inode numbers, so that directories created below get higher ones than `s`.
+    // Use up inode numbers, so that directories created later get higher numbers than `s`.
     for number in 0..500 {
         fs::write(q.join("spent"), number.to_string()).expect("write");
         fs::remove_file(q.join("spent")).expect("remove");

@@ -1,4 +1,4 @@
-//! Selection of entries by pattern, age and quarantine.
+//! Tests of the selection of entries by pattern, age and quarantine.
 
 use std::fs;
 use std::path::Path;

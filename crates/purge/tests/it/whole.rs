@@ -1,4 +1,4 @@
-//! Removal of whole trees. Nothing else is removed, and the counts are correct.
+//! Tests of the removal of whole trees. Only the tree is removed, and the counts are correct.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,8 @@ use testkit::{Compare, Snapshot, TempTree, TreeBuilder, assert_same, hostile_tre
 
 use crate::world::{assert_gone, remove, target, usual, ways};
 
-/// Returns the number of other entries and the number of directories in a tree, including its root.
+/// Returns the number of non-directories and the number of directories in a tree, including the
+/// root.
 fn counted(root: &Path) -> (u64, u64) {
     let (mut files, mut dirs, mut left) = (0, 0, vec![root.to_path_buf()]);
     while let Some(dir) = left.pop() {
@@ -98,8 +99,8 @@ fn chains_longer_than_the_longest_path_are_removed() {
 
 #[test]
 fn deep_trees_with_a_branch_at_every_level_are_removed() {
-    // Each level has two directories. One leads further down, and the other one is removed on the
-    // way back up.
+    // Each level has two directories. One of them leads further down, and the other is removed on
+    // the way back up.
     for options in ways() {
         let place = TempTree::new();
         let mut path = place.join("comb");

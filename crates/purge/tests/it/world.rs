@@ -7,7 +7,7 @@ use device::{Disks, Io, Threads};
 use purge::{Guard, Operation, Options, Outcome, Selection, Target, purge};
 use runtime::Progress;
 
-/// Returns options with different thread counts and kinds of disk.
+/// Returns several sets of options, with different thread counts and kinds of disk.
 pub(crate) fn ways() -> Vec<Options> {
     let way = |first, grows, io| Options {
         operation: Operation::Remove,

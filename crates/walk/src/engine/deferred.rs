@@ -1,12 +1,12 @@
 //! Queries the metadata of files in inode order, after their directories have been listed.
 //!
 //! On a cold hard disk, calling `stat` on each file while its directory is being listed moves the
-//! disk head for almost every file. The listings already contain the inode numbers. With these, one
-//! pass over the disk visits all inodes of a mount, and the readahead of the file system covers the
-//! gaps. On a tree of 153,885 files this took 31 head movements.
+//! disk head for almost every file. The listings already contain the inode numbers. A single pass
+//! over the disk in inode order visits all inodes of a mount, and the readahead of the file system
+//! covers the gaps. On a tree of 153,885 files, this took only 31 head movements.
 //!
-//! Each deferred file takes 16 extra bytes until its metadata is known, plus the memory for the
-//! results of one batch.
+//! Until its metadata is known, each deferred file takes 16 extra bytes. The results of one batch
+//! take additional memory.
 
 use std::collections::HashMap;
 use std::io;
@@ -31,7 +31,7 @@ const CHUNK_FILES: usize = 32;
 /// Marks a record to remove.
 const DROPPED: DirId = DirId(u32::MAX);
 
-/// A file whose metadata is to be queried.
+/// A file whose metadata must still be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted {
     inode: u64,
@@ -77,7 +77,7 @@ pub(crate) fn query(
 
 type FoundMount = Vec<(Wanted, io::Result<Stat>)>;
 
-/// Queries chunks of a batch until all of them are taken. Returns the results.
+/// Queries chunks of a batch until no chunks are left. Returns the results.
 fn query_chunk(
     mount: &Mount<'_>,
     stores: &[Store],
@@ -111,7 +111,7 @@ fn stat(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> io:
     }
 }
 
-/// A file that is on a different device than its directory.
+/// A file that is on a different device from its directory.
 struct Stray {
     dir: DirId,
     store: u32,
@@ -128,7 +128,7 @@ fn fill_in(
 ) {
     let index = wanted.file as usize;
     let FileRecord { dir, name, .. } = store.files[index];
-    // The record stays marked unless all checks below pass.
+    // The record stays marked for removal unless all checks below pass.
     store.files[index].dir = DROPPED;
     let stat = match stat {
         Ok(stat) if stat.kind == Kind::File => stat,
@@ -158,7 +158,7 @@ fn fill_in(
     }
 }
 
-/// Removes the marked records and moves the others together.
+/// Removes the marked records and closes the gaps between the others.
 fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
     let mut table = mount.table.write();
     let number: HashMap<u32, usize> = stores.iter().map(|store| store.shard).zip(0..).collect();

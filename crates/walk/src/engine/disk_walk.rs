@@ -1,5 +1,5 @@
-//! The walk of one disk. Its roots and mounts are walked one after the other, each with all workers
-//! of the disk.
+//! The walk of one disk. The roots and mounts of the disk are walked one after the other, each with
+//! all workers of the disk.
 
 use std::collections::HashMap;
 use std::io;
@@ -56,7 +56,7 @@ pub(crate) struct FoundMount {
 #[derive(Default)]
 pub(crate) struct ListedDirs {
     keys: HashMap<FileKey, DirId>,
-    /// Number of directory records covered so far.
+    /// Number of directory records that have been processed so far.
     upto: usize,
 }
 
@@ -73,8 +73,8 @@ pub(crate) struct DiskWalk<'a> {
 }
 
 impl ListedDirs {
-    /// Adds the directories listed since the last call. It is called before each root and mount,
-    /// because only they can lead to a directory by a second path.
+    /// Adds the directories listed since the last call. Called before each root and each mount is
+    /// walked, because only roots and mounts can lead to a directory by a second path.
     pub(crate) fn update(&mut self, table: &Table) {
         let table = table.read();
         for index in self.upto..table.records.len() {
@@ -108,7 +108,7 @@ impl<'a> DiskWalk<'a> {
         }
     }
 
-    /// Walks all tasks. Afterwards `found` contains the mounts below them.
+    /// Walks all tasks. Afterwards, `found` contains the mounts below the walked directories.
     pub(crate) fn run(mut self, tasks: Vec<WalkTask>) -> Result<DiskWalk<'a>, Interrupted> {
         for task in tasks {
             match task {
@@ -237,8 +237,7 @@ impl<'a> DiskWalk<'a> {
             device,
         }));
         self.stores.extend(stores);
-        // `update` may already have passed the record of this directory, when it was not listed
-        // yet.
+        // `update` may have passed the record of this directory before the directory was listed.
         self.listed.keys.insert(stat.key(), found.id);
         common.progress.check()
     }

@@ -125,7 +125,7 @@ impl FileList {
     }
 
     /// Makes every directory a root. `listed` contains the directories that were walked. Files that
-    /// were found by the walk too are removed from this list.
+    /// the walk also found are removed from this list.
     pub(crate) fn finish(
         &mut self,
         tree: &mut Tree,
@@ -219,7 +219,7 @@ impl Folder {
 
 /// Finds files that are named twice, even by different spellings of their directory.
 struct RepeatedNames {
-    /// Directories with several spellings, and the names found in them so far.
+    /// Directories that are named with several spellings, and the names found in them so far.
     met: HashMap<Vec<u8>, HashSet<CString>>,
 }
 
@@ -232,7 +232,7 @@ impl RepeatedNames {
         }
     }
 
-    /// Removes the files that were named before, and sorts the others by name.
+    /// Removes the files that were already named, and sorts the others by name.
     fn drop_from(&mut self, dir: &[u8], files: &mut Vec<FileRecord>, names: &[u8]) {
         let name = |f: &FileRecord| cstr_at(names, f.name);
         files.sort_by(|a, b| name(a).cmp(name(b)));

@@ -30,7 +30,7 @@ pub(crate) struct Listing<'a> {
     pub(crate) stat: &'a Stat,
     /// The directory's file system.
     pub(crate) volume: Volume,
-    /// The path below the root, if the filter needs paths.
+    /// The path of the directory below the root, if the filter needs paths.
     pub(crate) below_root: Option<Vec<u8>>,
     /// Function that returns the printed path of the directory.
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
@@ -38,18 +38,18 @@ pub(crate) struct Listing<'a> {
     pub(crate) disk: &'a Disk,
 }
 
-/// Number of entries between two readings of the clock. On a cold disk, where an entry may take 10
-/// ms, a wait is noticed after 160 ms. On a warm disk, reading the clock every 16 entries costs
+/// Number of entries after which the clock is read again. On a cold disk, an entry may take 10 ms,
+/// so a wait is noticed after 160 ms. On a warm disk, reading the clock every 16 entries costs
 /// little.
 const CLOCK_INTERVAL: u64 = 16;
 
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {
     /// Called at most once per file, from any worker. The return value is stored in
-    /// [`crate::Tree::notes`], and 0 means no note.
+    /// [`crate::Tree::notes`]. A value of 0 means that the file has no note.
     ///
-    /// Files on disks that are known to be cold are not visited. Reading their contents is faster
-    /// once all files are known.
+    /// Files on disks that are known to be cold are not visited, because it is faster to read their
+    /// contents once all files are known.
     fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
 }
 
@@ -108,7 +108,7 @@ impl Listing<'_> {
         if stat.kind != Kind::File {
             return skip_kind(stat.kind, &mut store.skipped);
         }
-        // A few sparse files of 8 EiB each are enough to overflow the sum.
+        // A few sparse files of 8 EiB each would be enough to overflow the sum of the sizes.
         store.bytes = store.bytes.saturating_add(stat.size);
         let volume = || {
             let elsewhere = stat.device != self.stat.device;
@@ -195,7 +195,7 @@ impl Listing<'_> {
         store.problems.push(Problem { path, reason: Reason::Failed { op, source } });
     }
 
-    /// Returns the printed path of a name.
+    /// Returns the printed path of an entry.
     fn path_of(&self, name: &[u8]) -> Vec<u8> {
         let mut path = (self.path)();
         push_component(&mut path, name);

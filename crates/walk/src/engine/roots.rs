@@ -19,10 +19,10 @@ use runtime::{Interrupted, Progress};
 
 use crate::tree::records::{DirId, Root};
 
-/// Time after which a root without an answer is deferred. A disk that spins up may take longer. It
-/// is then walked after the other disks.
+/// Time after which a root is deferred if it could not be examined yet. A disk that is spinning up
+/// may take longer. Its roots are then walked after the other disks.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
-/// Interval between two checks for a request to stop.
+/// Interval between checks for a request to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Kind of a root.
@@ -40,7 +40,7 @@ pub(crate) type Answer = (usize, io::Result<RootKind>);
 pub(crate) struct PendingRoots {
     shared: Arc<Shared>,
     answers: Receiver<Answer>,
-    /// Indices of the roots without an answer.
+    /// Indices of the roots for which there is no answer yet.
     open: BTreeSet<usize>,
 }
 
@@ -74,8 +74,8 @@ impl PendingRoots {
                 if self.shared.next.load(Relaxed) >= self.shared.paths.len() {
                     break;
                 }
-                // A stuck thread cannot examine further paths. The other threads may get stuck on
-                // the same mount, so their number doubles each time.
+                // A stuck thread cannot examine further paths. Other threads may get stuck on the
+                // same mount, so the number of threads is doubled each time.
                 (0..helpers).for_each(|_| self.spawn_helper());
                 (helpers, since) = (2 * helpers, Instant::now());
             }
@@ -84,8 +84,8 @@ impl PendingRoots {
         Ok(known)
     }
 
-    /// Waits for the next late answer. A root without an answer at `end` fails with a timeout.
-    /// Returns `None` once every root has been answered.
+    /// Waits for the next late answer. After `end`, each root without an answer fails with a
+    /// timeout. Returns `None` once there is a result for every root.
     pub(crate) fn late_answer(
         &mut self,
         end: Instant,
@@ -115,7 +115,8 @@ impl PendingRoots {
         }
     }
 
-    /// Starts one more thread. If that fails, examines the remaining paths on the calling thread.
+    /// Starts one more thread. If the thread cannot be started, examines the remaining paths on the
+    /// calling thread.
     fn spawn_helper(&self) {
         let shared = Arc::clone(&self.shared);
         if Builder::new().spawn(move || shared.inspect_all()).is_err() {

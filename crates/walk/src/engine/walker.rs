@@ -1,5 +1,5 @@
-//! Walks the roots and the mounts below them. Disks are walked in parallel, and the roots and
-//! mounts of one disk one after the other.
+//! Walks the roots and the mounts below them. Disks are walked in parallel. The roots and mounts of
+//! each disk are walked one after the other.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -80,7 +80,7 @@ pub fn walk(
         listed.update(&table);
         all.extend(listed.keys());
     }
-    // The index of a store must be its number.
+    // The index of a store must equal its shard number.
     stores.sort_unstable_by_key(|store| store.shard);
     list.finish(&mut tree, &mut stores, &table, &all);
     Ok(assemble(tree, table.into_inner(), stores))
@@ -94,12 +94,12 @@ struct Walker<'a> {
     common: &'a SharedState<'a>,
     /// The roots as given.
     paths: &'a [PathBuf],
-    /// Roots that are files and have not been processed.
+    /// Roots that are files and have not been processed yet.
     files: Vec<PathBuf>,
     tree: Tree,
     /// Stores of finished workers. Each has a unique shard number.
     stores: Vec<Store>,
-    /// Directories that have been listed, by name of the disk.
+    /// Directories that have been listed. The key is the name of the disk.
     listed: HashMap<String, ListedDirs>,
     list: FileList,
 }
@@ -144,9 +144,9 @@ impl<'a> Walker<'a> {
         None
     }
 
-    /// Walks roots, then the mounts found below them, and so on until no more mounts are found.
-    /// Each disk is walked in order of path. If two paths lead to a directory, the speed of the
-    /// disks therefore does not affect which path is used.
+    /// Walks roots, then the mounts found below them, and so on until no more mounts are found. On
+    /// each disk, roots and mounts are walked in the order of their paths. Therefore, if two paths
+    /// lead to the same directory, the speed of the disks does not affect which path is used.
     fn walk_all(&mut self, roots: Vec<Start>) -> Result<(), Interrupted> {
         let mut tasks: Vec<WalkTask> =
             roots.into_iter().map(|(root, device)| WalkTask::Root(root, device)).collect();

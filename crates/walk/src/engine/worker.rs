@@ -204,8 +204,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Opens a directory relative to its parent if that is open, and otherwise from the top of the
-    /// mount.
+    /// Opens a directory relative to its parent if the parent is open, and otherwise relative to
+    /// the top directory of the mount.
     fn open_dir(&mut self, id: DirId) -> io::Result<Dir> {
         let (parent, name) = {
             let table = self.mount.table.read();

@@ -1,14 +1,14 @@
 //! Glob patterns, with a record of which patterns have matched.
 //!
 //! A pattern without a slash matches names at any depth. A pattern with a slash matches paths
-//! relative to the top directory. It may also be a path that leads into the top directory, as shell
-//! completion produces it ([`Globs::below`]). A trailing slash restricts a pattern to directories.
+//! relative to the top directory. It may also be a path that leads into the top directory, as
+//! completed by a shell ([`Globs::below`]). A trailing slash restricts a pattern to directories.
 //!
 //! `*` and `?` do not match a slash, but `**` does. `[...]` matches one of a set of characters,
 //! `{a,b}` one of several alternatives, and a backslash escapes the next character.
 //!
 //! [`Globs::unmatched`] returns the patterns that have not matched anything. All clones of a set of
-//! patterns share this record.
+//! patterns share the record of matches.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -25,11 +25,11 @@ use crate::filter::top::{Readings, TopDir};
 pub struct Globs {
     typed: Arc<Typed>,
     ignore_case: bool,
-    /// Additional readings of each pattern, relative to the top directory.
+    /// Additional interpretations of each pattern, relative to the top directory.
     also: Vec<Vec<String>>,
     files: Set,
     dirs: Set,
-    /// Indices of the patterns that are the path of the top directory itself.
+    /// Indices of the patterns that are paths of the top directory itself.
     of_top: Vec<usize>,
     ambiguous: Option<AmbiguousPattern>,
 }
@@ -43,7 +43,8 @@ struct Typed {
 }
 
 impl Globs {
-    /// Compiles patterns. Patterns with a trailing slash match only directories.
+    /// Compiles patterns that match case-sensitively. Patterns with a trailing slash match only
+    /// directories.
     ///
     /// # Errors
     ///
@@ -52,7 +53,7 @@ impl Globs {
         Globs::with_case(patterns, false)
     }
 
-    /// Compiles patterns that ignore case if `ignore_case` is true.
+    /// Compiles patterns. They match case-insensitively if `ignore_case` is true.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl Globs {
         Globs::of_readings(readings, ignore_case)
     }
 
-    /// Compiles patterns with additional readings, as returned by [`Globs::readings`].
+    /// Compiles patterns with additional interpretations, as returned by [`Globs::readings`].
     ///
     /// # Errors
     ///
@@ -121,7 +122,8 @@ impl Globs {
         self.ambiguous.as_ref()
     }
 
-    /// Returns the patterns and their additional readings, all relative to the top directory.
+    /// Returns the patterns and their additional interpretations, all relative to the top
+    /// directory.
     pub fn readings(&self) -> Vec<(String, Vec<String>)> {
         self.typed.texts.iter().cloned().zip(self.also.iter().cloned()).collect()
     }
@@ -147,7 +149,8 @@ impl Globs {
         self.matches(name, Some(name), is_dir) || !self.of_top.is_empty()
     }
 
-    /// Returns whether a pattern matches a name or its path below the top directory.
+    /// Returns whether a pattern matches the name of an entry, or the path of the entry below the
+    /// top directory.
     pub fn matches(&self, name: &[u8], path: Option<&[u8]>, is_dir: bool) -> bool {
         let set = if is_dir { &self.dirs } else { &self.files };
         let is_match = set.matches(name, path);
@@ -178,8 +181,8 @@ impl Globs {
         numbers.filter(is_met).for_each(|number| self.typed.meet(number));
     }
 
-    /// Compiles all readings. A pattern as typed is included only if `is_inside` is true for its
-    /// index.
+    /// Compiles all interpretations. A pattern as typed is compiled only if `is_inside` is true for
+    /// its index.
     fn compile(&mut self, is_inside: impl Fn(usize) -> bool) -> Result<(), FilterError> {
         let (mut files, mut dirs) = (SetBuilder::default(), SetBuilder::default());
         for (number, (text, also)) in self.typed.texts.iter().zip(&self.also).enumerate() {
@@ -207,7 +210,7 @@ impl Typed {
     }
 }
 
-/// Compiled patterns, each with the index of its typed pattern.
+/// Compiled patterns, each with the index of the pattern as typed.
 #[derive(Clone, Debug, Default)]
 struct Set {
     names: GlobSet,

@@ -16,8 +16,9 @@ use crate::filter::pattern::{FilterError, PatternUse};
 use crate::filter::top::TopDir;
 use crate::tree::records::Skipped;
 
-/// Prefix of the names of quarantine directories. If a disk is too full for a directory, the names
-/// of quarantined files have this prefix too. A walk skips both.
+/// Prefix of the names of quarantine directories. If a disk is too full to create such a directory,
+/// the quarantined files themselves have names with this prefix. A walk skips these directories and
+/// files.
 pub const QUARANTINE_PREFIX: &str = ".lop-quarantine-";
 
 /// Selects the entries of a walk.
@@ -58,8 +59,8 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Adds patterns to the filter. Files must match one of `include`, unless it is empty. Files
-    /// and directories that match one of `exclude` are skipped.
+    /// Adds patterns to the filter. Files must match one of `include`, unless `include` is empty.
+    /// Files and directories that match one of `exclude` are skipped.
     ///
     /// # Errors
     ///
@@ -102,8 +103,8 @@ impl Filter {
         !(self.include.is_empty() && self.exclude.is_empty())
     }
 
-    /// Returns whether to include a name, before its metadata is known. Counts it as skipped if
-    /// not.
+    /// Returns whether to include an entry whose metadata is not known yet. Counts the entry as
+    /// skipped if not.
     pub(crate) fn takes_name(
         &self,
         name: &[u8],
@@ -122,7 +123,7 @@ impl Filter {
         if !self.has_patterns() {
             return true;
         }
-        // Both sets are always matched, so that every pattern that matches is recorded.
+        // Both sets of patterns are always matched, so that every pattern that matches is recorded.
         let includes = !is_dir && self.include.matches(name, path, false);
         let is_included = is_dir || includes || self.include.is_empty();
         let out = self.exclude.matches(name, path, is_dir) || !is_included;

@@ -2,8 +2,8 @@
 //! runs.
 //!
 //! These files are identified by their directory (device and inode) and name, because links and
-//! bind mounts give them more than one path. The set includes files that do not exist. If another
-//! program created an `SQLite` journal next to a database, `SQLite` would apply it to the database.
+//! bind mounts give them more than one path. The set includes journals that do not exist, because
+//! `SQLite` would apply any journal that another program creates next to a database.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ pub struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Returns the set of the files and directories at `paths`. It also contains the symbolic links
-    /// in these paths, because removing a link would break the path.
+    /// Returns a set of the files and directories at `paths`. The set also contains the symbolic
+    /// links in these paths, because removing a link would break the path.
     pub fn new(paths: &[PathBuf]) -> OwnFiles {
         let mut own = OwnFiles::default();
         for path in paths {
@@ -61,7 +61,7 @@ impl OwnFiles {
         self.paths.iter().map(PathBuf::as_path)
     }
 
-    /// Returns whether a name in a directory is one of lop's own files.
+    /// Returns whether a name in a directory belongs to one of lop's own files.
     pub fn has(&self, dir: FileKey, name: &[u8]) -> bool {
         let names = self.names.iter().filter(|(own, _)| *own == dir);
         self.folders.contains(&dir)

@@ -1,4 +1,4 @@
-//! Small types for patterns: their purpose, and their errors.
+//! Small types that describe the purpose and the errors of patterns.
 
 /// An invalid pattern.
 #[derive(Debug, thiserror::Error)]
@@ -10,13 +10,13 @@ pub struct FilterError {
     pub reason: String,
 }
 
-/// The purpose of a set of patterns. It decides how an ambiguous pattern is read.
+/// The purpose of a set of patterns. It determines how an ambiguous pattern is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternUse {
-    /// The patterns select entries to act on. An absolute path into the top directory is read only
-    /// as a path.
+    /// The patterns select entries to act on. An absolute path into the top directory is
+    /// interpreted only as a path.
     Include,
-    /// The patterns select entries to leave alone. All readings apply.
+    /// The patterns select entries to leave alone. All interpretations apply.
     Exclude,
 }
 
@@ -25,8 +25,8 @@ pub enum PatternUse {
 pub struct AmbiguousPattern {
     /// The pattern as typed.
     pub typed: String,
-    /// The pattern relative to the top directory, as an absolute path.
+    /// The absolute path that the pattern denotes if it is relative to the top directory.
     pub inside: String,
-    /// The pattern as a path, made absolute.
+    /// The absolute path that the pattern denotes if it is a path into the top directory.
     pub path: String,
 }

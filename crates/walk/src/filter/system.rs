@@ -18,7 +18,7 @@ const SYSTEM: [&[u8]; 17] = [
     b"#snapshot",
     b".snapshots",
     b".zfs",
-    // Trash: XDG on disks other than that of the home directory, macOS, QNAP, Synology.
+    // Trash: XDG (except on the disk of the home directory), macOS, QNAP, Synology.
     b".Trash",
     b".Trashes",
     b"@Recycle",
@@ -43,8 +43,8 @@ const REPOSITORIES: [&[u8]; 5] = [b".git", b".hg", b".svn", b".bzr", b".jj"];
 /// The trash of a home directory.
 const HOME_TRASH: &[u8] = b".local/share/Trash";
 
-/// Returns whether a directory is a system directory. `parent` returns the path of its parent, and
-/// is called only if the name alone does not decide.
+/// Returns whether a directory is a system directory. `parent` returns the path of the parent
+/// directory. It is called only if the name alone is not sufficient.
 pub(crate) fn is_system_dir(name: &[u8], parent: impl FnOnce() -> Vec<u8>) -> bool {
     let path = || [&parent()[..], b"/", name].concat();
     is_system_name(name) || name == b"Trash" && is_home_trash(&path())

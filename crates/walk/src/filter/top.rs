@@ -1,9 +1,10 @@
-//! Finds the readings of a pattern for one top directory.
+//! Finds the interpretations of a pattern for one top directory.
 //!
-//! In a shell, users complete paths such as `/scratch/keep` or `scratch/keep`. Neither of them is
-//! relative to `/scratch`. A pattern with a slash is therefore also read as a path. If this path
-//! leads into the top directory, its remainder is another reading of the pattern. The path may use
-//! any spelling of the top directory, and may go through another mount of it.
+//! With shell completion, users enter paths such as `/scratch/keep` or `scratch/keep`. These paths
+//! are not relative to `/scratch`. A pattern with a slash is therefore also interpreted as a path.
+//! If this path leads into the top directory, the rest of the path is another interpretation of the
+//! pattern. The path may use any spelling of the top directory, and may go through another mount of
+//! this directory.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,22 +17,22 @@ use crate::filter::pattern::{AmbiguousPattern, PatternUse};
 /// A directory to which patterns are relative.
 #[derive(Clone, Debug)]
 pub struct TopDir {
-    /// Its path as named and, if it exists, its path with links resolved.
+    /// Path of the directory as named and, if the directory exists, its path with links resolved.
     spelled: Vec<PathBuf>,
-    /// The remote host that it is on. A pattern may start with this host.
+    /// The remote host of the directory. A pattern may start with the name of this host.
     host: Option<String>,
-    /// Its identity, if it exists on this host.
+    /// Identity of the directory, if it exists on this host.
     key: Option<FileKey>,
 }
 
-/// Readings of a pattern in a top directory.
+/// Interpretations of a pattern for a top directory.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    /// Additional readings, as patterns relative to the top directory.
+    /// Additional interpretations, as patterns relative to the top directory.
     pub(crate) also: Vec<String>,
-    /// Those of `also` that come from reading the pattern as a path.
+    /// Elements of `also` that result from interpreting the pattern as a path.
     pub(crate) paths: Vec<String>,
-    /// True if the pattern must not be read relative to the top directory.
+    /// True if the pattern must not be interpreted relative to the top directory.
     pub(crate) is_path_only: bool,
     /// True if the pattern is the literal path of an existing entry.
     pub(crate) exists: bool,
@@ -57,7 +58,7 @@ impl TopDir {
         TopDir { spelled: vec![normal(path)], host: Some(host.into()), key: None }
     }
 
-    /// Returns the readings of a pattern in this directory.
+    /// Returns the interpretations of a pattern for this directory.
     pub(crate) fn readings(&self, typed: &str, used: PatternUse, ignore_case: bool) -> Readings {
         let prefix = self.host.as_ref().map(|host| format!("{host}:"));
         let text = prefix.and_then(|prefix| typed.strip_prefix(&prefix)).unwrap_or(typed);
@@ -88,9 +89,9 @@ impl TopDir {
         readings
     }
 
-    /// Adds a reading for an entry whose name is literally the pattern, if there is one. Names may
-    /// contain brackets. If a shell completed the name with a slash, the entry may be a link to a
-    /// directory.
+    /// Adds an interpretation for an entry whose name is literally the pattern, if such an entry
+    /// exists. Names may contain brackets. If a shell completed the name with a slash, the entry
+    /// may be a link to a directory.
     fn literal_name(&self, bare: &str, slash: &str, readings: &mut Readings) {
         let Some(top) = self.real().filter(|_| bare.split('/').all(|part| part != "..")) else {
             return;
@@ -108,8 +109,8 @@ impl TopDir {
         readings.also.push(format!("/{}{slash}", globset::escape(plain)));
     }
 
-    /// Reads a pattern as a path and returns its remainders below this directory. There can be two
-    /// if the path contains links.
+    /// Interprets a pattern as a path and returns its remainders below this directory. A path with
+    /// links can have two remainders.
     fn rests(&self, text: &str, ignore_case: bool) -> Vec<Vec<Part>> {
         let own = parts(text);
         if self.host.is_some() {
@@ -144,7 +145,7 @@ impl TopDir {
             })
     }
 
-    /// Returns both meanings of a relative pattern if entries may exist for each of them.
+    /// Returns both meanings of a relative pattern if entries may exist for both.
     pub(crate) fn ambiguous(&self, typed: &str, paths: &[String]) -> Option<AmbiguousPattern> {
         let top = self.real()?;
         let first = parts(typed).into_iter().next()?;

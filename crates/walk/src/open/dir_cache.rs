@@ -7,12 +7,12 @@ use fsops::Dir;
 /// A least-recently-used cache of open directories. Each thread has its own.
 ///
 /// Lookups compare the keys one by one, starting with the newest entry. This is fast because a
-/// worker keeps few directories open and mostly uses the newest.
+/// worker keeps few directories open and mostly uses the newest ones.
 #[derive(Debug)]
 pub struct DirCache<K> {
     open: Vec<Entry<K>>,
     capacity: usize,
-    /// Number of calls of `get` and `put`.
+    /// Number of calls to `get` and `put`.
     clock: u64,
 }
 
@@ -24,7 +24,7 @@ struct Entry<K> {
 }
 
 impl<K> DirCache<K> {
-    /// Returns a cache for `capacity` directories, or for one if `capacity` is 0.
+    /// Returns a cache for `capacity` directories, or for one directory if `capacity` is 0.
     pub fn new(capacity: usize) -> DirCache<K> {
         DirCache { open: Vec::new(), capacity: capacity.max(1), clock: 0 }
     }
@@ -52,8 +52,8 @@ impl<K> DirCache<K> {
         dir
     }
 
-    /// Removes the newest directory whose key satisfies `is`, and returns it. The caller can check
-    /// that nothing else keeps it open.
+    /// Removes the newest directory whose key satisfies `is`, and returns it. The caller can then
+    /// check that no other reference keeps the directory open.
     pub fn close(&mut self, is: impl Fn(&K) -> bool) -> Option<Rc<Dir>> {
         let at = self.open.iter().rposition(|entry| is(&entry.key))?;
         Some(self.open.swap_remove(at).dir)

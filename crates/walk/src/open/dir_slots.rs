@@ -1,4 +1,4 @@
-//! A direct-mapped cache of open directories by number.
+//! A direct-mapped cache of open directories, indexed by directory number.
 //!
 //! The slot of a directory is its number modulo the number of slots. This works because directories
 //! that are close in the tree have similar numbers, and files are opened roughly in tree order.
@@ -11,7 +11,7 @@ use crate::tree::records::DirId;
 pub(crate) struct DirSlots(Vec<Option<(DirId, Dir)>>);
 
 impl DirSlots {
-    /// Returns a cache for `count` directories, or for one if `count` is 0.
+    /// Returns a cache for `count` directories, or for one directory if `count` is 0.
     pub(crate) fn new(count: usize) -> DirSlots {
         DirSlots(std::iter::repeat_with(|| None).take(count.max(1)).collect())
     }

@@ -13,7 +13,8 @@ use crate::tree::records::{DirId, FileId, push_component, to_path};
 pub struct Opener<'a> {
     tree: &'a Tree,
     open: DirSlots,
-    /// The most recently used root. Directories are opened from it if no ancestor is open.
+    /// The most recently used root. Directories are opened relative to this root if no other
+    /// ancestor is open.
     root: Option<(DirId, Dir)>,
 }
 
@@ -23,15 +24,15 @@ impl<'a> Opener<'a> {
         Opener { tree, open: DirSlots::new(open_dirs), root: None }
     }
 
-    /// Opens a file for reading. Compare its metadata, because the file may have been replaced
-    /// since the walk.
+    /// Opens a file for reading. The caller must compare its metadata, because the file may have
+    /// been replaced since the walk.
     ///
     /// # Errors
     ///
     /// Fails if the file or one of its ancestors cannot be opened.
     pub fn open(&mut self, file: FileId) -> io::Result<File> {
         match self.try_open(file) {
-            // The process has no free descriptors. Close the cached ones and try again.
+            // The process has no free descriptors. Close the cached directories and try again.
             Err(e) if e.raw_os_error() == Some(EMFILE) => {
                 self.open.clear();
                 self.root = None;

@@ -1,7 +1,7 @@
 //! Opens directories by absolute path without following links. Paths may be of any length.
 //!
-//! A link in a path may have replaced the directory that was recorded there. It can lead anywhere,
-//! even to the files with which the caller compares.
+//! A link in a path may have replaced the directory that was recorded there. Such a link can lead
+//! anywhere, even to the files that the caller compares with.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -62,7 +62,7 @@ impl PathOpener {
         dir.stat_child(&name)
     }
 
-    /// Closes all directories. Call this when their paths may lead to other directories.
+    /// Closes all directories. Call this when their paths may now lead to different directories.
     pub fn forget(&mut self) {
         self.open.clear();
     }
@@ -77,7 +77,8 @@ impl PathOpener {
     }
 }
 
-/// Splits an absolute path into parent directory and name. The parent of a top-level name is empty.
+/// Splits an absolute path into the parent directory and the name. The parent of a top-level name
+/// is empty.
 pub fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|&b| b == b'/').unwrap_or(0);
     (&path[..slash], path.get(slash + 1..).unwrap_or_default())

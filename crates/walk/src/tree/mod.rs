@@ -25,12 +25,12 @@ pub struct Tree {
     pub(crate) names: Vec<Vec<u8>>,
     pub(crate) devices: Vec<Device>,
     pub(crate) roots: Vec<Root>,
-    /// A visitor's notes by file number, with 0 for no note. Files beyond the end of the vector
-    /// have no note.
+    /// The visitor's notes, indexed by file number. A value of 0 means that the file has no note.
+    /// Files beyond the end of the vector have no note.
     pub notes: Vec<u64>,
-    /// Number of the first file that was added from a catalog instead of found by the walk.
+    /// Number of the first file that was added from a catalog rather than found by the walk.
     pub(crate) remembered_from: Option<u32>,
-    /// True if the last block of names is for remembered files.
+    /// True if the last block of names contains the names of remembered files.
     pub(crate) remembered_block: bool,
     /// Entries that could not be examined.
     pub problems: Vec<Problem>,
@@ -94,7 +94,7 @@ impl Tree {
         FileKey { device: self.device_of(file.dir).number, inode: file.inode }
     }
 
-    /// Returns whether a file was added from a catalog instead of found by the walk.
+    /// Returns whether a file was added from a catalog rather than found by the walk.
     pub fn is_remembered(&self, id: FileId) -> bool {
         self.remembered_from.is_some_and(|first| id.0 >= first)
     }
@@ -123,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Returns the printed path of a directory. It starts with the root as given.
+    /// Returns the printed path of a directory. The path starts with the root as given.
     pub fn dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = Vec::new();
         self.write_path(&self.root_of(id).given, id, None, &mut path);
@@ -137,7 +137,7 @@ impl Tree {
         path
     }
 
-    /// Returns the printed path of a file. It starts with the root as given.
+    /// Returns the printed path of a file. The path starts with the root as given.
     pub fn path(&self, id: FileId) -> Vec<u8> {
         let mut path = Vec::new();
         self.path_into(id, &mut path);
@@ -204,8 +204,8 @@ impl Tree {
 }
 
 impl Tree {
-    /// Returns whether the walk skipped this file in a directory. If the walk queried the metadata
-    /// of the skipped file, it must match `file`.
+    /// Returns whether the walk skipped the file `name` in a directory. If the walk queried the
+    /// metadata of the skipped file, it must match `file`.
     pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
         self.left_out_unseen(dir, name) || self.skipped_names.has(dir, name, Some(file))
     }

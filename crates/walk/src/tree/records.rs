@@ -11,7 +11,7 @@ use fsops::{Op, Stat, Volume};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirId(pub u32);
 
-/// Number of a file in its [`crate::Tree`]. Each name of an inode has a number of its own.
+/// Number of a file in its [`crate::Tree`]. Each name of an inode has its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
@@ -34,21 +34,21 @@ pub struct FileRecord {
 
 /// A directory.
 ///
-/// Files of a directory can be on several devices, because of overlayfs or if a file is a mount
-/// point. Such a directory has one record per device. Only the first record has an inode number and
-/// children.
+/// The files of a directory can be on several devices, for example with overlayfs or if a file is a
+/// mount point. Such a directory has one record per device. Only the first record has an inode
+/// number and children.
 #[derive(Clone, Copy, Debug)]
 pub struct DirRecord {
     /// Inode number, or 0 if the directory was not listed.
     pub inode: u64,
     /// The parent directory, or `None` for a root.
     pub parent: Option<DirId>,
-    /// Offset of the name in the directory names. For a root, the index of the root.
+    /// Offset of the name in the block of directory names. For a root, the index of the root.
     pub(crate) name: u32,
     /// Number of the first file, and the number of files.
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// Index of the block that contains the names of its files.
+    /// Index of the block that contains the names of the files.
     pub(crate) shard: u32,
     /// Index into [`crate::Tree::devices`].
     pub(crate) device: u16,
@@ -75,8 +75,8 @@ impl DirRecord {
 /// A path that the user named, or the root of remembered directories.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// The path as given. Printed paths start with it. It is empty if the user named a file without
-    /// a directory.
+    /// The path as given. Printed paths start with it. The path is empty if the user named a file
+    /// without a directory.
     pub given: Vec<u8>,
     /// The absolute path, with all links resolved.
     pub absolute: Vec<u8>,
@@ -112,7 +112,7 @@ pub enum Reason {
     /// The content differs from that of an earlier scan, even though size and times are the same.
     #[error("differs from what was scanned before, though its size and times are the same")]
     Damaged,
-    /// The file has fewer bytes than its size, as is common in `/sys`.
+    /// The file contains fewer bytes than its size indicates, as is common in `/sys`.
     #[error("has fewer bytes than its size")]
     Short,
 }
@@ -120,7 +120,7 @@ pub enum Reason {
 /// An entry that could not be examined.
 #[derive(Debug)]
 pub struct Problem {
-    /// Its path, starting with the root as given.
+    /// Path of the entry, starting with the root as given.
     pub path: Vec<u8>,
     /// The reason.
     pub reason: Reason,
@@ -205,7 +205,7 @@ pub fn push_component(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Returns the NUL-terminated name at offset `at` of a block of names.
+/// Returns the NUL-terminated name at offset `at` in a block of names.
 pub(crate) fn cstr_at(block: &[u8], at: u32) -> &CStr {
     CStr::from_bytes_until_nul(&block[at as usize..]).unwrap_or_default()
 }

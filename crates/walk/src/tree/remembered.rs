@@ -10,8 +10,9 @@ use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, to_u32,
 };
 
-/// Device numbers for directories that are gone or offline. No file can have them: in a real device
-/// number, the major number has 12 bits and the minor number 20, and each is stored in 32 bits.
+/// Device numbers for directories that are gone or offline. No file can have these device numbers:
+/// a real device number has a 12-bit major number and a 20-bit minor number, each stored in 32
+/// bits.
 const NO_DEVICE: u64 = u64::MAX;
 const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 
@@ -67,7 +68,7 @@ impl Tree {
         self.is_remembered(file) && self.key(file).device == OFFLINE_DEVICE
     }
 
-    /// Adds a file to `dir`, which must be the directory placed last.
+    /// Adds a file to `dir`, which must be the most recently placed directory.
     pub fn remember_file(&mut self, dir: DirId, name: &CStr, file: Remembered) -> FileId {
         let shard = self.dir(dir).shard as usize;
         let at = to_u32(self.names[shard].len());

@@ -3,8 +3,9 @@
 //! If a directory was listed completely, remembered files that were not found have been deleted,
 //! unless they were skipped. This set distinguishes skipped files from deleted ones.
 //!
-//! A skipped name takes eight bytes, a hash of its directory, its name and, if known, its metadata.
-//! If two hashes collide (one in 2^64), a deleted file merely stays remembered until the next scan.
+//! A skipped name takes eight bytes. They are a hash of its directory, its name and, if known, its
+//! metadata. If two hashes collide (with a probability of 1 in 2^64), a deleted file merely stays
+//! remembered until the next scan.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -31,7 +32,7 @@ impl SkippedNames {
         self.0.append(&mut other.0);
     }
 
-    /// Sorts the set. Required before [`LeftOut::has`].
+    /// Sorts the set. Required before [`SkippedNames::has`].
     pub(crate) fn sort(&mut self) {
         self.0.sort_unstable();
         self.0.shrink_to_fit();

@@ -21,7 +21,7 @@ pub(crate) struct Store {
     pub(crate) shard: u32,
     pub(crate) files: Vec<FileRecord>,
     pub(crate) names: Vec<u8>,
-    /// A visitor's notes by index in `files`. Files beyond the end have no note.
+    /// The visitor's notes, by index in `files`. Files beyond the end of the vector have no note.
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
@@ -35,7 +35,7 @@ pub(crate) struct Store {
     /// Indices of the files whose metadata is deferred. Only their names and inode numbers are
     /// known.
     pub(crate) deferred: Vec<u32>,
-    /// Device numbers and records of files that are on another device than the directory being
+    /// Device numbers and records of files that are on a different device from the directory being
     /// listed.
     pub(crate) strays: Vec<(u64, FileRecord)>,
     pub(crate) entries: u64,

@@ -42,7 +42,7 @@ impl Directories {
     }
 
     /// Adds a directory for each of the NUL-terminated names in `names`. Returns the number of the
-    /// first one.
+    /// first new directory.
     pub(crate) fn add_children(&mut self, parent: DirId, names: &[u8]) -> DirId {
         let first = DirId(to_u32(self.records.len()));
         let mut at = to_u32(self.names.len());
@@ -97,7 +97,7 @@ impl Directories {
         self.records[id.0 as usize].parent
     }
 
-    /// Returns the name of a directory, which is empty for a root.
+    /// Returns the name of a directory, or an empty name for a root.
     pub(crate) fn name(&self, id: DirId) -> CString {
         let record = &self.records[id.0 as usize];
         match record.parent {

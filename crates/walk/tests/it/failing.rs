@@ -12,7 +12,7 @@ use testkit::{NOBODY, PathBytes, TreeBuilder, skipped};
 
 use crate::found::{found, found_with, names, options, problems, workers};
 
-/// Serializes the tests that inject faults, because faults apply to the whole process.
+/// Serializes the tests that inject faults, because injected faults affect the whole process.
 static RULES: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -64,7 +64,8 @@ fn inaccessible_entries_are_reported_to_an_ordinary_user() {
         fs::set_permissions(tree.join(name), Permissions::from_mode(mode))
             .expect("set permissions");
     };
-    // If the test runs as root, another user does the walk, so the owner may keep its permissions.
+    // If the test runs as root, the walk runs as another user, so the owner can keep the
+    // permissions.
     let owner = if testkit::is_root() { 0o700 } else { 0 };
     for (name, others) in [("closed", 0o000), ("names only", 0o444), ("no names", 0o111)] {
         mode(name, owner | others);

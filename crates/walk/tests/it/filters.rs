@@ -1,4 +1,4 @@
-//! Filters by pattern, size and name.
+//! Tests of filters by pattern, size and name.
 
 use testkit::{TempTree, TreeBuilder};
 use walk::{Filter, Remembered, Skipped};
@@ -199,7 +199,7 @@ fn names_in_invalid_utf8_are_matched_by_bytes() {
     assert_eq!(walked(&[], &["d?"]), [r"\xff\xfe.bin"]);
 }
 
-/// Returns whether the walk recorded the current version of a file in its root as skipped.
+/// Returns whether the walk recorded the current version of the file `name` in the root as skipped.
 fn is_left_out(tree: &TempTree, walked: &walk::Tree, name: &str) -> bool {
     let stat = fsops::Stat::of_path(&tree.join(name)).expect("metadata");
     let (mtime_ns, ctime_ns) = (stat.mtime_ns(), stat.ctime_ns);

@@ -30,13 +30,13 @@ pub(crate) fn disks(io: Io) -> Arc<Disks> {
     Arc::new(Disks::new(io))
 }
 
-/// Returns a worker pool that starts with `first` threads and grows while they wait.
+/// Returns a worker pool that starts with `first` threads and grows while its threads wait.
 pub(crate) fn workers(first: usize) -> Threads {
     Threads { first, grows: true }
 }
 
-/// Creates a temporary directory in memory if possible. Thousands of directories take too long on a
-/// disk, and other tests cover file systems on disks.
+/// Creates a temporary directory in memory if possible. Creating thousands of directories on a disk
+/// takes too long, and other tests cover file systems on disks.
 pub(crate) fn in_memory() -> TempTree {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
@@ -49,8 +49,8 @@ pub(crate) fn filter(set: impl FnOnce(&mut Filter)) -> Filter {
     filter
 }
 
-/// Walks the roots once for each kind of disk. Checks the trees, and that all of them have the same
-/// files.
+/// Walks the roots once for each kind of disk. Checks the resulting trees, and that all of them
+/// contain the same files.
 pub(crate) fn found_with<P: AsRef<Path>>(roots: &[P], options: &Options) -> Tree {
     let trees = [Io::Auto, Io::Hdd, Io::Ssd]
         .map(|io| found_once(roots, &Options { disks: disks(io), ..options.clone() }));

@@ -1,4 +1,4 @@
-//! Mounts below a root. These tests require root privileges.
+//! Tests of mounts below a root. These tests require root privileges.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -48,7 +48,7 @@ fn directories_with_several_mounts_are_listed_once() {
         assert!(names(&tree, &walked).iter().eq(["m/a", "m/n/b"]), "{:?}", names(&tree, &walked));
         assert_eq!(problems(&walked).len(), 0);
     }
-    // A root that is a mount point is walked, and its files have paths below it.
+    // A root that is a mount point is walked, and the paths of its files start with this root.
     let walked = found_with(&[tree.join("z")], &options());
     assert_eq!(walked.files().len(), 1);
     let walked = found_with(&[tree.join("z"), tree.join("before")], &options());
@@ -178,7 +178,7 @@ fn mounted_files_have_their_own_device_and_file_system() {
     drop(mounts);
 }
 
-/// Blocks at the file `here` until it was visited on both devices.
+/// Blocks when it visits a file named `here`, until such a file has been visited on both devices.
 struct Meeting {
     met: Mutex<usize>,
     come: Condvar,

@@ -1,4 +1,4 @@
-//! Opening files by number after a walk.
+//! Tests of opening files by number after a walk.
 
 use std::fs;
 
@@ -82,7 +82,7 @@ fn links_to_files_and_directories_are_not_followed() {
         let error = opener.open(id).expect_err("a link in the path");
         assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
     }
-    // The walk opens directories with these functions, which do not follow links either.
+    // The walk opens directories with these functions. They do not follow links.
     let root = Dir::open(tree.path()).expect("a directory");
     assert!(root.open_child(c"d").is_err() && root.open_below(b"d").is_err());
     assert!(root.open_child(c"was d").is_ok() && root.open_below(b"was d").is_ok());

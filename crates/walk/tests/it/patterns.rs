@@ -1,4 +1,4 @@
-//! Readings of patterns, relative to the top directory and as paths into it.
+//! Tests of the interpretation of patterns, relative to the top directory and as paths into it.
 
 use testkit::{TempTree, TreeBuilder};
 use walk::{Globs, PatternUse, TopDir};

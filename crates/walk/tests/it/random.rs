@@ -1,4 +1,4 @@
-//! Walks of random trees.
+//! Tests with random trees.
 
 use std::ffi::CStr;
 use std::sync::Mutex;

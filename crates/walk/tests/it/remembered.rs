@@ -1,4 +1,4 @@
-//! Files from a catalog that are added to a tree.
+//! Tests of files from a catalog that are added to a tree.
 
 use fsops::{FileKey, Volume};
 use testkit::{PathBytes, TreeBuilder};

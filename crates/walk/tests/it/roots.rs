@@ -1,4 +1,4 @@
-//! Kinds and spellings of roots.
+//! Tests of different kinds and spellings of roots.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn a_root_with_several_spellings_is_walked_once() {
         assert_eq!(walked.files().len(), 4);
         assert_eq!((walked.skipped.seen_before, walked.roots().len()), (3, 4));
         assert!(walked.roots().iter().all(|root| root.dir == walked.roots()[0].dir));
-        // All roots are the same directory, so paths start with the first one.
+        // All roots are the same directory, so all paths start with the first root.
         assert!(paths(&walked).iter().all(|p| p.starts_with(roots[0].path_bytes())));
     }
 }
@@ -143,7 +143,7 @@ fn a_link_to_a_file_is_followed_as_a_root() {
     let walked = found(tree.join("link to file"));
     assert_eq!((walked.files().len(), walked.problems.len()), (1, 0));
     assert!(names(&tree, &walked).iter().eq(["a"]));
-    // A link to a file that is also found by another root is counted once.
+    // A file is counted once if a link and another root both lead to it.
     for others in [vec!["a"], vec![""], vec!["a", "", "link to file"]] {
         let roots = [joined(&tree, &others), joined(&tree, &["link to file"])].concat();
         let walked = found_with(&roots, &options());

@@ -1,4 +1,4 @@
-//! Deep, wide and bushy trees, and trees of odd entries.
+//! Tests with deep, wide and bushy trees, and with trees of unusual entries.
 
 use std::collections::BTreeSet;
 use std::fs;
