@@ -205,7 +205,7 @@ impl ClaimCheck<'_, '_> {
         for ReadFailure { member, error } in failures {
             self.decide_unread(&open[member], error)?;
         }
-        // If the copy could be read, the first part returned is the one with the copy.
+        // If the copy could be read, the part that contains the copy now comes first.
         parts.sort_by_key(|part| Reverse(part.members.last().copied()));
         let (mut pending, mut proven) = (Vec::new(), false);
         let mut open: Vec<Option<Opened>> = open.into_iter().map(Some).collect();

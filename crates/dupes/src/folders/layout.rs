@@ -98,8 +98,8 @@ impl Layout {
         Some(children[at])
     }
 
-    /// Returns, for each directory, whether it also has a path that is shorter, or of the same
-    /// length and earlier in order.
+    /// Returns, for each directory, whether the tree has another path to it that is less deep, or
+    /// equally deep and earlier in tree order.
     pub(crate) fn aliases(&self, tree: &Tree) -> Vec<bool> {
         let mut listed: Vec<(FileKey, usize, usize, DirId)> = Vec::new();
         let roots = self.children_of(None).iter().rev();
