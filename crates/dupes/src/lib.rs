@@ -4,7 +4,7 @@
 //! A search ([`find`]) runs in three stages:
 //!
 //! 1. `classes` sorts the files by size. An inode with a unique size is never read.
-//! 2. `prefilter` splits large classes without keeping their files open. For most disks, it reads
+//! 2. `prefilter` splits large classes without keeping their files open. On most disks, it reads
 //!    the head of each file in tree order. On a seek-bound disk, it reads up to a megabyte of each
 //!    file, in the order of the files' disk offsets. Small classes on cached disks skip this stage.
 //! 3. `compare` compares the bytes of the remaining files side by side. Sets with more files than

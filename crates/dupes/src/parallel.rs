@@ -48,8 +48,8 @@ impl Work<'_> {
     ///
     /// Threads take `step` items of the same disk at a time, in the given order. On a cold disk,
     /// they take single items, because otherwise the disk head would move back and forth between
-    /// the items of different threads. On a cold disk, a thread calls `prepare` for several items
-    /// before it processes the first of them.
+    /// the items of different threads. Threads on a cold disk also call `prepare` for several items
+    /// before processing the first of them.
     pub(crate) fn on_threads_with_prefetch<T: DiskItem, P, R: Send + Default>(
         &self,
         items: &[T],

@@ -99,7 +99,7 @@ impl Splitter<'_> {
             let size = *class.value;
             let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
             let is_new = |file: &&FileId| match size {
-                // Empty files are identical without a read.
+                // Empty files are identical and need not be read.
                 0 => work.fingerprints.content(file.0).is_none(),
                 _ => work.fingerprints.head(file.0).is_none(),
             };
@@ -156,7 +156,7 @@ impl Splitter<'_> {
     fn add(&mut self, undecided: &Undecided, size: u64, seek_bound: bool) {
         let Undecided { files, has_digest } = undecided;
         let to = if seek_bound {
-            // The remaining files have already been read up to this length.
+            // Files without a known content have already been read up to this length.
             SEEK_BOUND_PREFIX_BYTES.min(size)
         } else if *has_digest {
             size
@@ -240,8 +240,8 @@ impl Splitter<'_> {
     }
 }
 
-/// Returns the first name of an inode, which represents the inode. Copies what is known about any
-/// other name to the first name.
+/// Returns the first name of an inode, which represents the inode. If the first name has no known
+/// head, copies what is known about another name to it.
 fn leader(fingerprints: &Fingerprints, names: &[FileId]) -> FileId {
     let first = names[0];
     if fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {

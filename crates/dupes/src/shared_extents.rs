@@ -1,4 +1,5 @@
-//! Finds files that share all of their extents and are therefore identical without a comparison.
+//! Finds files that share all of their extents and are therefore known to be identical without a
+//! comparison.
 //!
 //! A copy made with `cp --reflink` shares the extents of its original until one of the two files
 //! changes. Changes that are not on disk yet are detected too, because the kernel writes them

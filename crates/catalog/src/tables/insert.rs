@@ -2,7 +2,7 @@
 //!
 //! Most of the cost of an insert is the overhead of executing the statement. Inserting eight rows
 //! per statement takes 30 % less time than inserting one. Thirty-two rows per statement save no
-//! more than eight. Meanwhile, another thread prepares the rows in key order.
+//! more than eight. Another thread prepares the rows, in key order, while this one inserts them.
 
 use std::sync::mpsc::Receiver;
 

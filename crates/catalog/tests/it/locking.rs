@@ -165,7 +165,7 @@ fn a_catalog_is_loaded_from_a_single_commit() {
     });
 }
 
-/// Returns the first letter of a file's directory and of its name.
+/// Returns the first letters of a file's directory and name.
 fn starts(tree: &walk::Tree, file: u32) -> (u8, u8) {
     let path = tree.path(walk::FileId(file));
     let mut names = path.rsplit(|&byte| byte == b'/');

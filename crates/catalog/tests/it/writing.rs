@@ -220,7 +220,7 @@ fn copies_of_recent_files_are_recounted() {
     }
 }
 
-/// Enough rows for several batches and for a statement with fewer rows than usual.
+/// Enough rows for several batches, and for a last statement with fewer rows than the others.
 #[test]
 fn thousands_of_files_are_stored() {
     let names: Vec<String> = (0..3003).map(|n| format!("file number {n}")).collect();

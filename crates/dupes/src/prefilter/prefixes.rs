@@ -28,8 +28,7 @@ pub(crate) fn read(
             work.fingerprints.set_head(request.file.0, head);
             same.push((request.file, prefix));
         } else {
-            // The file that was to be read instead could not be read. This one may still be
-            // readable.
+            // The file with the same extents could not be read, but this one may still be readable.
             alone.push(request);
         }
     }

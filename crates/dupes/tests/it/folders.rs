@@ -262,8 +262,8 @@ fn a_directory_that_only_wraps_another_is_not_reported() {
     assert_eq!(World::new(files, &[]).relations(), ["axy = b"]);
 }
 
-/// All these directories have one file. The order of these directories depends only on which
-/// directory is above which.
+/// Each of these directories has one file, so the order of the sets depends only on which directory
+/// is above which.
 #[test]
 fn a_set_is_reported_after_the_directories_that_contain_its_members() {
     let files = vec![known("aba", "i", 4), known("c", "i", 4), known("daba", "i", 4)];

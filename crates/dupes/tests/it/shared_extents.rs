@@ -1,4 +1,5 @@
-//! Copies that share their extents are identical without a read, until one of them is changed.
+//! Copies that share their extents are recognized as identical without a read, until one of them is
+//! changed.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
