@@ -44,7 +44,7 @@ pub enum Error {
         /// The newest format that this version knows.
         known: i64,
     },
-    /// The catalog was written by an earlier version of lop. A scan brings it up to date.
+    /// The catalog was written by an earlier version of lop. A scan brings the catalog up to date.
     #[error("{} has the old format {found}; this lop needs format {known}", path.display())]
     TooOld {
         /// The catalog.
@@ -84,7 +84,7 @@ impl Error {
 
 impl Error {
     /// Returns whether an interrupted commit has to be rolled back first. Only a user with write
-    /// access to the catalog can do that.
+    /// access to the catalog can roll it back.
     pub fn needs_rollback(&self) -> bool {
         matches!(self, Error::Database { source, .. }
             if source.sqlite_error_code() == Some(ReadOnly))

@@ -59,7 +59,7 @@ pub struct RowMap {
     pub(crate) touched: HashSet<i64>,
     /// Number of files below the roots on disks that are not mounted.
     pub(crate) offline: u64,
-    /// Unreachable rows that have the same size as a file of the tree.
+    /// Rows of unreachable files that have the same size as a file of the tree.
     pub(crate) unreachable: UnreachableRows,
     pub(crate) suspects: Vec<Suspect>,
     /// True if all files of the tree are read again, regardless of what the catalog knows about

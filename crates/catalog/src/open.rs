@@ -3,8 +3,8 @@
 //! # Journals
 //!
 //! A catalog has a rollback journal and no write-ahead log. The index of a write-ahead log is a
-//! file in shared memory. If the disk is full, a process that touches an unallocated page of that
-//! file is killed by `SIGBUS`. Between commits, a catalog is a single file that queries never have
+//! file in shared memory. If the disk is full, a process that touches an unallocated page of this
+//! index is killed by `SIGBUS`. Between commits, a catalog is a single file that queries never have
 //! to write to.
 //!
 //! A writer keeps changed pages in memory until it commits (`cache_spill` is off). The changed
@@ -90,7 +90,7 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // A leftover file does no harm: the next writer locks it.
+        // A leftover lock file does no harm, because the next writer locks it.
         drop(fsops::remove_file(&self.path));
     }
 }

@@ -200,8 +200,8 @@ impl<'a> Folders<'a> {
 
 struct Finder<'a> {
     index: &'a FolderIndex,
-    /// The shape of each directory. Equal directories have the same shape. Directories that are not
-    /// whole have [`NONE`].
+    /// The shape of each directory. Equal directories have the same shape. The shape of a directory
+    /// that is not whole is [`NONE`].
     shapes: Vec<u32>,
     /// The directories of each shape, sorted by path.
     sets: Vec<Vec<u32>>,

@@ -40,7 +40,8 @@ impl TreeMatch {
             return Ok(());
         }
         let sizes = sizes(tree);
-        // A file that was found bad is read again only when its own directory is scanned.
+        // A file that was found damaged or unreadable is read again only when its own directory is
+        // scanned.
         let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
         let mut wanted = partly;
         wanted.retain(|found| is_wanted(&found.row));

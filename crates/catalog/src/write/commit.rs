@@ -103,8 +103,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the rows that differ from the stored ones. Meanwhile, another thread prepares the
-    /// rows.
+    /// Writes the rows that differ from the stored ones, while another thread prepares them.
     fn write_files(&self, delta: &mut Delta<'_>, is_new: bool) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let (sender, batches) = std::sync::mpsc::sync_channel(8);

@@ -61,8 +61,8 @@ impl Catalog {
         let sql = "DELETE FROM content WHERE id = ?1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE content = ?1)";
         let mut delete = self.db.prepare(sql).at(path)?;
-        // If the product of two integers overflows, `SQLite` returns a float, which the column does
-        // not accept.
+        // The product may exceed 64 bits, so it is computed as a float and then cast to the integer
+        // that the column requires.
         let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
                    size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable ELSE 9e18 END \
                    ) AS INTEGER)) WHERE id = ?1";

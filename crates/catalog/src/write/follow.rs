@@ -1,6 +1,6 @@
 //! Updates the catalog after operations on files that are given by path. Such operations are undos,
 //! and runs whose files did not come from the catalog but from a saved plan, a list or a report.
-//! Otherwise, the next scan would have to read known files again.
+//! Without these updates, the next scan would have to read known files again.
 //!
 //! The catalog accepts only what it can verify. If the file's own row describes the file as it was
 //! before the operation, the content is taken from there. Otherwise, the content is taken from the
@@ -56,8 +56,8 @@ impl Writer {
         match followed {
             Ok(()) => Ok(catalog.run("COMMIT")?),
             Err(error) => {
-                // The caller gets the original error. The rollback fails if that error has already
-                // ended the transaction.
+                // The caller gets the original error. The rollback fails if the earlier error has
+                // already ended the transaction.
                 let _ended = catalog.run("ROLLBACK");
                 Err(error)
             }

@@ -87,8 +87,8 @@ impl Catalog {
         self.run("BEGIN IMMEDIATE")?;
         let marked = self.mark_now(marks).and_then(|marked| self.run("COMMIT").map(|()| marked));
         if marked.is_err() {
-            // The caller gets the original error. The rollback fails if that error has already
-            // ended the transaction.
+            // The caller gets the original error. The rollback fails if the earlier error has
+            // already ended the transaction.
             let _ended = self.run("ROLLBACK");
         }
         marked

@@ -64,7 +64,7 @@ fn number(
     CopyCount { content, inodes, reclaimable: 1000 * u64::from(inodes - 1) }
 }
 
-/// Records a head but no content for every file.
+/// Records a head for every file, but no content.
 pub(crate) fn heads(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     for id in ids(tree) {
         fingerprints.set_head(id.0, head_of(tree.name(id).to_bytes()));

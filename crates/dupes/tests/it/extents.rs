@@ -20,7 +20,8 @@ use crate::scan::setup;
 /// and (if compressed) in several extents.
 const SIZES: [u64; 4] = [40, 3000, 70_000, 700_000];
 
-/// Writes a file of `size` bytes that compresses well. Only its last byte depends on `number`.
+/// Writes a file of `size` bytes that compresses well. Only the last byte of the file depends on
+/// `number`.
 fn compressible(path: &Path, number: u8, size: u64) {
     let mut bytes: Vec<u8> =
         (0..size).map(|at| u8::try_from(at / 512 % 7).expect("small")).collect();

@@ -33,7 +33,7 @@ pub(crate) fn known(dir: &str, name: &str, content: u8) -> ModelFile {
     }
 }
 
-/// Returns the size of the files with a content.
+/// Returns the size of files with the given content.
 pub(crate) fn size(content: Option<u8>) -> u64 {
     content.map_or(64, |content| 10 + u64::from(content) * 7)
 }
