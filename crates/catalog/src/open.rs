@@ -10,9 +10,9 @@
 //! A writer keeps changed pages in memory until it commits (`cache_spill` is off). The changed
 //! pages take about 110 bytes per changed file, and never more than the size of the catalog. A
 //! bound would cost more than it saves: with a rollback journal, `SQLite` locks readers out from
-//! the first spilled page until the end of the commit. These figures were measured with 4 million
-//! changed files. With a bound of 128 MiB, the process peaked at 868 MB instead of 1,141 MB.
-//! However, the commit took 66 s of processor time instead of 49 s, and queries gave up after
+//! the first spilled page until the end of the commit. The following figures were measured with 4
+//! million changed files. With a bound of 128 MiB, the process peaked at 868 MB instead of 1,141
+//! MB. However, the commit took 66 s of processor time instead of 49 s, and queries gave up after
 //! [`QUESTION_TIMEOUT`]. Without a bound, queries waited 0.6 s.
 //!
 //! # Locks

@@ -211,8 +211,8 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// Finds equal and contained directories. Directories with more files come first. If two
-    /// directories have the same number of files, the one nearer the root comes first. The members
-    /// of a set therefore come after all directories above them.
+    /// directories have the same number of files, the one with more directory levels below it comes
+    /// first. The members of a set therefore come after all directories above them.
     fn find_redundant(&mut self, progress: &Progress) -> Result<(), Interrupted> {
         let dirs = &self.index.dirs;
         let whole = (0u32..).zip(&self.shapes).filter(|(_, shape)| **shape != NONE);

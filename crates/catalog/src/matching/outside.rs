@@ -92,8 +92,8 @@ impl TreeMatch {
 }
 
 /// Returns the inodes, by volume and inode number, whose version in the tree differs from the
-/// version in an outside row. The name in the outside row has not been inspected since the inode
-/// changed, so the row does not describe the names in the tree.
+/// version in a row outside the roots of the scan. The name in the row has not been inspected since
+/// the inode changed, so the row does not describe the names in the tree.
 fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[NamedRow]) -> HashSet<(i64, u64)> {
     let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
     for NamedRow { row, .. } in rows {
