@@ -4,10 +4,11 @@
 //! Two files with the same content form a hint. A hint suggests that two directories overlap: the
 //! largest directories that each contain one of the files and that are not within each other. All
 //! hints for the same pair of directories are evaluated together. The search descends from one of
-//! these directories to the first directory below it with at least half of its bytes also present
-//! in the other. It then narrows both directories as far as possible without losing a shared file,
-//! and repeats the search with the two directories swapped. Each hint causes one descent in each of
-//! the two trees, so the work is the number of hints times the depth of the tree.
+//! the two directories to the first subdirectory with at least half of its bytes also present in
+//! the other. It then narrows both directories as far as possible without losing a shared file, and
+//! repeats the search with the two directories swapped. Each hint causes one descent from each of
+//! the two directories, so the work is proportional to the number of hints times the depth of the
+//! tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
