@@ -31,7 +31,7 @@ pub enum Error {
         path: PathBuf,
         /// Number of directories without a parent directory.
         dirs: u64,
-        /// Number of files without a directory; 0 if they were not counted.
+        /// Number of files without a directory; 0 if lop has not counted them.
         files: u64,
     },
     /// The catalog was written by a later version of lop.
@@ -44,7 +44,7 @@ pub enum Error {
         /// The newest format that this version knows.
         known: i64,
     },
-    /// The catalog was written by an earlier version of lop. A scan brings it up to date.
+    /// The catalog was written by an earlier version of lop. A scan brings the catalog up to date.
     #[error("{} has the old format {found}; this lop needs format {known}", path.display())]
     TooOld {
         /// The catalog.
@@ -57,7 +57,8 @@ pub enum Error {
     /// A file or directory that belongs to the catalog cannot be used.
     #[error(transparent)]
     File(#[from] fsops::Error),
-    /// `SQLite` failed, for example because of a full disk, a read-only file or a lock.
+    /// `SQLite` failed, for example because the disk is full, the file is read-only, or the
+    /// database is locked.
     #[error("cannot use the catalog {}", path.display())]
     Database {
         /// The catalog.
@@ -83,14 +84,14 @@ impl Error {
 
 impl Error {
     /// Returns whether an interrupted commit has to be rolled back first. Only a user with write
-    /// access to the catalog can do that.
+    /// access to the catalog can roll it back.
     pub fn needs_rollback(&self) -> bool {
         matches!(self, Error::Database { source, .. }
             if source.sqlite_error_code() == Some(ReadOnly))
     }
 }
 
-/// Adds the catalog's path to an error of `SQLite`.
+/// Adds the catalog's path to a `SQLite` error.
 pub(crate) trait At<T> {
     fn at(self, path: &Path) -> Result<T, Error>;
 }
@@ -109,8 +110,8 @@ impl<T> At<T> for rusqlite::Result<T> {
     }
 }
 
-/// Returns whether the error shows that a value or a missing row contradicts the schema, or that
-/// lop cannot have written it.
+/// Returns whether the error shows damage: a missing row, or a value that contradicts the schema or
+/// that lop cannot have written.
 fn contradicts_the_schema(source: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,

@@ -30,7 +30,7 @@ const APPLICATION_ID: usize = 68;
 pub(crate) enum Found {
     /// No file.
     Nothing,
-    /// An empty file, or a database that never had a table. A catalog can be created in it.
+    /// An empty file, or a database that never had a table. A catalog can be created here.
     Empty,
     /// A catalog.
     Catalog,

@@ -1,9 +1,9 @@
 //! The catalog: what lop remembers about files between runs, in a `SQLite` database.
 //!
 //! [`Catalog`] answers queries. [`Writer`] changes the catalog and holds its lock for a whole scan.
-//! Both use the types of a walk: [`TreeMatch`] attaches what the catalog knows to the files of
-//! a [`walk::Tree`], and remembered files can be added to such a tree. The engines that compare
-//! files therefore do not depend on the database, and this crate does not read file contents.
+//! Both use the types of a walk: [`TreeMatch`] attaches what the catalog knows to the files of a
+//! [`walk::Tree`], and remembered files can be added to such a tree. The engines that compare files
+//! therefore do not depend on the database, and this crate does not read file contents.
 //!
 //! | Module     | What it does                                                                   |
 //! |------------|--------------------------------------------------------------------------------|
@@ -26,9 +26,9 @@
 //!
 //! # Trust
 //!
-//! A remembered content is valid only for the same inode on the same file system, with the same
-//! size, mtime and ctime. If the ctime of a file is so recent that another change could leave it
-//! the same, the catalog remembers nothing about the content.
+//! Remembered content is valid only for the same inode on the same file system, with the same size,
+//! mtime and ctime. If the ctime of a file is so recent that another change could leave it the
+//! same, the catalog remembers nothing about the content.
 //!
 //! `docs/catalog.md` describes the tables for users of the `sqlite3` shell.
 

@@ -1,14 +1,14 @@
 //! Matches the rows of the catalog with the files of a walk.
 //!
-//! One pass over the rows below the roots, by directory and name, determines which files are
-//! unchanged, which rows a commit has to write, and which rows are gone. Files in a directory that
-//! was moved are found by inode.
+//! One pass over the rows below the roots, sorted by directory and name, determines which files are
+//! unchanged, which rows a commit has to write, and which rows belong to files that are gone. Files
+//! in a directory that was moved are found by inode.
 //!
 //! # Which files are forgotten
 //!
-//! A remembered file is forgotten only if its directory was listed completely without its name, and
-//! if the file system at that path is still the one that the file was on. All other files stay
-//! remembered: files that a filter excluded ([`Tree::left_out`]), files that could not be
+//! A file is forgotten only if a complete listing of its directory does not contain its name, and
+//! if the file system mounted there is still the one that held the file. All other files stay in
+//! the catalog: files that a filter excluded ([`Tree::left_out`]), files that could not be
 //! inspected, and files on a disk that is not mounted.
 
 mod inodes;
@@ -34,7 +34,7 @@ use unreachable::UnreachableRows;
 /// The files of a tree, matched with the catalog.
 #[derive(Debug)]
 pub struct TreeMatch {
-    /// Their fingerprints, which the engine uses and extends.
+    /// The fingerprints of the files, which the engine uses and extends.
     pub fingerprints: Fingerprints,
     /// The rows of the files, for a commit.
     pub rows: RowMap,
@@ -44,7 +44,7 @@ pub struct TreeMatch {
 #[derive(Debug, Default)]
 pub struct RowMap {
     pub(crate) dirs: Dirs,
-    /// The row of each directory of the tree; 0 for none.
+    /// The row of each directory of the tree; 0 if it has none.
     pub(crate) dir_rows: Vec<i64>,
     /// The stored parts of each file of the tree; [`Stored::Nothing`] if its row is missing or
     /// outdated.
@@ -59,10 +59,11 @@ pub struct RowMap {
     pub(crate) touched: HashSet<i64>,
     /// Number of files below the roots on disks that are not mounted.
     pub(crate) offline: u64,
-    /// Unreachable rows that have the same size as a file of the tree.
+    /// Rows of unreachable files that have the same size as a file of the tree.
     pub(crate) unreachable: UnreachableRows,
     pub(crate) suspects: Vec<Suspect>,
-    /// True if all files of the tree are read again, whatever is known about them.
+    /// True if all files of the tree are read again, regardless of what the catalog knows about
+    /// them.
     reread: bool,
     /// The row of the scan, once it exists.
     pub(crate) scan: Option<i64>,
@@ -76,7 +77,7 @@ pub struct Suspect {
     pub file: FileId,
     /// Its head when it was scanned.
     pub head: Option<Head>,
-    /// BLAKE3 of its content when it was scanned.
+    /// BLAKE3 of the file's content when it was scanned.
     pub digest: Option<Digest>,
     content: Option<i64>,
 }
@@ -122,8 +123,8 @@ impl Catalog {
         self.match_tree_with(tree, compare_all, false)
     }
 
-    /// Matches the files of `tree` for a scan that reads all of them again. Uses only what is known
-    /// about files outside its roots.
+    /// Matches the files of `tree` for a scan that reads all of them again. The catalog is used
+    /// only for files outside the roots of `tree`.
     ///
     /// # Errors
     ///

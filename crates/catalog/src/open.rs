@@ -3,17 +3,17 @@
 //! # Journals
 //!
 //! A catalog has a rollback journal and no write-ahead log. The index of a write-ahead log is a
-//! file in shared memory. If the disk is full, a process that touches an unallocated page of that
-//! file is killed by `SIGBUS`. Between commits, a catalog is a single file that queries never have
+//! file in shared memory. If the disk is full, a process that touches an unallocated page of this
+//! index is killed by `SIGBUS`. Between commits, a catalog is a single file that queries never have
 //! to write to.
 //!
-//! A writer keeps changed pages in memory until it commits (`cache_spill` is off). They take about
-//! 110 bytes for a changed file, and never more than the size of the catalog. A bound would cost
-//! more than it saves: with a rollback journal, `SQLite` locks readers out from the first spilled
-//! page until the end of the commit. This was measured with 4 million changed files. With a bound
-//! of 128 MiB, the process peaked at 868 MB instead of 1,141, the commit took 66 s of processor
-//! time instead of 49, and queries gave up after [`QUESTION_TIMEOUT`]. Without a bound, they waited
-//! 0.6 s.
+//! A writer keeps changed pages in memory until it commits (`cache_spill` is off). The changed
+//! pages take about 110 bytes per changed file, and never more than the size of the catalog. A
+//! bound would cost more than it saves: with a rollback journal, `SQLite` locks readers out from
+//! the first spilled page until the end of the commit. The following figures were measured with 4
+//! million changed files. With a bound of 128 MiB, the process peaked at 868 MB instead of 1,141
+//! MB. However, the commit took 66 s of processor time instead of 49 s, and queries gave up after
+//! [`QUESTION_TIMEOUT`]. Without a bound, queries waited 0.6 s.
 //!
 //! # Locks
 //!
@@ -58,7 +58,7 @@ pub struct Writer {
     pub(crate) building: Option<Building>,
     /// True if the database has to be opened again before it can be used.
     needs_reopen: bool,
-    /// Declared last, so that the lock is released after the other fields are closed.
+    /// Declared last, so that the lock is released after the other fields are dropped.
     _lock: LockFile,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Building(pub(crate) PathBuf);
 
 impl Drop for Building {
     fn drop(&mut self) {
-        // A failure can be ignored here, because the next scan removes the file.
+        // Failures are ignored here, because the next scan removes the file.
         drop(fsops::remove_file(&self.0));
     }
 }
@@ -90,7 +90,7 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // A leftover file does no harm: the next writer locks it.
+        // A leftover lock file does no harm, because the next writer locks it.
         drop(fsops::remove_file(&self.path));
     }
 }
@@ -122,9 +122,9 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// Fails if there is no catalog, if the file is not a catalog or is damaged, if its format is
-    /// older or newer than the format of this version, or if it cannot be read. Nothing has
-    /// changed, except that `SQLite` may have rolled back the commit of a process that was killed.
+    /// Fails if there is no catalog, if the file is not a catalog or is damaged, if it has an older
+    /// or newer format than this version uses, or if it cannot be read. The catalog is unchanged,
+    /// except that `SQLite` may have rolled back the commit of a process that was killed.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
         match inspect(path)? {
             Found::Nothing => Err(Error::Missing(path.into())),
@@ -206,23 +206,24 @@ impl Catalog {
 }
 
 impl Writer {
-    /// Opens the catalog at `path` for changes. Waits while another process has it open for
-    /// changes, and calls `waiting` with the id of that process, if known.
+    /// Opens the catalog at `path` for changes. If another process has the catalog open for
+    /// changes, calls `waiting` with the id of that process, if known, and waits.
     ///
-    /// Creates a missing catalog and its parent directories. The catalog appears under its name
-    /// when it is committed.
+    /// Creates a missing catalog and its parent directories. A new catalog appears under its final
+    /// name when it is committed.
     ///
     /// # Errors
     ///
-    /// Fails if the file is not a catalog or is damaged, if its format is newer than the format of
-    /// this version, or if the directory, the lock or the catalog cannot be created or written. An
-    /// older catalog is then unchanged, but missing parent directories may have been created.
+    /// Fails if the file is not a catalog or is damaged, if it has a newer format than this version
+    /// uses, or if the directory, the lock or the catalog cannot be created or written. If the call
+    /// fails, an existing catalog is unchanged, but missing parent directories may have been
+    /// created.
     pub fn open(path: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Writer, Error> {
         inspect(path)?;
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             fsops::create_dir_private(dir)?;
         }
-        // The lock is beside the catalog itself, whatever links lead to it.
+        // If `path` is a symbolic link, the lock is next to the target of the link.
         let real = path.canonicalize();
         let lock = LockFile::take(real.as_deref().unwrap_or(path), waiting)?;
         // This inspects the path again, because another process may have created a catalog before
@@ -274,8 +275,8 @@ fn open_existing(path: &Path) -> Result<Catalog, Error> {
     Ok(catalog)
 }
 
-/// Creates a new catalog under another name, readable only by its owner. It needs no journal,
-/// because nobody uses it before it is renamed.
+/// Creates a new catalog under another name, readable only by its owner. The new catalog needs no
+/// journal, because no other process uses it before it is renamed.
 fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let aside = with_suffix(path, ".new");
     // If a removed catalog left a journal, SQLite would apply it to the new catalog.
@@ -294,7 +295,7 @@ fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
 }
 
 impl Writer {
-    /// Renames a new catalog to its final name. After that, it has to be opened again
+    /// Renames a new catalog to its final name. The database then has to be opened again
     /// ([`Writer::reopen_if_needed`]).
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         if !self.is_new() {

@@ -18,7 +18,7 @@ pub(crate) struct Placer<'a> {
     dirs: &'a Dirs,
     volumes: &'a Volumes,
     ids: HashMap<i64, DirId>,
-    /// Additional records of directories with files on several devices.
+    /// Additional records for directories that have files on several devices.
     further: Vec<(i64, DirId)>,
     top: Option<Dir>,
     /// The current file system at the path of each directory that is gone.
@@ -32,13 +32,12 @@ impl<'a> Placer<'a> {
         Placer { tree, dirs, volumes, ids, further: Vec::new(), top, here: HashMap::new() }
     }
 
-    /// Adds files of directory `row`, given with their names. Calls `placed` for each file, with
-    /// `None` if the file was left out.
+    /// Adds the files of directory `row`, given with their names. Calls `placed` for each file,
+    /// with `None` if the file was left out.
     ///
     /// With `live_only`, leaves out files that can no longer exist, because their directory is gone
-    /// or another file system is at its path. Without it, files on a disk that is not mounted are
-    /// added to a separate record of their directory, which is marked offline
-    /// ([`Tree::is_offline`]).
+    /// or is now on another file system. Otherwise, files on a disk that is not mounted are added
+    /// to a separate record of their directory, which is marked offline ([`Tree::is_offline`]).
     pub(crate) fn add_files<'f>(
         &mut self,
         row: i64,
@@ -100,8 +99,8 @@ impl<'a> Placer<'a> {
     }
 
     /// Returns the current file system at the path of directory `row`, or `None` if it is unknown.
-    /// `opened` is the result of opening the directory. If the directory is gone, this is the file
-    /// system of its lowest ancestor that exists.
+    /// `opened` is the result of opening the directory. If the directory is gone, returns the file
+    /// system of its nearest existing ancestor.
     fn here(&mut self, row: i64, opened: &io::Result<Dir>) -> Option<Volume> {
         match opened {
             Ok(dir) => return dir.volume().ok(),
@@ -149,8 +148,9 @@ impl<'a> Placer<'a> {
         self.top.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.open_below(below)
     }
 
-    /// Returns the device of a file that is on the remembered file system even though its directory
-    /// is on another device, `own`. This happens on overlayfs and if the file is a mount point.
+    /// Returns the device of a file that is on the remembered file system although its directory is
+    /// on the different device `own`. This happens on overlayfs, and for files that are mount
+    /// points.
     fn stray(&self, dir: Option<&Dir>, own: u64, name: &CStr, file: &FileRow) -> Option<Device> {
         let dir = dir?;
         let number = dir.stat_child(name).ok()?.device;

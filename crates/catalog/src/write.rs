@@ -1,8 +1,9 @@
 //! Changes the catalog, always in one transaction.
 //!
-//! `commit` writes the result of a scan (`findings`) as a `delta` to the stored rows, and uses
-//! `scans` and `counts`. `marks` records files that were found damaged, and `forget` removes what
-//! is below a path. `changes` and `follow` record what lop itself did to files.
+//! `commit` determines how the results of a scan (`findings`) differ from the stored rows
+//! (`delta`), and writes the differences with the help of `scans` and `counts`. `marks` records
+//! files that were found damaged, and `forget` removes everything below a path. `changes` and
+//! `follow` record what lop itself did to files.
 
 pub(crate) mod changes;
 mod commit;

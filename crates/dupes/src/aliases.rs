@@ -1,16 +1,16 @@
 //! Detects aliases: second paths to files that are already known.
 //!
 //! FUSE file systems (sshfs, mergerfs, bindfs), network file systems and overlayfs can show a
-//! directory of this machine a second time, with another device number and other inode numbers. A
-//! file there looks like a copy, but vanishes when the original file is deleted. The kernel does
-//! not identify the file behind an alias, so [`AliasDetector`] compares the metadata that aliases
-//! pass on: size, mtime and ctime. It treats two files as different only if their metadata differs
-//! in a way that a cache cannot explain.
+//! directory of this machine a second time, with a different device number and different inode
+//! numbers. A file in such a directory looks like a copy, but vanishes when the original file is
+//! deleted. The kernel does not reveal which file an alias refers to, so [`AliasDetector`] compares
+//! the metadata that an alias shares with its file: size, mtime and ctime. It treats two files as
+//! different only if their metadata differs in a way that caching cannot explain.
 //!
-//! Inode numbers usually distinguish the files of one device. However, FUSE file systems may make
-//! them up, and an SFTP server may show a directory under two paths (it follows symbolic links, or
-//! shares a home directory twice). [`AliasDetector::within_devices`] allows for that. Use it if a
-//! user may delete files because of the answer.
+//! Inode numbers usually distinguish the files of one device. However, FUSE file systems may invent
+//! inode numbers, and an SFTP server may show a directory under two paths because it follows
+//! symbolic links or shares a home directory twice. [`AliasDetector::within_devices`] allows for
+//! that. Use it if a user may delete files based on the result.
 //!
 //! An alias whose mtime differs from that of the file (`rclone mount --no-modtime`) is not
 //! detected.
@@ -25,26 +25,27 @@ use walk::{FileId, Tree};
 /// metadata for 20 seconds and NFS for 60 (`acregmax` in nfs(5)), unless the user asked for more.
 const MAX_CACHE_LAG_NS: i64 = 120_000_000_000;
 
-/// Modification times are compared modulo this period, because SFTP has unsigned 32-bit seconds.
+/// Modification times are compared modulo this period, because SFTP stores seconds as unsigned
+/// 32-bit numbers.
 const MTIME_PERIOD_NS: i64 = 1_000_000_000 << 32;
 
 /// Smallest significant difference between two times that both have fractions of a second.
 const MIN_FINE_DIFFERENCE_NS: i64 = 1_000_000;
 
 /// Smallest significant difference between two times if one of them may have been rounded. SFTP
-/// stores whole seconds and FAT even ones.
+/// stores whole seconds, and FAT stores multiples of two seconds.
 const MIN_COARSE_DIFFERENCE_NS: i64 = 2_000_000_000;
 
-/// Maximum number of files with a similar mtime that a file is compared with. If there are more,
-/// the file counts as an alias of one of them.
+/// Maximum number of files with a similar mtime to compare a file with. If more files have a
+/// similar mtime, the file counts as an alias of one of them.
 const MAX_COMPARED_FILES: usize = 1_000;
 
-/// The metadata that identifies the aliases of a file.
+/// The metadata that a file shares with its aliases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AliasKey {
     device: u64,
     storage: Storage,
-    /// True if inode numbers distinguish the files of its device.
+    /// True if inode numbers distinguish the files on this file's device.
     is_numbered: bool,
     /// True if the ctime is real. SFTP has no ctime, so sshfs reports the mtime instead.
     has_ctime: bool,
@@ -63,8 +64,8 @@ enum Storage {
     /// On the file system itself.
     Own,
     /// On other file systems (overlayfs). With `metacopy=on`, a file has its own times but shares
-    /// its bytes with a lower file. Its times therefore distinguish it only from other files on an
-    /// overlayfs.
+    /// its bytes with a lower file. The times of such a file therefore distinguish it only from
+    /// other files on an overlayfs.
     Stacked,
     /// Possibly on another file system. Metadata may come from a cache.
     Foreign,
@@ -115,7 +116,7 @@ impl AliasKeyReader {
 }
 
 impl AliasKey {
-    /// Returns whether the file is on a file system that can show the files of another one.
+    /// Returns whether the file is on a file system that can show files of another file system.
     pub fn may_be_alias(&self) -> bool {
         self.storage != Storage::Own
     }
@@ -143,7 +144,7 @@ fn are_different(one_ns: i64, other_ns: i64) -> bool {
 #[derive(Debug)]
 pub struct AliasDetector {
     by_device: HashMap<u64, DeviceFiles>,
-    /// True if files on one device can be aliases of each other, provided that inode numbers do not
+    /// True if files on the same device can be aliases of each other when inode numbers do not
     /// distinguish them.
     within_devices: bool,
     now_ns: i64,
@@ -155,7 +156,7 @@ struct DeviceFiles {
     storage: Storage,
     /// Size, mtime and ctime of each file, and whether the ctime is real.
     files: BTreeSet<(u64, i64, i64, bool)>,
-    /// Sizes of files that changed so recently that a cache may not show the change.
+    /// Sizes of files that changed so recently that a cache may still have their old metadata.
     fresh: HashSet<u64>,
 }
 
@@ -172,8 +173,8 @@ impl AliasDetector {
         AliasDetector { by_device: HashMap::new(), within_devices: false, now_ns }
     }
 
-    /// Returns a detector without files that also treats files on one device as possible aliases of
-    /// each other, if inode numbers do not distinguish them.
+    /// Returns an empty detector that also treats files on the same device as possible aliases of
+    /// each other, unless inode numbers distinguish them.
     pub fn within_devices() -> AliasDetector {
         AliasDetector { within_devices: true, ..AliasDetector::default() }
     }
@@ -193,7 +194,7 @@ impl AliasDetector {
         }
     }
 
-    /// Returns whether a file may be an alias of one that was added.
+    /// Returns whether a file may be an alias of a file that was added.
     pub fn has(&self, key: &AliasKey) -> bool {
         let is_fresh = self.is_fresh(key);
         let with_own = self.within_devices && !key.is_numbered;
@@ -237,16 +238,17 @@ impl DeviceFiles {
     }
 }
 
-/// Returns whether a tree has directories on file systems that can show the files of others.
+/// Returns whether a tree has directories on file systems that can show files of other file
+/// systems.
 pub fn may_have_aliases(tree: &Tree) -> bool {
     let mut devices = tree.devices().iter();
     devices.any(|device| device.volume.shows_others(device.number))
 }
 
-/// Returns, for each key, whether its file may be an alias of a file that already counts. Of
-/// several keys that may belong to the same file, only one counts: the first on a file system that
-/// stores its own files or, if there is none, the first of all. `None` stands for a file that is
-/// certainly not an alias.
+/// Returns, for each key, whether its file may be an alias of a file that has already been counted.
+/// If several keys may belong to the same file, only one counts: the first key on a file system
+/// that stores its own files or, if there is none, the first of all. `None` stands for a file that
+/// is certainly not an alias.
 pub fn aliases_among(keys: &[Option<AliasKey>]) -> Vec<bool> {
     let mut counted = AliasDetector::default();
     let mut is_alias = vec![false; keys.len()];

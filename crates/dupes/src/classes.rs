@@ -27,8 +27,8 @@ impl Key {
 /// Sorts the files of a tree by size. Returns the files that share their size with another inode
 /// or, if `names_count` is set, with another name.
 ///
-/// The names of an inode are neighbours in the result. Takes 24 bytes per file while it runs, and
-/// goes through the tree once.
+/// The names of an inode are adjacent in the result. Takes 24 bytes of memory per file and a single
+/// pass over the tree.
 pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> SameSize {
     let key = |(id, file): (u32, &FileRecord)| Key {
         size: file.size,
@@ -53,7 +53,7 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> Sa
     classes
 }
 
-/// Returns the total number of inodes in classes with several inodes.
+/// Returns the total number of inodes in classes with more than one inode.
 pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
     let inodes = classes.iter().map(|class| inodes(work, class.files).count() as u64);
     inodes.filter(|&inodes| inodes > 1).sum()
@@ -61,8 +61,8 @@ pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
 
 /// Returns the names in a class, grouped by inode.
 ///
-/// The files of a large class are scattered over the tree, so this also checks the memory bound of
-/// the process.
+/// The files of a large class are scattered over the tree, so this function also enforces the
+/// memory bound of the process.
 pub(crate) fn inodes<'a>(
     work: &'a Work<'_>,
     class: &'a [FileId],

@@ -21,16 +21,16 @@ use crate::worker::Worker;
 /// Compares the files of each set. Sets must be small enough for all their files to be open at
 /// once.
 pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, Interrupted> {
-    // Large sets come first, so that no thread is left alone with a large one at the end. The
-    // others follow in tree order.
+    // Large sets come first, so that no thread is left with a large set at the end. The others
+    // follow in tree order.
     let rank = |set: &Set<'_, u64>| {
         let bytes = set.value.saturating_mul(set.files.len() as u64);
         (std::cmp::Reverse(bytes / LARGE_SET_BYTES), set.files[0])
     };
     sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
     let pieces = sets.leaders();
-    // A thread takes a few sets at a time, because neighbours often share directories. It takes
-    // fewer if there are not enough sets for all threads.
+    // A thread takes a few sets at a time, because consecutive sets often share directories. It
+    // takes fewer sets if there are not enough for all threads.
     let step = (sets.len() / (work.options.threads.first * 16)).clamp(1, 4);
     let (_, problems) = work.on_threads(&pieces, step, |worker, (): &mut (), &(number, _)| {
         let Set { files: set, value: &size } = sets.get(number as usize);

@@ -4,17 +4,17 @@
 //! not be lost and the copies that are supposed to preserve it. A file counts as copied under three
 //! conditions:
 //!
-//! - Its bytes equal those of a copy up to the end of both, read through descriptors that stay
-//!   open.
+//! - The file and a copy have the same bytes and the same length, read through descriptors that
+//!   stay open.
 //! - Neither file has changed since the scan.
-//! - If the scan left a digest, the bytes still match it.
+//! - If the scan recorded a digest, the bytes still match it.
 //!
 //! Copies are tried one at a time: the next copy is read only if the previous ones failed the
-//! check. A copy is read side by side with all files of its claim, so each file is read once if
-//! nothing is wrong.
+//! check. A copy is read side by side with all files of its claim, so each file is read only once
+//! unless a check fails.
 //!
-//! This module does not look for copies that are not claimed. It does not accept shared extents in
-//! place of a comparison, because it verifies what the disk returns.
+//! This module does not look for copies that are not in a claim. Shared extents do not replace a
+//! comparison, because this module verifies what the disk returns.
 
 use std::cmp::Reverse;
 use std::io;
@@ -43,15 +43,15 @@ pub struct Claim {
 pub enum Verdict {
     /// It equals a copy.
     Copied,
-    /// It has the bytes that were scanned, as far as lop can tell, but no copy has the same bytes.
+    /// Its bytes are the scanned ones, as far as lop can tell, but no copy has the same bytes.
     Alone,
     /// Like [`Verdict::Alone`], but a copy changed or is gone, so its current content is unknown.
     Undecided,
-    /// Its metadata is unchanged since the scan, but its bytes are not.
+    /// Its metadata is unchanged since the scan, but its bytes have changed.
     Damaged,
     /// It cannot be read.
     Unreadable,
-    /// It changed since the scan, or is gone.
+    /// It has changed since the scan, or is gone.
     Changed,
 }
 
@@ -64,8 +64,7 @@ pub struct Confirmed {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the files of all claims, and as many copies as it takes to decide whether each file has
-/// one.
+/// Reads the files of all claims, and as many copies as needed to decide whether each file has one.
 ///
 /// Calls `found` for each damaged or unreadable file or copy as soon as it is known.
 ///
@@ -89,8 +88,8 @@ pub fn confirm(
     }
     let first = |(number, claim): (u32, &Claim)| Some((number, *claim.files.first()?));
     let mut pieces: Vec<(u32, FileId)> = (0..).zip(claims).filter_map(first).collect();
-    // Large claims come first, so that no thread is left alone with a large one at the end. The
-    // others follow in tree order.
+    // Large claims come first, so that no thread is left with a large claim at the end. The others
+    // follow in tree order.
     pieces.sort_by_key(|&(number, file)| {
         (Reverse(bytes(&claims[number as usize]) / LARGE_CLAIM_BYTES), file)
     });
@@ -146,7 +145,7 @@ struct ClaimCheck<'t, 'a> {
 }
 
 impl ClaimCheck<'_, '_> {
-    /// Finds a verdict for each of `files`.
+    /// Determines the verdict on each of `files`.
     fn run(mut self, files: &[FileId]) -> Result<(), Interrupted> {
         let most = self.worker.work.options.open_files.max(2) - 1;
         for files in files.chunks(most) {
@@ -206,7 +205,7 @@ impl ClaimCheck<'_, '_> {
         for ReadFailure { member, error } in failures {
             self.decide_unread(&open[member], error)?;
         }
-        // If the copy could be read, the part with the copy comes first.
+        // If the copy could be read, the part that contains the copy now comes first.
         parts.sort_by_key(|part| Reverse(part.members.last().copied()));
         let (mut pending, mut proven) = (Vec::new(), false);
         let mut open: Vec<Option<Opened>> = open.into_iter().map(Some).collect();
@@ -224,8 +223,8 @@ impl ClaimCheck<'_, '_> {
                 if holds {
                     self.decide(&file, Verdict::Copied);
                 } else if proven || sound == Some(false) {
-                    // If `proven`, the copy has the bytes that were scanned, so these files are the
-                    // ones that differ from the scan.
+                    // If `proven`, the copy has the scanned bytes, so these files are the ones that
+                    // have changed.
                     self.decide(&file, Verdict::Damaged);
                 } else {
                     pending.push(file);
@@ -235,8 +234,8 @@ impl ClaimCheck<'_, '_> {
         Ok(pending)
     }
 
-    /// Decides on a copy that equals `files`. `sound` tells whether they have the bytes that were
-    /// scanned, if that is known.
+    /// Decides whether to trust a copy that is identical to `files`. `sound` tells whether the
+    /// files still have the bytes seen by the scan, if that is known.
     fn decide_copy(
         &mut self,
         copy: &Opened,
@@ -245,7 +244,8 @@ impl ClaimCheck<'_, '_> {
     ) -> Result<Verdict, Interrupted> {
         match sound {
             Some(false) => Ok(self.decide(copy, Verdict::Damaged)),
-            // If it is unknown which of the two differs from the scan, the copy is not trusted.
+            // If it is unknown whether the file or the copy differs from the scan, the copy is not
+            // trusted.
             None if files.is_empty() => {
                 self.decide_alone(copy, [Verdict::Copied, Verdict::Damaged])
             }
@@ -269,8 +269,8 @@ impl ClaimCheck<'_, '_> {
         partition(&files, self.size, options, &mut self.worker.scratch, work.progress)
     }
 
-    /// Reads a file that equals no other file. The verdict is `sound` if its digest matches the
-    /// scan, and `unknown` if the scan left no digest.
+    /// Reads a file that is not identical to any other file. The verdict is `sound` if the file's
+    /// digest matches the scan, and `unknown` if the scan recorded no digest.
     fn decide_alone(
         &mut self,
         one: &Opened,
@@ -283,7 +283,8 @@ impl ClaimCheck<'_, '_> {
         self.begin_to_read(bytes);
         let read = compare(self.worker, &one.file, self.size, self.expected);
         if self.expected.digest.is_none() {
-            // Only a read of the whole file counts its bytes, not a read of its head.
+            // Only a read of the whole file counts toward the byte total; a read of the head does
+            // not.
             self.worker.work.progress.bytes_done.fetch_add(bytes, Relaxed);
         }
         match read {
@@ -340,8 +341,8 @@ impl ClaimCheck<'_, '_> {
         verdict
     }
 
-    /// Accounts for a read of `bytes` before it starts. Bytes beyond those planned for the claim
-    /// are added to the progress total.
+    /// Accounts for a read of `bytes` bytes before it starts. Bytes beyond those planned for the
+    /// claim are added to the progress total.
     fn begin_to_read(&mut self, bytes: u64) {
         let planned = bytes.min(self.unread);
         self.unread -= planned;

@@ -1,10 +1,10 @@
-//! Determines whether every content in one directory also exists in another, so that a user can
+//! Determines whether all content of one directory also exists in another, so that the user can
 //! delete the first.
 //!
 //! A file of the first directory is found if the second directory has a file with the same content
 //! or another name of the same inode. It is certainly missing if no file of the second directory
-//! has its size. Files that are in both directories do not count, whatever their paths: they are
-//! deleted with the first directory.
+//! has the same size. Files that are in both directories do not count, whatever their paths: they
+//! are deleted with the first directory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,21 +41,21 @@ pub enum Content {
 pub enum ContentLocation {
     /// In a file of the second directory.
     Copied,
-    /// In the same inode, which has another name in the second directory.
+    /// In another name of the same inode, in the second directory.
     Linked,
     /// Not in the second directory.
     Missing,
     /// Unknown: the only files with this content in the second directory may be aliases of files in
     /// the first.
     Alias,
-    /// Unknown: the second directory has a file of this size whose content is unknown.
+    /// Unknown: the second directory has a file of the same size whose content is unknown.
     Undecided,
     /// Unknown: nothing is remembered about the current content of the file, and a file in the
     /// second directory has the same size.
     Unknown,
 }
 
-/// Locates the content of each file of `one` in `other`.
+/// Locates in `other` the content of each file of `one`.
 pub fn locate_contents(one: Walked<'_>, other: Walked<'_>) -> Vec<ContentLocation> {
     let (mut inodes, mut contents, mut aliases) = (HashSet::new(), HashSet::new(), HashSet::new());
     // Maps each size to whether the contents of all files of that size are known.
@@ -108,8 +108,8 @@ pub fn is_inside(one: &Tree, other: &Tree) -> bool {
         && roots.iter().all(|root| key(other, root.dir).is_some_and(|key| gone.contains(&key)))
 }
 
-/// Returns the identities of a tree's directories. They show whether a file in another tree is in
-/// this one too, even if its path is different.
+/// Returns the identities of a tree's directories. The identities show whether a file in another
+/// tree is also in this one, even under a different path.
 pub fn dirs_of(tree: &Tree) -> HashSet<FileKey> {
     (0u32..).take(tree.dirs().len()).filter_map(|dir| key(tree, DirId(dir))).collect()
 }

@@ -7,7 +7,8 @@ pub(crate) fn known_digest(fingerprints: &Fingerprints, file: FileId) -> Option<
     fingerprints.content(file.0).and_then(|content| fingerprints.digest(content))
 }
 
-/// Records that files of one size and head are equal to each other and different from all others.
+/// Records that files of the same size and head are identical to each other and different from all
+/// other files.
 pub(crate) fn record_equal(fingerprints: &Fingerprints, files: &[FileId], digest: Option<Digest>) {
     let known = files.iter().find_map(|f| fingerprints.content(f.0));
     let content = known.unwrap_or_else(|| fingerprints.new_content(None));

@@ -1,4 +1,4 @@
-//! Computes digests that no comparison needed: those of files with a unique size or prefix, and of
+//! Computes digests that no comparison needed: for files with a unique size or prefix, and for
 //! files that turned out to be different before they were read to the end.
 
 use content::Digest;
@@ -14,8 +14,8 @@ use crate::sets::Sets;
 use crate::validate::inodes;
 use crate::work::Work;
 
-/// Files with more bytes of holes than this get no digest, because hashing them takes a quarter of
-/// an hour.
+/// Files with more bytes of holes than this get no digest, because hashing that many bytes takes a
+/// quarter of an hour.
 const MAX_HOLE_BYTES: u64 = 1 << 40;
 
 /// The result of computing digests.
@@ -68,8 +68,8 @@ pub fn digest(work: &Work<'_>, wanted: impl Fn(FileId) -> bool) -> Result<Digest
     Ok(digested)
 }
 
-/// Reads a batch of files, each given with the number of its inode, and records the digests for all
-/// names of each inode.
+/// Reads a batch of files, each given with its inode number, and records the digest of each inode
+/// for all of its names.
 fn read_batch(
     work: &Work<'_>,
     inodes: &Sets<()>,

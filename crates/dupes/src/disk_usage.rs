@@ -1,5 +1,5 @@
-//! Measures how many bytes the copies in a group take on disk, so that lop never promises savings
-//! that do not exist.
+//! Measures how many bytes the copies in a group take on disk, so that lop never promises to free
+//! more space than it can.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,13 @@ use crate::sets::{Set, Sets};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Files smaller than this are assumed to take whole blocks, on file systems known to store them
-/// that way. Holes save next to nothing there, and inspecting each file is not worth the time.
+/// On file systems known to store files in whole blocks, files smaller than this are assumed to
+/// take whole blocks. Holes in such files save almost nothing, so inspecting each file is not worth
+/// the time.
 const SMALL_FILE_BYTES: u64 = 64 * 1024;
 
 /// Returns the disk space that keeping a single file of each list would free, as in
-/// [`Group::reclaimable`]. The files of a list must be equal and belong to different inodes.
+/// [`Group::reclaimable`]. The files of a list must be identical and belong to different inodes.
 ///
 /// # Errors
 ///
@@ -34,7 +35,7 @@ pub fn reclaimable(work: &Work<'_>, lists: &[&[FileId]]) -> Result<Vec<u64>, Int
 }
 
 /// Sets [`Group::reclaimable`] to the disk space that keeping one copy would free: in whole blocks,
-/// without holes and shared extents. A plan that removes the copies also counts whole blocks, by
+/// without holes and shared extents. A plan that removes the copies also counts whole blocks, using
 /// `st_blocks`.
 pub(crate) fn measure(work: &Work<'_>, groups: &mut Sets<Group>) -> Result<(), Interrupted> {
     let blocks = Blocks::of(work);
@@ -70,7 +71,7 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Queries the file system of each device through a directory on it.
+    /// Queries the file system of each device through a directory on that device.
     fn of(work: &Work<'a>) -> Blocks<'a> {
         let tree = work.tree;
         let mut sizes = vec![0; tree.devices().len()];
@@ -106,9 +107,9 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
     let tree = worker.work.tree;
     let mut storages: Vec<(&Device, ExtentSet)> = Vec::new();
     let mut seen = HashSet::with_capacity(group.files.len());
-    // `alone` sums the bytes of each file on its own. `own_extents` sums only those of files that
-    // may share extents. Subtracting the bytes that these files take together gives the shared
-    // bytes.
+    // `alone` is the sum of the bytes that each file would take on its own. `own_extents` is the
+    // same sum, but only for files that may share extents. Subtracting the bytes that these files
+    // take together gives the number of shared bytes.
     let (mut alone, mut largest, mut own_extents) = (0u64, 0, 0u64);
     for &file in group.files {
         if !seen.insert(tree.key(file)) {

@@ -3,7 +3,7 @@
 //!
 //! # Which files count
 //!
-//! Only remembered regular files that are unchanged and not empty count. Two files are *equal* if
+//! A regular file counts if it is remembered, unchanged and not empty. Two files are *equal* if
 //! their contents were found equal or if they are names of one inode. A directory is *whole* if
 //! every non-empty file below it counts, and if no directory below it is also remembered under
 //! another path. Empty files, empty directories, links and special files are ignored.
@@ -11,27 +11,29 @@
 //! # Relations
 //!
 //! - **Equal**: both directories are whole, and they have the same relative paths with equal files.
-//!   All directories that are equal form one set. All but the first are redundant.
+//!   A set consists of all directories that are equal to each other. All but the first are
+//!   redundant.
 //! - **Contained**: the first directory is whole, and every file in it has an equal file in the
 //!   second, under any name. Neither directory is below the other. The first is redundant.
 //! - **Overlapping**: at least half of the bytes of the first directory are in files that have an
 //!   equal file in the second. Neither directory is below the other.
 //!
-//! Only the largest directories are reported. Nothing below a redundant directory is reported, nor
-//! are overlaps within two overlapping directories. A file in a redundant directory never proves
-//! that another directory is contained. All redundant directories can therefore be deleted
-//! together, and each of their contents still exists somewhere.
+//! Only the largest directories are reported. Nothing below a redundant directory is reported, and
+//! neither are overlaps below the two directories of a reported overlap. A file in a redundant
+//! directory never proves that another directory is contained. All redundant directories can
+//! therefore be deleted together, and everything that they contain still exists somewhere.
 //!
 //! # Algorithm
 //!
-//! `index` numbers directories and files in tree order, so the files below a directory are a range
-//! of numbers. For each content it keeps the sorted numbers of its files, so a binary search shows
-//! whether a directory has a content. Directories are equal if their listings are equal, with
-//! numbers for names, contents and subdirectories (`equal`). This is exact and reads every listing
-//! once. To find a containing directory, `contained` tries the directories that have the rarest
-//! content. `overlap` finds overlapping pairs from copies of a content that are near each other in
-//! tree order. Neither considers all pairs of files with one content: [`MAX_CONTAINER_CANDIDATES`]
-//! and [`MAX_ALL_PAIRS_FILES`] bound the work.
+//! `index` numbers directories and files in tree order, so the files below a directory have
+//! consecutive numbers. For each content, `index` keeps the sorted numbers of its files, so a
+//! binary search shows whether a directory has that content. Directories are equal if their
+//! listings are equal; numbers represent the names, contents and subdirectories in a listing
+//! (`equal`). This comparison is exact and reads every listing once. To find a directory that
+//! contains another one, `contained` tries the directories that have the rarest content. `overlap`
+//! finds overlapping directories by looking at files with the same content that are near each other
+//! in tree order. Neither `contained` nor `overlap` considers all pairs of files with the same
+//! content: [`MAX_CONTAINER_CANDIDATES`] and [`MAX_ALL_PAIRS_FILES`] bound the work.
 
 mod contained;
 mod equal;
@@ -67,7 +69,7 @@ pub struct RememberedTree<'a> {
     pub fingerprints: &'a Fingerprints,
     /// The current state of each file.
     pub states: &'a [State],
-    /// Number of entries in each directory besides the remembered files, by [`DirId`].
+    /// Number of entries in each directory that are not remembered files, by [`DirId`].
     pub untracked: &'a [u32],
     /// Returns the bytes that keeping a single copy of a content would free.
     pub reclaimable: &'a dyn Fn(ContentId) -> u64,
@@ -76,9 +78,9 @@ pub struct RememberedTree<'a> {
 /// The relation between directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Relation {
-    /// They have equal files under the same relative paths.
+    /// The directories have identical files under the same relative paths.
     Equal,
-    /// Every content of the first is also in the second.
+    /// Every content of the first directory is also in the second.
     Contained,
     /// They have many contents in common.
     Overlapping,
@@ -92,34 +94,34 @@ pub struct Related {
     /// Two directories, or a set of equal directories sorted by path. Of two directories, the first
     /// is the contained one or, if they overlap, the one that shares the larger part of its bytes.
     pub folders: Vec<Folder>,
-    /// Number of files in the first directory that have an equal file in the others.
+    /// Number of files in the first directory that are identical to a file in the others.
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Number of bytes that deleting the duplicates would free. The duplicates are all equal
-    /// directories but one, the contained directory, or those files of the first overlapping
-    /// directory that are in the second. A file that has a name elsewhere frees nothing, nor do
-    /// shared extents and holes.
+    /// Number of bytes that deleting the duplicates would free. The duplicates are all but one of a
+    /// set of equal directories, the contained directory, or the files of the first overlapping
+    /// directory that are also in the second. A file with another name elsewhere frees nothing;
+    /// neither do shared extents and holes.
     pub reclaimable: u64,
 }
 
-/// A directory, and what it has in common with another.
+/// A directory, and what it has in common with another directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Folder {
     /// The directory.
     pub dir: DirId,
-    /// Number of files below it that count.
+    /// Number of files below the directory that count.
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Number of these files that have an equal file in the other directory.
+    /// Number of files below the directory that are identical to a file in the other directory.
     pub shared_files: u64,
     /// Total size of the shared files in bytes.
     pub shared_bytes: u64,
-    /// Number of remembered files below it that changed or cannot be inspected.
+    /// Number of remembered files below the directory that have changed or cannot be inspected.
     pub changed: u64,
-    /// Number of entries below it that are not remembered: files, directories with non-empty files
-    /// in them, and directories that are remembered under another path.
+    /// Number of entries below the directory that are not remembered: files, directories with
+    /// non-empty files in them, and directories that are remembered under another path.
     pub unknown: u64,
 }
 
@@ -132,7 +134,7 @@ impl Folder {
 }
 
 impl Related {
-    /// Returns the directories that can be deleted, because the others have all of their contents.
+    /// Returns the directories that can be deleted because the others have all of their contents.
     pub fn redundant(&self) -> &[Folder] {
         match self.relation {
             Relation::Equal => &self.folders[1..],
@@ -151,7 +153,8 @@ pub struct Folders<'a> {
 impl<'a> Folders<'a> {
     /// Indexes the files of all directories.
     ///
-    /// Takes about 40 bytes per file and 60 per directory on top of `remembered`.
+    /// Takes about 40 bytes per file and 60 bytes per directory, in addition to the memory for
+    /// `remembered`.
     ///
     /// # Errors
     ///
@@ -197,8 +200,8 @@ impl<'a> Folders<'a> {
 
 struct Finder<'a> {
     index: &'a FolderIndex,
-    /// The shape of each directory. Equal directories have the same shape. Directories that are not
-    /// whole have [`NONE`].
+    /// The shape of each directory. Equal directories have the same shape. The shape of a directory
+    /// that is not whole is [`NONE`].
     shapes: Vec<u32>,
     /// The directories of each shape, sorted by path.
     sets: Vec<Vec<u32>>,
@@ -207,9 +210,9 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Finds equal and contained directories. Directories with more files come first. Of two with
-    /// the same number of files, the higher one comes first. All members of a set therefore come
-    /// after the directories above them.
+    /// Finds equal and contained directories. Directories with more files come first. If two
+    /// directories have the same number of files, the one with more directory levels below it comes
+    /// first. The members of a set therefore come after all directories above them.
     fn find_redundant(&mut self, progress: &Progress) -> Result<(), Interrupted> {
         let dirs = &self.index.dirs;
         let whole = (0u32..).zip(&self.shapes).filter(|(_, shape)| **shape != NONE);
@@ -270,8 +273,8 @@ impl Finder<'_> {
         set.get(first).is_some_and(|&equal| equal < self.index.dirs[other as usize].end)
     }
 
-    /// Records `dir_number` as contained if another directory has all of its contents. Skips a
-    /// directory that only wraps another one, because the inner one is reported instead.
+    /// Records `dir_number` as contained if another directory has all of its contents. A directory
+    /// that only wraps another one is skipped, because the inner one is reported instead.
     fn add_contained(&mut self, dir_number: u32) {
         if self.index.is_wrapper(dir_number) {
             return;

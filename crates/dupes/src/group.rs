@@ -2,8 +2,8 @@
 
 use content::{ContentId, Digest};
 
-/// A set of equal files, sorted by path. It has one name of each inode (the first by path), or all
-/// names if [`hardlinks`](crate::Options::hardlinks) is set.
+/// A set of identical files, sorted by path. The group has one name of each inode (the first by
+/// path), or all names if [`hardlinks`](crate::Options::hardlinks) is set.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Size of each file in bytes.

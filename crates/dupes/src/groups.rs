@@ -1,4 +1,4 @@
-//! Collects equal files into groups, in an order that does not depend on the timing of threads.
+//! Collects identical files into groups, in an order that does not depend on the timing of threads.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -111,8 +111,8 @@ pub(crate) fn copy_to_all_names(fingerprints: &Fingerprints, names: &[FileId]) {
 }
 
 impl Collected {
-    /// Adds a group of equal inodes of this size, given by their names. Returns false and adds
-    /// nothing if fewer than two files are left.
+    /// Adds a group of identical inodes of this size, given by their names. If fewer than two files
+    /// are left, returns false and adds nothing.
     fn group<'a>(
         &mut self,
         work: &Work<'_>,
@@ -136,8 +136,8 @@ impl Collected {
             return false;
         }
         sort_by_path(tree, files);
-        // Whether a single inode has a content depends on how it was told apart from other files,
-        // so its content is left out.
+        // Whether a single inode has a content depends on how it was distinguished from other
+        // files, so its content is left out.
         let content = content.filter(|_| inodes > 1);
         let group = Group {
             size,
@@ -168,13 +168,13 @@ fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option
     Some(first)
 }
 
-/// Sorts files by the bytes of their paths. Builds the path of each directory once and never the
-/// path of a file.
+/// Sorts files by the bytes of their paths. Builds the path of each directory once, and never
+/// builds the path of a file.
 ///
 /// First sorts the files of each directory by name, and the directories by path. After that, the
 /// only files out of order are those whose names sort near the name of a sibling directory (`a.b`
-/// comes before `a/c`). The final sort detects sorted runs, so it has little to do. Sorting ten
-/// million files takes 2 s, compared with 19 s in a single sort.
+/// sorts before `a/c`). The final sort detects sorted runs, so it has little left to do. Sorting
+/// ten million files this way takes 2 s, compared with 19 s for a single sort.
 fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
     if let [a, b] = files {
         if tree.path(*b) < tree.path(*a) {

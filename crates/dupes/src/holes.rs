@@ -5,7 +5,7 @@ use walk::{FileId, Opener};
 use crate::work::Work;
 
 /// Returns whether a file has more than a gigabyte of holes. Such files can be compared side by
-/// side without reads, but hashing them takes minutes.
+/// side without reading the holes, but hashing them takes minutes.
 pub(crate) fn has_huge_holes(work: &Work<'_>, file: FileId) -> bool {
     has_holes_over(work, file, 1 << 30)
 }

@@ -1,16 +1,17 @@
-//! Finds files with equal content: by size first, then by content, reading as little as possible.
+//! Finds files with the same content: by size first, then by content, while reading as little as
+//! possible.
 //!
 //! A search ([`find`]) runs in three stages:
 //!
 //! 1. `classes` sorts the files by size. An inode with a unique size is never read.
-//! 2. `prefilter` splits large classes without keeping their files open. It reads the head of each
-//!    file in tree order. On a seek-bound disk it reads up to a megabyte of each file, in the order
-//!    of their disk offsets. Small classes on cached disks skip this stage.
+//! 2. `prefilter` splits large classes without keeping their files open. On most disks, it reads
+//!    the head of each file in tree order. On a seek-bound disk, it reads up to a megabyte of each
+//!    file, in the order of the files' disk offsets. Small classes on cached disks skip this stage.
 //! 3. `compare` compares the bytes of the remaining files side by side. Sets with more files than
-//!    can be open at once are split by the BLAKE3 of growing prefixes instead.
+//!    can be open at once are split by the BLAKE3 of increasingly long prefixes instead.
 //!
 //! The caller passes what the catalog knows about unchanged files as [`Fingerprints`]. The search
-//! does not read those files again, and adds its results to the `Fingerprints`.
+//! does not read files with known content again, and adds its results to the `Fingerprints`.
 //!
 //! | Module           | What it does                                                             |
 //! |------------------|--------------------------------------------------------------------------|
@@ -31,11 +32,11 @@
 //! | `contains`       | checks whether one directory has every content of another                |
 //! | `aliases`        | detects second paths to the same files (FUSE, network, overlayfs)        |
 //!
-//! The crate prints nothing and changes no files. It reports files as equal only if it compared
+//! The crate prints nothing and changes no files. It reports files as identical only if it compared
 //! their bytes or BLAKE3 digests, or found that they share all extents. In addition, the metadata
-//! of each file after the read must still match the walk. A file that changes during the search is
-//! in no group and is reported as a problem. A file with a unique head is not checked for changes,
-//! because the search claims nothing about it.
+//! of each file after it was read must match the metadata seen by the walk. A file that changes
+//! during the search is not in any group and is reported as a problem. A file with a unique head is
+//! not checked for changes, because the result contains nothing about it.
 
 mod aliases;
 mod classes;
@@ -107,7 +108,8 @@ pub struct Options {
 /// The result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Groups of equal files, most reclaimable bytes first, then by path.
+    /// Groups of identical files. Groups with the most reclaimable bytes come first; ties are
+    /// sorted by path.
     pub groups: Sets<Group>,
     /// Files that could not be compared.
     pub problems: Vec<Problem>,
@@ -115,11 +117,11 @@ pub struct Found {
     pub candidates: u64,
     /// Number of candidates whose content was known before the search.
     pub known: u64,
-    /// Number of walked files that are equal only to remembered files outside the walk.
+    /// Number of walked files that are identical only to remembered files outside the walk.
     pub elsewhere: u64,
 }
 
-/// Finds the groups of equal files in `tree`.
+/// Finds the groups of identical files in `tree`.
 ///
 /// # Errors
 ///

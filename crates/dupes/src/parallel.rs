@@ -11,7 +11,7 @@ use walk::{FileId, Problem};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// A work item that reads one file and therefore belongs to the disk of that file.
+/// A work item that reads one file and therefore belongs to that file's disk.
 pub(crate) trait DiskItem: Sync {
     /// Returns the file.
     fn file(&self) -> FileId;
@@ -43,13 +43,13 @@ impl Work<'_> {
         })
     }
 
-    /// Runs `each` over `items`, on all disks at once. Returns the results of all threads and their
-    /// problems.
+    /// Runs `each` over `items`, on all disks at once. Returns the results of all threads and the
+    /// problems they reported.
     ///
-    /// Threads take `step` items of a disk at a time, in the given order. On a cold disk they take
-    /// single items, because otherwise the disk head would move between the items of different
-    /// threads. A thread then calls `prepare` for several items before it processes the first of
-    /// them.
+    /// Threads take `step` items of the same disk at a time, in the given order. On a cold disk,
+    /// they take single items, because otherwise the disk head would move back and forth between
+    /// the items of different threads. Threads on a cold disk also call `prepare` for several items
+    /// before processing the first of them.
     pub(crate) fn on_threads_with_prefetch<T: DiskItem, P, R: Send + Default>(
         &self,
         items: &[T],

@@ -22,10 +22,10 @@ impl Candidates {
     }
 
     /// Returns, for each file, whether it still has to be compared with others of its size. Copies
-    /// what is known about one name of an inode to its other names.
+    /// what is known about the first name of an inode to its other names.
     ///
-    /// A running search may add to `fingerprints` at the same time. Everything it adds is correct,
-    /// so a later call can only return fewer pending files.
+    /// A running search may add to `fingerprints` at the same time. All information that it adds is
+    /// correct, so a later call can only return fewer pending files.
     pub fn pending(
         &self,
         tree: &Tree,
@@ -36,7 +36,7 @@ impl Candidates {
         for class in self.classes.iter() {
             let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
             for names in &inodes {
-                // The first name, which the search uses, stays unchanged.
+                // The first name, which the search uses, is not modified.
                 copy_to_all_names(fingerprints, names);
             }
             mark(fingerprints, &inodes, &mut pending);
@@ -45,8 +45,8 @@ impl Candidates {
     }
 }
 
-/// Marks the files of a class that have no content yet. If all heads of the class are known, skips
-/// files with a unique head.
+/// Marks the files of a class that have no content yet. If all heads of the class are known, files
+/// with a unique head are skipped.
 fn mark(fingerprints: &Fingerprints, inodes: &[&[FileId]], pending: &mut [bool]) {
     let mut heads: HashMap<Head, u32> = HashMap::new();
     let mut all_read = true;

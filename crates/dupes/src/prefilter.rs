@@ -1,4 +1,5 @@
-//! Splits large classes without holding their files open: by head, then by the BLAKE3 of prefixes.
+//! Splits large classes without holding their files open: by head, then by the BLAKE3 of
+//! increasingly long prefixes.
 
 pub(crate) mod prefixes;
 pub(crate) mod read_order;
@@ -20,21 +21,22 @@ use crate::work::Work;
 
 /// Classes of up to this many files are compared side by side without reading heads first.
 ///
-/// Most classes of two are true duplicates, and skipping the heads saves a second open for these.
-/// In larger classes, equal sizes are more often a coincidence, and reading heads in tree order
-/// suits every cache better. Measured on /usr and a home folder: limits of 2 to 4 perform alike, 1
-/// and 8 are slower. On cold disks the heads are always read first: fetching many heads in advance
-/// is worth a second open (measured on 48,000 files: half the time).
+/// Most classes of two are true duplicates, and skipping their heads avoids opening each file
+/// twice. In larger classes, files more often have the same size by coincidence, and reading heads
+/// in tree order makes better use of every cache. Measured on /usr and a home folder: limits of 2
+/// to 4 perform alike; 1 and 8 are slower. On cold disks, the heads are always read first: fetching
+/// many heads in advance is worth opening each file twice (measured on 48,000 files: half the
+/// time).
 const MAX_SIDE_BY_SIDE_FILES: usize = 3;
 
-/// Each round multiplies the prefix length by this factor. A file that differs early costs little
-/// more than necessary, and a file that never differs needs few rounds.
+/// Each round multiplies the prefix length by this factor. A file that differs early then costs
+/// little more than necessary, and a file that never differs needs few rounds.
 const PREFIX_GROWTH_FACTOR: u64 = 8;
 
 /// The result of the prefilter: the sets that remain to be compared.
 pub(crate) struct Prefiltered {
-    /// Sets of inodes that may be equal, with one name for each inode. All files of a set can be
-    /// open at once.
+    /// Sets of inodes that may be identical, with one name for each inode. All files of a set can
+    /// be open at once.
     pub(crate) sets: SameSize,
     /// Number of inodes that had to be read.
     pub(crate) unknown: u64,
@@ -61,16 +63,16 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<Prefiltered, In
 /// The reads to do before any class is split.
 struct FirstReads {
     requests: Vec<ReadRequest>,
-    /// Indexes of the classes to split by head, and for each whether its files are on a seek-bound
-    /// disk.
+    /// Indexes of the classes to split by head, each with a flag that tells whether its files are
+    /// on a seek-bound disk.
     by_head: Vec<(usize, bool)>,
     /// Number of inodes that have to be read.
     unknown: u64,
 }
 
-/// Sets that are not compared side by side yet, each with the target of its next read. Each of them
-/// has too many files, has files that are far apart on a seek-bound disk, or has a file with a
-/// known digest.
+/// Sets that cannot be compared side by side yet, each with the target of its next read. Each of
+/// these sets has too many files, has files that are far apart on a seek-bound disk, or has a file
+/// with a known digest.
 type LargeSets = Sets<ReadTarget>;
 
 /// Splits classes and sets, and collects the parts that still have to be compared.
@@ -97,7 +99,7 @@ impl Splitter<'_> {
             let size = *class.value;
             let seek_bound = size > 0 && members.iter().any(|&file| work.is_seek_bound(file));
             let is_new = |file: &&FileId| match size {
-                // Empty files are equal without a read.
+                // Empty files are identical and need not be read.
                 0 => work.fingerprints.content(file.0).is_none(),
                 _ => work.fingerprints.head(file.0).is_none(),
             };
@@ -131,8 +133,8 @@ impl Splitter<'_> {
         let work = self.work;
         let fingerprints = work.fingerprints;
         let known = |f: FileId| fingerprints.content(f.0).is_some();
-        // Known contents are looked up in file order. In the order of heads, each lookup would be
-        // far from the previous one.
+        // Known contents are looked up in file order. In head order, each lookup would be far from
+        // the previous one.
         let mut files: Vec<(Head, FileId, bool)> =
             class.filter_map(|f| fingerprints.head(f.0).map(|h| (h, f, known(f)))).collect();
         let Some(&(_, first, _)) = files.first() else { return };
@@ -154,7 +156,7 @@ impl Splitter<'_> {
     fn add(&mut self, undecided: &Undecided, size: u64, seek_bound: bool) {
         let Undecided { files, has_digest } = undecided;
         let to = if seek_bound {
-            // The new files have already been read up to here.
+            // Files without a known content have already been read up to this length.
             SEEK_BOUND_PREFIX_BYTES.min(size)
         } else if *has_digest {
             size
@@ -167,11 +169,11 @@ impl Splitter<'_> {
         self.large.push(files, ReadTarget { before: None, to });
     }
 
-    /// Splits large sets by growing prefixes until each is decided or small. Continues with sets
-    /// that have already been split before it starts new ones.
+    /// Splits large sets by increasingly long prefixes until each is decided or small. Continues
+    /// with sets that have already been split before it starts new ones.
     ///
-    /// `first` has the prefixes that have already been read, each up to the first target of its
-    /// set.
+    /// `first` contains the prefixes that have already been read, each up to the first target of
+    /// its set.
     fn split_by_prefixes(
         &mut self,
         first: &Prefixes,
@@ -238,8 +240,8 @@ impl Splitter<'_> {
     }
 }
 
-/// Returns the first name of an inode, which represents the inode. Copies to it what is known about
-/// another name.
+/// Returns the first name of an inode, which represents the inode. If the first name has no known
+/// head, copies what is known about another name to it.
 fn leader(fingerprints: &Fingerprints, names: &[FileId]) -> FileId {
     let first = names[0];
     if fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {
@@ -256,9 +258,9 @@ fn leader(fingerprints: &Fingerprints, names: &[FileId]) -> FileId {
 
 /// Files with the same head that still have to be compared.
 struct Undecided {
-    /// The files without a known content, and one file of each known content.
+    /// The files without a known content, and one file for each known content.
     files: Vec<FileId>,
-    /// True if the digest of any of them is known.
+    /// True if the digest of any of these files is known.
     has_digest: bool,
 }
 
@@ -290,12 +292,12 @@ fn next_length(length: u64, size: u64) -> u64 {
     round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
 }
 
-/// Minimum number of bytes of large sets to read before the sets are split. Results are recorded
-/// only after the split, so a stopped search has to read a batch again. It is far more data than
-/// passes under the head of a hard disk on its way from one file to the next.
+/// Minimum number of bytes of large sets to read before these sets are split. Results are recorded
+/// only after the split, so a search that is stopped has to read the batch again when it continues.
+/// This is far more data than passes under the head of a hard disk between the reads of two files.
 pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
 
-/// Removes and returns the sets that were added last, as many as make up a batch of reads.
+/// Removes and returns the sets that were added last; as many as are needed for a batch of reads.
 fn last_batch(work: &Work<'_>, large: &mut LargeSets) -> LargeSets {
     let bytes = |set: &Set<'_, ReadTarget>| {
         let size = set.files.first().map_or(0, |&file| work.tree.file(file).size);

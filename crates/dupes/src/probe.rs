@@ -11,12 +11,12 @@ use walk::{FileId, Opener};
 use crate::classes::SameSize;
 use crate::work::Work;
 
-/// Bytes per read. A single page, so that the seek dominates the time.
+/// Bytes per read. A single page, so that the seek dominates the measured time.
 const READ_BYTES: usize = 4096;
 
 /// A disk counts as cached if fewer than one page in this many has to be fetched, because some
-/// pages are always missing under memory pressure. If fetching these takes long, the wait meter
-/// notices the blocked threads.
+/// pages are always missing under memory pressure. If fetching the missing pages takes long, the
+/// wait meter notices the blocked threads.
 const MIN_UNCACHED_FRACTION: usize = 8;
 
 /// Maximum number of files to inspect when choosing spots on a disk.
@@ -25,8 +25,8 @@ const MAX_INSPECTED_FILES: usize = 4096;
 /// Distance between two spots in a large file.
 const SPOT_DISTANCE_BYTES: u64 = 8 << 20;
 
-/// Probes each disk before contents are read. Probes all disks in parallel, because one of them may
-/// not respond.
+/// Probes each disk before contents are read. Probes all disks in parallel, because any of them may
+/// fail to respond.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ struct Spot {
     offset: u64,
 }
 
-/// Returns spots, spread over the whole tree, in those files of a disk that have to be read.
+/// Returns spots in those files of a disk that have to be read, spread over the whole tree.
 fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
     let wanted = |file: &FileId| {
         work.tree.file(*file).size > 0
@@ -115,7 +115,8 @@ fn uncached(work: &Work<'_>, spots: &[Spot]) -> (usize, Vec<Spot>) {
     (known, uncached)
 }
 
-/// Returns whether a page is stored on the device. Holes and data inside the inode are not.
+/// Returns whether a page is stored in a block of the device. Holes and data inside the inode are
+/// not stored in such a block.
 fn is_stored(file: &File, offset: u64) -> bool {
     match file.device_offset(offset) {
         Ok(found) => found.is_some(),

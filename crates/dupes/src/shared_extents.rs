@@ -1,9 +1,10 @@
-//! Finds files that share all of their extents and are therefore equal without a comparison.
+//! Finds files that share all of their extents and are therefore known to be identical without a
+//! comparison.
 //!
-//! A copy made with `cp --reflink` has the extents of its original until one of the two changes.
-//! Changes that are not on the disk yet are visible too, because the kernel writes them before it
-//! reports extents. Later changes are visible in the metadata, which is checked again before files
-//! are reported as equal.
+//! A copy made with `cp --reflink` shares the extents of its original until one of the two files
+//! changes. Changes that are not on disk yet are detected too, because the kernel writes them
+//! before it reports extents. Later changes show in the metadata, which is checked again before
+//! files are reported as identical.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,8 +12,8 @@ use std::collections::btree_map::Entry;
 use fsops::{File, SharedLayout};
 use walk::{Device, FileId, Tree};
 
-/// Open files, as indexes into the given list. Each distinct layout has one leader. The other files
-/// with that layout belong to the leader.
+/// Open files, as indexes into the given list. Each distinct layout has one leader. All other files
+/// with the same layout belong to the leader.
 pub(crate) struct SharedExtents {
     /// Indexes of the leaders, in ascending order.
     pub(crate) leaders: Vec<usize>,
@@ -52,8 +53,8 @@ impl SharedExtents {
     }
 }
 
-/// Returns the address space of the disk offsets on a device, as the index of the first device of
-/// the tree in the same address space.
+/// Returns the address space of a device's disk offsets, represented by the index of the first
+/// device of the tree with the same address space.
 pub(crate) fn address_space(tree: &Tree, device: usize) -> usize {
     let Device { number, volume } = tree.devices()[device];
     let same = |other: &Device| other.number == number || other.volume.shares_extents_with(&volume);

@@ -13,24 +13,24 @@ use crate::worker::Worker;
 /// The current state of a remembered file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is the same inode with the same size, mtime and ctime.
+    /// The same inode with the same size, mtime and ctime.
     Same,
-    /// It changed, or its name belongs to something else.
+    /// The file has changed, or its name belongs to something else.
     Changed,
     /// Its name is gone.
     Gone,
-    /// It is on a disk that is not mounted.
+    /// The file is on a disk that is not mounted.
     Offline,
     /// It cannot be inspected.
     Unknown,
-    /// It is unchanged, but may be a second path to a file that already counts
+    /// The file is unchanged, but may be a second path to a file that has already been counted
     /// ([`aliases_among`](crate::aliases_among)).
     Alias,
-    /// It is unchanged, but has not been compared with other files yet.
+    /// The file is unchanged, but has not been compared with other files yet.
     Pending,
-    /// Its metadata is unchanged, but its bytes were found to be different.
+    /// The metadata of the file is unchanged, but its bytes were found to be different.
     Damaged,
-    /// Its metadata is unchanged, but it could not be read.
+    /// The metadata of the file is unchanged, but the file could not be read.
     Unreadable,
 }
 
@@ -43,8 +43,8 @@ pub fn states(work: &Work<'_>, files: &[FileId]) -> Result<Vec<State>, Interrupt
     inspect_each(work, files, State::Unknown, state)
 }
 
-/// Metadata of an unchanged file that a tree does not store. It is kept small because there may be
-/// millions of files.
+/// The metadata of an unchanged file that a tree does not store. This type is kept small because
+/// there may be millions of files.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes {
     allocated: u64,
@@ -85,7 +85,7 @@ impl Attributes {
     }
 }
 
-/// Returns, for each of `files` in order, its attributes if the file is unchanged.
+/// Returns the attributes of each of `files`, in order, or `None` if the file has changed.
 ///
 /// # Errors
 ///

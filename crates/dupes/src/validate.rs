@@ -30,7 +30,7 @@ impl Expected {
         Expected { head: fingerprints.head(file.0), digest }
     }
 
-    /// Returns the number of bytes to read of a file of this size.
+    /// Returns the number of bytes to read from a file of this size.
     pub(crate) fn bytes(&self, size: u64) -> u64 {
         match (self.digest, self.head) {
             (Some(_), _) => size,
@@ -43,9 +43,9 @@ impl Expected {
 /// The finding about one file that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// All of its bytes match the catalog.
+    /// All bytes that were read match the catalog.
     Sound,
-    /// Its metadata is unchanged but its bytes are not.
+    /// The metadata of the file is unchanged, but its bytes have changed.
     Differing,
     /// It cannot be read.
     Unreadable,
@@ -62,7 +62,7 @@ pub struct Validated {
     pub gone: Vec<FileId>,
     /// Number of files on disks that are not mounted.
     pub offline: u64,
-    /// Files whose bytes changed although their metadata did not. Either the disk is failing or a
+    /// Files whose bytes changed although their metadata did not. Either the disk is failing, or a
     /// program hides its changes.
     pub differing: Vec<FileId>,
     /// Number of files without a digest in the catalog. At most their heads were compared.
@@ -90,8 +90,8 @@ impl Validated {
     }
 }
 
-/// Reads every file for which `expected` has a head or a digest, and compares it. Reads each inode
-/// once, however many names it has.
+/// Reads every file for which `expected` has a head or a digest, and compares the result with it.
+/// Reads each inode once, however many names it has.
 ///
 /// Calls `found` with one name of each inode as soon as the inode is read.
 ///
@@ -170,8 +170,8 @@ fn unchanged_names(worker: &mut Worker<'_>, out: &mut Validated, names: &[FileId
     same
 }
 
-/// Reads a file, given by its unchanged names, and compares it. Returns the number of bytes that
-/// the read has already counted as done.
+/// Reads a file, given by its unchanged names, and compares it with the catalog. Returns the number
+/// of bytes that have already been counted as done during the read.
 fn reread(
     worker: &mut Worker<'_>,
     out: &mut Validated,
@@ -211,7 +211,7 @@ fn reread(
             out.differing.extend(names);
         }
     }
-    // Reading a head does not count bytes.
+    // The bytes of a head are not counted.
     Ok(expected.digest.map_or(0, |_| size))
 }
 

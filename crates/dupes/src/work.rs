@@ -65,7 +65,7 @@ impl<'a> Work<'a> {
     }
 
     pub(crate) fn disk_number(&self, file: FileId) -> usize {
-        // With a single disk, which is the usual case, the file need not be looked up.
+        // If there is only a single disk, as is usual, the file does not have to be looked up.
         if self.disks.len() == 1 {
             return 0;
         }
@@ -74,21 +74,21 @@ impl<'a> Work<'a> {
 }
 
 impl Work<'_> {
-    /// Adds to the progress totals those of `files` whose content is not known yet.
+    /// Adds those of `files` whose content is not yet known to the progress totals.
     pub(crate) fn expect(&self, files: &[FileId], size: u64) {
         let files = self.unknown(files.iter().copied());
         self.progress.files_total.fetch_add(files, Relaxed);
         self.progress.bytes_total.fetch_add(size.saturating_mul(files), Relaxed);
     }
 
-    /// Adds `bytes` to the byte total again for each of `files` whose content is not known yet.
+    /// For each of `files` whose content is not yet known, adds another `bytes` to the byte total.
     pub(crate) fn expect_again(&self, files: &[FileId], bytes: u64) {
         let files = self.unknown(files.iter().copied());
         self.progress.bytes_total.fetch_add(bytes.saturating_mul(files), Relaxed);
     }
 
-    /// Counts those of `files` whose content is not known yet as done. Must be called before their
-    /// content is recorded.
+    /// Counts those of `files` whose content is not yet known as done. Must be called before the
+    /// content of these files is recorded.
     pub(crate) fn done(&self, files: impl Iterator<Item = FileId>, size: u64) {
         self.decided(self.unknown(files), size);
     }

@@ -90,7 +90,7 @@ impl Worker<'_> {
     }
 
     /// Returns the result of reading a file if the file is unchanged since the walk. Otherwise
-    /// drops the file. The caller must then count it as done.
+    /// drops the file. The caller must then count the file as done.
     pub(crate) fn accept<T>(
         &mut self,
         id: FileId,

@@ -27,7 +27,7 @@ impl TreeMatch {
     }
 
     /// For each file without a row, uses what is known about the same inode under another name.
-    /// Either all names of an inode have a content or none has.
+    /// Either all names of an inode have a known content, or none of them has.
     pub(super) fn share_among_names(&mut self, tree: &Tree) {
         let TreeMatch { fingerprints, rows } = self;
         let files = || (0u32..).zip(tree.files());

@@ -1,4 +1,5 @@
-//! Merges the rows below the roots of a tree with its files, and finds rows that are gone.
+//! Merges the rows below the roots of a tree with the tree's files, and finds rows of files that
+//! are gone.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
@@ -55,8 +56,8 @@ impl TreeMatch {
         })
     }
 
-    /// Returns whether a row without a file is gone from its directory. `here` contains the records
-    /// of the directory in the tree, one for each device with files of the directory.
+    /// Returns whether the file of an unmatched row is gone from its directory. `here` contains the
+    /// records of the directory in the tree, one for each device with files of the directory.
     fn is_gone(&mut self, tree: &Tree, here: &[(i64, DirId)], name: &[u8], row: &FileRow) -> bool {
         let FileRow { inode, size, mtime_ns, ctime_ns, .. } = *row;
         let file = Remembered { size, inode, mtime_ns, ctime_ns };
@@ -93,7 +94,7 @@ impl TreeMatch {
         }
     }
 
-    /// Finds directories that are gone. A directory is gone if it is missing in the tree, its
+    /// Finds directories that are gone. A directory is gone if it is missing from the tree, its
     /// parent was listed completely, and no filter excluded it by name.
     pub(super) fn match_gone_dirs(
         &mut self,

@@ -1,4 +1,4 @@
-//! Adds remembered files that a scan did not visit to the tree of the scan. Groups can then span
+//! Adds remembered files that a scan did not visit to the tree of that scan. Groups can then span
 //! files that were scanned at different times.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -40,7 +40,8 @@ impl TreeMatch {
             return Ok(());
         }
         let sizes = sizes(tree);
-        // A file that was found bad is read again only when its own directory is scanned.
+        // A file that was found damaged or unreadable is read again only when its own directory is
+        // scanned.
         let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
         let mut wanted = partly;
         wanted.retain(|found| is_wanted(&found.row));
@@ -91,8 +92,8 @@ impl TreeMatch {
 }
 
 /// Returns the inodes, by volume and inode number, whose version in the tree differs from the
-/// version in a row. The name in that row has not been inspected since the inode changed, so the
-/// row does not describe the names in the tree.
+/// version in a row outside the roots of the scan. The name in the row has not been inspected since
+/// the inode changed, so the row does not describe the names in the tree.
 fn changed_inodes(tree: &Tree, volumes: &mut Volumes, rows: &[NamedRow]) -> HashSet<(i64, u64)> {
     let mut seen: HashMap<u64, Vec<&FileRow>> = HashMap::new();
     for NamedRow { row, .. } in rows {

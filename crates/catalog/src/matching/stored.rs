@@ -16,7 +16,7 @@ pub(crate) enum Stored {
     Head,
     /// Its metadata, head and content.
     Content,
-    /// Its metadata, and a content that cannot be trusted.
+    /// Its metadata, and content that cannot be trusted.
     UntrustedContent,
     /// Its metadata. It has not been compared yet.
     Pending,
@@ -24,14 +24,14 @@ pub(crate) enum Stored {
     PendingHead,
     /// Its metadata, head or content. The file is read again.
     Reread,
-    /// The state damaged, and what was known before.
+    /// The state "damaged", and what was known before.
     Damaged,
-    /// The state unreadable, and what was known before.
+    /// The state "unreadable", and what was known before.
     Unreadable,
 }
 
 impl From<FileState> for Stored {
-    /// Returns what is stored about a file after only the state in its row changed.
+    /// Returns what is stored about a file after only the state in the file's row changed.
     fn from(state: FileState) -> Stored {
         match state {
             FileState::Known => Stored::Metadata,
@@ -68,7 +68,7 @@ impl Stored {
         }
     }
 
-    /// Returns whether the file is read again, whatever is stored about it.
+    /// Returns whether the file is read again, regardless of what is stored about it.
     pub(crate) fn is_suspect(self) -> bool {
         matches!(self, Stored::Reread | Stored::Damaged | Stored::Unreadable)
     }

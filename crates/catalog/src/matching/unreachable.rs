@@ -2,9 +2,9 @@
 //! their directory was moved or cannot be read.
 //!
 //! Different content numbers mean that the contents were compared and differ. New files of a scan
-//! cannot be compared with unreachable files. If both have digests, these show whether the contents
-//! are equal. Otherwise the unreachable files lose their contents and are compared when they can be
-//! reached again.
+//! cannot be compared with unreachable files. If both have digests, the digests show whether the
+//! contents are equal. Otherwise the unreachable files lose their contents and are compared when
+//! they can be reached again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,9 +40,9 @@ impl UnreachableRows {
         rows.filter_map(|content| Some((contents.row(content)?.digest?, content))).collect()
     }
 
-    /// Returns the directory, name and content of each row whose content may equal one of the `new`
-    /// contents. This is the case if size and head are the same and one of the two contents has no
-    /// digest.
+    /// Returns the directory, name and content of each row whose content might be the same as one
+    /// of the `new` contents. This is possible if both have the same size and head, and at least
+    /// one of them has no digest.
     pub(crate) fn unproven(
         &self,
         contents: &Contents,
@@ -54,7 +54,8 @@ impl UnreachableRows {
             return Vec::new();
         }
         let new: HashSet<ContentId> = new.iter().copied().collect();
-        // Maps each size and head to whether every new content with them has a digest.
+        // Maps each size and head to whether all new contents with this size and head have a
+        // digest.
         let mut digests: HashMap<(u64, Head), bool> = HashMap::new();
         for (id, file) in (0u32..).zip(tree.files()) {
             let content = fingerprints.content(id).filter(|content| new.contains(content));

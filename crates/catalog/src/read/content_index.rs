@@ -1,8 +1,8 @@
-//! Finds files below one directory that may have a given content, so that the content can be copied
-//! from them and not from elsewhere.
+//! Finds files below a directory that may have a given content, so that the content can be copied
+//! from one of them.
 //!
-//! The results are only hints. The files may have changed since they were scanned, and this module
-//! does not check that.
+//! The results are only hints. This module does not check whether the files have changed since they
+//! were scanned.
 
 use std::cell::OnceCell;
 
@@ -14,23 +14,23 @@ use crate::open::Catalog;
 use crate::tables::rows::name;
 use crate::tables::versions::is_version;
 
-/// Maximum number of files with one content or version to inspect when looking for one below the
-/// directory. Their total number has no limit.
+/// Maximum number of files with the same content or version to inspect when looking for one below
+/// the directory. Their total number has no limit.
 const MAX_CANDIDATES: u32 = 16;
 
 /// An index of the files that a catalog remembers below one directory.
 ///
-/// The index is filled by the first query that needs it, and takes 16 bytes for each file and for
-/// each content.
+/// The index is filled by the first query that needs it, and takes 16 bytes per file and 16 bytes
+/// per content.
 #[derive(Debug)]
 pub struct ContentIndex {
     catalog: Catalog,
     /// The directory's absolute path, without a trailing slash.
     top: Vec<u8>,
     smallest: u64,
-    /// Hashes of size and modification time, each with the row of a directory.
+    /// Hashes of size and modification time, each with the row of the file's directory.
     versions: OnceCell<Vec<(u64, i64)>>,
-    /// First bytes of digests, each with the row of a content.
+    /// The first bytes of each digest, with the row of its content.
     digests: OnceCell<Vec<(u64, i64)>>,
 }
 
@@ -77,8 +77,8 @@ impl ContentIndex {
         let dir =
             if dir.is_empty() { self.top.clone() } else { [&self.top[..], b"/", dir].concat() };
         let Some(row) = self.catalog.dir_row(&dir)? else { return Ok(Vec::new()) };
-        // A file without a head had changed shortly before its scan, so the next scan reads it
-        // again.
+        // A file without a head had changed shortly before it was scanned, so the next scan reads
+        // it again.
         let sql = "SELECT name, inode, file.size, mtime_ns, ctime_ns, digest, content FROM file \
                    JOIN content ON content.id = file.content WHERE dir = ?1 \
                    AND digest IS NOT NULL AND head IS NOT NULL AND state = 0 AND file.size >= ?2 \
@@ -100,8 +100,8 @@ impl ContentIndex {
     }
 
     /// Returns the path, relative to the top, of another file with the same content as `file`.
-    /// `path` is the path of `file` itself. The answer is the first file with this content, or the
-    /// second one if `file` is the first.
+    /// `path` is the path of `file` itself. This is the first file with this content, or the second
+    /// one if `file` is the first.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl ContentIndex {
         self.paths(sql, params![content, MAX_CANDIDATES])
     }
 
-    /// Returns the relative paths of those files that a query selects and that are below the top.
+    /// Returns the paths, relative to the top, of the files below the top that a query selects.
     fn paths(&self, sql: &str, key: impl Params) -> Result<Vec<Vec<u8>>, Error> {
         let catalog = &self.catalog;
         let mut query = catalog.db.prepare_cached(sql).at(&catalog.path)?;
@@ -219,7 +219,7 @@ fn with_key(sorted: &[(u64, i64)], key: u64) -> impl Iterator<Item = i64> {
 
 /// Returns a hash of size and modification time.
 fn key(size: u64, mtime_ns: i64) -> u64 {
-    // The multiplier is that of Fibonacci hashing: 2^64 divided by the golden ratio.
+    // The multiplier is the one used in Fibonacci hashing: 2^64 divided by the golden ratio.
     size.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ mtime_ns.cast_unsigned()
 }
 

@@ -19,7 +19,7 @@ use crate::tables::volumes::Volumes;
 pub enum Rows<'a> {
     /// All files.
     All,
-    /// Files whose content belongs to at least two inodes.
+    /// Files whose content is shared by at least two inodes.
     Grouped,
     /// Files at or below these absolute paths.
     Below(&'a [Vec<u8>]),
@@ -40,10 +40,10 @@ pub struct Loaded {
     unreliable_counts: UnreliableCounts,
 }
 
-/// A file whose current content is unknown, and what was known about it before.
+/// A file whose current content is unknown, and the last known facts about it.
 #[derive(Clone, Copy, Debug)]
 pub struct UnreliableFile {
-    /// Reason why it is unknown; never [`FileState::Known`].
+    /// The reason why the content is unknown; never [`FileState::Known`].
     pub state: FileState,
     /// Its head at the last scan.
     pub head: Option<Head>,
@@ -53,7 +53,7 @@ pub struct UnreliableFile {
 
 impl Loaded {
     /// Returns what was known about a file if the file is unreliable. [`Loaded::fingerprints`] has
-    /// nothing about such a file.
+    /// no entry for such a file.
     pub fn unreliable(&self, file: FileId) -> Option<UnreliableFile> {
         self.unreliable.get(&file).copied()
     }
@@ -85,8 +85,7 @@ impl Loaded {
         self.fingerprints.content(file.0).or_else(before).map(|content| self.number(content))
     }
 
-    /// Returns the number of inodes that had a content when it was loaded, given the row of the
-    /// content.
+    /// Returns the number of inodes that had the content in row `content` when it was loaded.
     pub(crate) fn inodes_of(&self, row: i64) -> Option<u32> {
         self.contents.row(row).map(|content| content.inodes)
     }
@@ -169,8 +168,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Fails if the catalog has files that are in none of its directories. `in_directories` is the
-    /// number of files in all directories.
+    /// Fails if the catalog has files that do not belong to any of its directories.
+    /// `in_directories` is the number of files in all directories.
     fn refuse_orphans(&self, in_directories: u64) -> Result<(), Error> {
         let sql = "SELECT count(*) FROM file";
         let all: i64 = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
@@ -184,8 +183,8 @@ impl Catalog {
 /// Names of files in a directory.
 type WantedNames = HashSet<Vec<u8>>;
 
-/// Returns the directories to read, in tree order. Each comes with the wanted names, or with `None`
-/// if all its files are wanted.
+/// Returns the directories to read, in tree order. Each directory comes with the wanted names, or
+/// with `None` if all its files are wanted.
 fn wanted_dirs(dirs: &Dirs, which: Rows<'_>) -> Vec<(i64, Option<WantedNames>)> {
     let Rows::Below(paths) = which else {
         let mut order = Vec::new();

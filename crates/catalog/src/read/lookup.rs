@@ -20,7 +20,7 @@ use crate::tables::volumes::Volumes;
 pub struct Entry {
     /// Its absolute path.
     pub path: Vec<u8>,
-    /// The file system that contains it, as a row of `volume`.
+    /// The file system that contains the file, as a row of `volume`.
     pub volume: i64,
     /// The identity of that file system.
     pub file_system: Option<Volume>,
@@ -34,12 +34,12 @@ pub struct Entry {
     pub ctime_ns: i64,
     /// The number of its content in the catalog, if it was compared.
     pub content: Option<i64>,
-    /// Number of inodes with this content, including its own.
+    /// Number of inodes with this content, including the inode of this file.
     pub copies: u32,
     /// BLAKE3 of the content, if it was computed.
     pub digest: Option<Digest>,
-    /// State of the file. If it is not [`FileState::Known`], content and digest are the last known
-    /// ones, and the file is not counted in `copies`.
+    /// State of the file. If the state is not [`FileState::Known`], `content` and `digest` have
+    /// their last known values, and `copies` does not include the file.
     pub state: FileState,
     dir: i64,
     name: Vec<u8>,
@@ -60,12 +60,12 @@ impl Entry {
 /// The remembered content of an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
-    /// The file system that contains it, as a row of `volume`.
+    /// The file system that contains the file, as a row of `volume`.
     pub volume: i64,
     /// Inode number.
     pub inode: u64,
-    /// The number of its content in the catalog, if it was compared with other files of the same
-    /// size and head.
+    /// The number of the file's content in the catalog, if the file was compared with other files
+    /// of the same size and head.
     pub content: Option<i64>,
     /// State of the file, which tells whether the content can be relied on.
     pub state: FileState,
@@ -167,8 +167,8 @@ impl Catalog {
         names.at(&self.path)
     }
 
-    /// Returns all files that have a content, sorted by path. Includes files that had it before
-    /// they were found bad.
+    /// Returns all files with a given content, sorted by path. Includes files that had this content
+    /// before they were found damaged or unreadable.
     ///
     /// # Errors
     ///
@@ -214,7 +214,8 @@ impl Catalog {
         exists(&sql, &[&top])
     }
 
-    /// Returns the files of a size that have not been compared with the others of that size yet.
+    /// Returns the files of a given size that have not yet been compared with the other files of
+    /// that size.
     ///
     /// # Errors
     ///
@@ -224,7 +225,7 @@ impl Catalog {
         self.in_one_snapshot(|| self.with_paths(self.entries(&sql, size.cast_signed())?))
     }
 
-    /// Returns all names of some inodes, given as (volume, inode). Reads every row.
+    /// Returns all names of the inodes given as (volume, inode). Reads every row.
     ///
     /// # Errors
     ///
@@ -279,7 +280,7 @@ impl Catalog {
         Ok(known)
     }
 
-    /// Returns the entries that a query selects. Their paths are not filled in yet.
+    /// Returns the entries that a query selects. The paths of the entries are not filled in yet.
     fn entries(&self, sql: &str, key: i64) -> Result<Vec<Entry>, Error> {
         let mut query = self.db.prepare_cached(sql).at(&self.path)?;
         query.query_map([key], read).and_then(Iterator::collect).at(&self.path)

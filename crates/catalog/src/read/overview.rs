@@ -16,7 +16,7 @@ pub struct Overview {
     pub all: Tally,
     /// The paths that were scanned, in byte order.
     pub roots: Vec<ScannedRoot>,
-    /// The file systems of the files. Those with the most files come first.
+    /// The file systems of the files. The file systems with the most files come first.
     pub volumes: Vec<VolumeSummary>,
     /// Number of entries that the last scans could not examine.
     pub problems: u64,
@@ -52,24 +52,24 @@ impl Tally {
 pub struct ScannedRoot {
     /// Its absolute path.
     pub path: Vec<u8>,
-    /// End of its last scan, in milliseconds since the epoch.
+    /// End of the last scan of this path, in milliseconds since the epoch.
     pub finished_ms: i64,
-    /// True if that scan finished; false if it was interrupted.
+    /// True if the last scan finished; false if it was interrupted.
     pub complete: bool,
-    /// The options of that scan that determined which files it read.
+    /// The options of the last scan that determined which files it read.
     pub options: String,
-    /// The files that are remembered below it.
+    /// The files that are remembered below this path.
     pub remembered: Tally,
 }
 
 /// A file system with remembered files.
 #[derive(Debug)]
 pub struct VolumeSummary {
-    /// Its identity; `None` if the catalog has no row for it.
+    /// The identity of the file system; `None` if the catalog has no row for it.
     pub volume: Option<Volume>,
-    /// The lowest directory that contains all of its files.
+    /// The lowest directory that contains all remembered files of the file system.
     pub path: Vec<u8>,
-    /// The files that are remembered on it.
+    /// The files that are remembered on the file system.
     pub remembered: Tally,
 }
 
@@ -167,7 +167,7 @@ impl Catalog {
             Ok((row.get(0)?, Volume { magic: bits(1)?, fsid: bits(2)? }))
         });
         let volumes: HashMap<i64, Volume> = volumes.and_then(Iterator::collect).at(&self.path)?;
-        // The devices of an overlay have one fsid and count as one file system. Devices without an
+        // The devices of an overlay share one fsid and count as one file system. Devices without an
         // fsid may be different file systems.
         let key = |id: i64| {
             let volume = volumes.get(&id).copied();
@@ -192,7 +192,8 @@ impl Catalog {
 }
 
 impl Dirs {
-    /// Returns the lowest common ancestor of two directories. It may be one of the two.
+    /// Returns the lowest common ancestor of two directories. The result may be one of the two
+    /// directories.
     fn common(&self, one: i64, other: i64) -> i64 {
         if one == other {
             return one;

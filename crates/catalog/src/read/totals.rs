@@ -14,7 +14,7 @@ pub struct Totals {
     pub files: u64,
     /// Total size in bytes. A file with two names counts twice.
     pub bytes: u64,
-    /// Number of these files that have an equal file anywhere.
+    /// Number of files that are identical to a file anywhere in the catalog.
     pub duplicates: u64,
 }
 

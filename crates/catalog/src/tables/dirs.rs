@@ -15,8 +15,9 @@ use crate::tables::rows::name;
 /// The row of the root directory.
 pub(crate) const TOP: i64 = 1;
 
-/// The start of a query over `below`: the ids of directory `?1` and of all directories below it.
-/// `UNION` visits each directory once, even if parents form a cycle in a damaged catalog.
+/// The beginning of a query over `below`, which contains the ids of directory `?1` and of all
+/// directories below it. `UNION` visits each directory once, even if parents form a cycle in a
+/// damaged catalog.
 pub(crate) const BELOW: &str = "WITH RECURSIVE below (id) AS \
     (SELECT ?1 UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id)";
 
@@ -122,7 +123,7 @@ impl Dirs {
     }
 }
 
-/// Returns the range in byte order of the paths below an absolute path: from `x/` up to `x0`,
+/// Returns the range, in byte order, of all paths below an absolute path `x`: from `x/` to `x0`,
 /// because `0` follows `/`.
 pub(crate) fn range_below(path: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let dir = path.strip_suffix(b"/").unwrap_or(path);

@@ -21,7 +21,7 @@ pub(crate) struct FileRow {
     pub(crate) head: Option<Head>,
     /// The row in `content`.
     pub(crate) content: Option<i64>,
-    /// If this is not [`FileState::Known`], head and content are the last known ones.
+    /// If the state is not [`FileState::Known`], head and content have their last known values.
     pub(crate) state: FileState,
 }
 
@@ -69,7 +69,7 @@ impl Catalog {
     }
 
     /// Calls `each` for the files in directory `dir` whose `content` column is wanted, sorted by
-    /// name. Of the other files it reads only that column, which takes a quarter of the time.
+    /// name. For all other files, reads only this column, which takes a quarter of the time.
     pub(crate) fn each_file_with(
         &self,
         statement: &mut CachedStatement<'_>,
@@ -95,8 +95,8 @@ const CONTENT: usize = 7;
 ///
 /// # Errors
 ///
-/// Fails if it cannot be the name of a directory entry. A forged or damaged catalog must not lead
-/// out of the directories that it names.
+/// Fails if the name is not valid for a directory entry. A forged or damaged catalog must not be
+/// able to refer to files outside its directories.
 pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
     let value = row.get_ref(column)?;
     let name = value.as_blob().unwrap_or_default();
@@ -108,16 +108,16 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
     Ok(name)
 }
 
-/// Number of rows of unwanted directories to skip before the next wanted directory is looked up by
-/// index. A lookup costs about as much as skipping this many rows.
+/// If the next wanted directory is more than this many rows away, it is looked up by index. A
+/// lookup costs about as much as skipping this many rows.
 const MAX_SKIPPED_ROWS: u32 = 16;
 
 impl Catalog {
     /// Calls `each` for every file of the directories `dirs`, sorted by directory and name. `dirs`
     /// must be in ascending order.
     ///
-    /// A single statement runs across adjacent wanted directories. Restarting it for every
-    /// directory would make matching a tree a third slower.
+    /// Adjacent wanted directories are read with a single run of the statement. Restarting the
+    /// statement for every directory would make matching a tree a third slower.
     pub(crate) fn each_file_of(
         &self,
         dirs: impl Iterator<Item = i64>,
@@ -197,8 +197,8 @@ impl Contents {
 
     /// Adds what is remembered about a file to `fingerprints`.
     ///
-    /// Adds nothing if the file was found bad, or if the row has no head because the file's times
-    /// were too recent to reveal another change.
+    /// Adds nothing if the file was found damaged or unreadable, or if the row has no head because
+    /// the file's times were too recent to reveal another change.
     pub(crate) fn attach(&mut self, fingerprints: &Fingerprints, file: u32, row: &FileRow) {
         let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
         fingerprints.set_head(file, head);

@@ -14,11 +14,11 @@ pub(crate) fn is_version(now: &fsops::Stat, version: (u64, u64, i64, i64)) -> bo
     now.kind == fsops::Kind::File && is == version
 }
 
-/// Returns whether the times of a file were so recent when it was inspected that another change
-/// might leave them the same.
+/// Returns whether a file was inspected so soon after its last change that another change might
+/// leave its times the same.
 ///
-/// The kernel stamps files with the time of its last tick, at most 10 ms ago (HZ = 100). Some file
-/// systems store whole seconds, or even ones (FAT).
+/// The kernel stamps files with the time of its last tick, which is at most 10 ms ago (HZ = 100).
+/// Some file systems store times in whole seconds, or even in steps of two seconds (FAT).
 pub(crate) fn is_recent(mtime_ns: i64, ctime_ns: i64, inspected_ns: i64) -> bool {
     const SECOND: i64 = 1_000_000_000;
     let coarse = ctime_ns % SECOND == 0 && mtime_ns % SECOND == 0;

@@ -20,7 +20,7 @@ pub(crate) struct Row {
     pub(crate) magic: u64,
     pub(crate) fsid: u64,
     pub(crate) device: u64,
-    /// The live device that is this volume.
+    /// The live device that belongs to this volume.
     live: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Volumes {
         Ok(Volumes { known, changed: Vec::new() })
     }
 
-    /// Returns the row of a live device. Adds one if the file system is new.
+    /// Returns the row of a live device. Adds a row if the file system is new.
     ///
     /// A file system is recognized by its fsid, even under another device number. If two live
     /// devices have the same fsid (copies of one image), their device numbers distinguish them.
@@ -70,8 +70,8 @@ impl Volumes {
 
     /// Returns the row of a live device if it is unambiguous.
     ///
-    /// The devices of an overlay share one fsid, and the directories of the overlay are on none of
-    /// these devices.
+    /// The devices of an overlay share one fsid, and the directories of the overlay are not on any
+    /// of these devices.
     pub(crate) fn find(&self, device: &Device) -> Option<i64> {
         let Volume { fsid, magic } = device.volume;
         let mut same = self.known.iter().filter(|row| (row.magic, row.fsid) == (magic, fsid));
@@ -83,8 +83,8 @@ impl Volumes {
         only.live.is_none().then_some(only.id)
     }
 
-    /// Returns whether files on the file system of row `id` are offline if the file system `here`
-    /// is at their path now.
+    /// Returns whether files on the file system in row `id` are offline, given that the file system
+    /// `here` is now at their path.
     pub(crate) fn is_offline(&self, id: i64, here: &Volume) -> bool {
         let row = self.known.binary_search_by_key(&id, |row| row.id).map(|at| &self.known[at]);
         row.is_ok_and(|row| Volume { magic: row.magic, fsid: row.fsid }.is_offline_at(here))

@@ -19,7 +19,7 @@ pub struct FileChange {
     /// The current metadata of the file; `None` if its name is gone or no longer belongs to a
     /// regular file.
     pub now: Option<CurrentMetadata>,
-    /// Number of bytes that the file no longer takes, even though it still exists.
+    /// Number of bytes by which the disk usage of the file shrank, although the file still exists.
     pub unshared: u64,
 }
 
@@ -33,12 +33,12 @@ pub struct CurrentMetadata {
     /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
     /// Time of the inspection in nanoseconds since the epoch. If the times of the file are so
-    /// recent that another change could leave them the same, the next scan reads it again.
+    /// recent that another change could leave them the same, the next scan reads the file again.
     pub inspected_ns: i64,
 }
 
 impl Writer {
-    /// Forgets files that are gone, and directories that are empty without them.
+    /// Forgets files that are gone, and directories that become empty as a result.
     ///
     /// # Errors
     ///
@@ -51,8 +51,8 @@ impl Writer {
         })
     }
 
-    /// Records changes that lop made to files. The contents of the files stay the same, but not
-    /// their inodes and times.
+    /// Records changes that lop made to files. The contents of the files stay the same, but their
+    /// inodes and times change.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Writer {
         catalog.delete_empty_dirs(dirs.collect())
     }
 
-    /// Counts the inodes of contents again and stores the numbers that changed.
+    /// Recounts the inodes of the given contents and stores the numbers that changed.
     fn count(&self, loaded: &Loaded, contents: impl Iterator<Item = i64>) -> Result<(), Error> {
         let catalog = &self.catalog;
         let mut counts = Vec::new();

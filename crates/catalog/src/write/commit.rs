@@ -40,7 +40,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be written. It is then unchanged, and the scan can still
+    /// Fails if the catalog cannot be written. The catalog is then unchanged, and the scan can
     /// continue.
     pub fn save(&mut self, rows: &mut RowMap, found: &Findings<'_>) -> Result<(), Error> {
         let written = self.write(rows, found, std::iter::empty());
@@ -51,7 +51,7 @@ impl Writer {
         self.reopen_if_needed()
     }
 
-    /// Writes all differences to the stored rows in one transaction. Returns what was stored, and
+    /// Writes all differences from the stored rows in one transaction. Returns what was stored, and
     /// the row of the scan.
     fn write(
         &mut self,
@@ -103,8 +103,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the rows of files that differ from the stored ones. Another thread prepares the rows
-    /// at the same time.
+    /// Writes the rows that differ from the stored ones, while another thread prepares them.
     fn write_files(&self, delta: &mut Delta<'_>, is_new: bool) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let (sender, batches) = std::sync::mpsc::sync_channel(8);
@@ -113,7 +112,7 @@ impl Catalog {
         })
     }
 
-    /// Removes the contents of unreachable files that could not be compared with a new content.
+    /// Clears the content of unreachable files that could not be compared with a new content.
     fn drop_unproven_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let Delta { tree, fingerprints, rows, new_contents, touched, unproven, .. } = delta;
         let rows_without_proof =

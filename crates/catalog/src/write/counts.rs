@@ -1,4 +1,4 @@
-//! Deletes rows, and counts the copies of contents that gained or lost files.
+//! Deletes rows, and recounts the copies of contents that gained or lost files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,11 +47,11 @@ impl Catalog {
     }
 
     /// Stores the number of inodes with each content. Deletes contents without files. A file that
-    /// was found bad still keeps its previous content from being deleted.
+    /// was found damaged or unreadable still keeps its previous content from being deleted.
     ///
     /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
-    /// Otherwise they are the size of all copies but one, or the previous value if the number of
-    /// inodes fell and that value is smaller.
+    /// Otherwise they are the total size of all copies but one. If the number of inodes fell and
+    /// the previous value is smaller, that value is kept.
     pub(crate) fn write_counts(
         &self,
         counts: &[(i64, u32)],
@@ -61,7 +61,8 @@ impl Catalog {
         let sql = "DELETE FROM content WHERE id = ?1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE content = ?1)";
         let mut delete = self.db.prepare(sql).at(path)?;
-        // The product of two large numbers is a float, which the column does not accept.
+        // The product may exceed 64 bits, so it is computed as a float and then cast to the integer
+        // that the column requires.
         let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
                    size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable ELSE 9e18 END \
                    ) AS INTEGER)) WHERE id = ?1";
@@ -79,8 +80,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Deletes the empty directories among `dirs`, and parents that become empty as a result. Works
-    /// from the bottom up, one level per round.
+    /// Deletes the empty directories among `dirs`, and ancestors that become empty as a result.
+    /// Works from the bottom up, one level per round.
     pub(crate) fn delete_empty_dirs(&self, mut dirs: HashSet<i64>) -> Result<(), Error> {
         let sql = "DELETE FROM dir WHERE id = ?1 AND id <> 1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE file.dir = dir.id) \

@@ -1,6 +1,6 @@
 //! Determines what a commit has to write: files that differ from the stored rows, and new contents.
 //!
-//! This module does not use SQL, so it can run on another thread than the one that owns the
+//! This module does not use SQL, so it can run on a different thread from the one that owns the
 //! database.
 
 use std::collections::{HashMap, HashSet};
@@ -19,11 +19,11 @@ use crate::tables::rows::{ContentRow, FileRow};
 use crate::tables::versions::{files_by_name, is_recent, version};
 use crate::tables::volumes::Volumes;
 
-/// Rows per message; enough to make the cost of messages negligible.
+/// Number of rows per message; large enough to make the cost of messages negligible.
 const ROWS_PER_BATCH: usize = 1024;
 
-/// The differences between a scan and the catalog. The row map is updated only after all of them
-/// are committed ([`RowMap::record_committed`]).
+/// The differences between a scan and the catalog. The row map is updated only after all
+/// differences are committed ([`RowMap::record_committed`]).
 pub(crate) struct Delta<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) fingerprints: &'a Fingerprints,
@@ -45,7 +45,7 @@ pub(crate) struct Delta<'a> {
     /// For every file written, the row of its content, its device and its inode. Used to count
     /// copies.
     pub(crate) written: Vec<(i64, u16, u64)>,
-    /// Other contents whose copies have to be counted again.
+    /// Other contents whose copies have to be recounted.
     pub(crate) touched: HashSet<i64>,
     /// Files whose rows were written, and what is now stored about them.
     pub(crate) stored: Vec<(FileId, Stored)>,
@@ -108,7 +108,7 @@ impl<'a> Delta<'a> {
             .collect()
     }
 
-    /// Sends the rows of files that differ from the stored ones, in key order.
+    /// Sends the rows that differ from the stored ones, in key order.
     ///
     /// Stops early if the receiver is gone.
     pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewRow<'a>>>) {
@@ -141,7 +141,7 @@ impl<'a> Delta<'a> {
         let content = content.filter(|content| content.index() < self.content_rows.len());
         let state = self.state(file, content);
         if before != Stored::Nothing && self.fingerprints.dropped(file.0) {
-            // The row keeps what was known, and only its state changes.
+            // The row keeps what was known; only its state changes.
             return None;
         }
         let has_digest = |content| self.fingerprints.digest(content).is_some();

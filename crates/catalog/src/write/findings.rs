@@ -18,23 +18,24 @@ pub struct ScanRecord {
     pub bytes: u64,
 }
 
-/// The number of inodes with a content, and the bytes that keeping one of them would free.
+/// The number of inodes with the same content, and the bytes that keeping only one of them would
+/// free.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyCount {
     /// The content.
     pub content: ContentId,
     /// The number of inodes.
     pub inodes: u32,
-    /// Number of bytes that would be freed.
+    /// Number of bytes that keeping only one inode would free.
     pub reclaimable: u64,
 }
 
-/// The findings of a scan that has finished or is still running.
+/// The findings of a scan, which may still be running.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings<'a> {
     /// The files.
     pub tree: &'a Tree,
-    /// Their fingerprints. Engines may add to them at the same time.
+    /// Their fingerprints. Engines may add fingerprints at the same time.
     pub fingerprints: &'a Fingerprints,
     /// Entries that could not be examined.
     pub problems: &'a [&'a Problem],

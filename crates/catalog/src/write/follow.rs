@@ -1,16 +1,16 @@
-//! Updates the catalog after operations on files that are given by path. These are undos, and runs
-//! whose files did not come from the catalog (a saved plan, a list, a report). Without this, the
-//! next scan would have to read files again that are already known.
+//! Updates the catalog after operations on files that are given by path. Such operations are undos,
+//! and runs whose files did not come from the catalog but from a saved plan, a list or a report.
+//! Without these updates, the next scan would have to read known files again.
 //!
-//! The catalog accepts only what it can verify. It takes the content of a file from the file's own
-//! row if that row describes the file as it was. Otherwise it takes the content from the row of the
-//! file that it was compared with, if that row has the digest that was found. Everything else is
-//! left for the next scan.
+//! The catalog accepts only what it can verify. If the file's own row describes the file as it was
+//! before the operation, the content is taken from there. Otherwise, the content is taken from the
+//! row of the file that it was compared with, if that row has the digest found by the comparison.
+//! Everything else is left for the next scan.
 //!
 //! Size and modification time do not reveal every edit, and lop itself changes the ctime of a file
-//! when it changes names of the file. A file therefore counts as known only if lop caused its
-//! ctime. A row of the same inode describes the file only if the row has the ctime from before
-//! lop's changes ([`CtimeCause`]).
+//! when it adds or removes a name of that file. A file therefore counts as known only if its
+//! current ctime was caused by lop. A row of the same inode describes the file only if the row has
+//! the ctime from before lop's changes ([`CtimeCause`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,9 +29,9 @@ impl Writer {
     /// Records the results of operations on files.
     ///
     /// `inspect` returns the regular file at an absolute path, or `None` if there is none.
-    /// `inspected_ns` is a time before the first inspection, in nanoseconds since the epoch. Files
-    /// with times so recent that another change could leave them the same are read again by the
-    /// next scan.
+    /// `inspected_ns` is a time before the first inspection, in nanoseconds since the epoch. If the
+    /// times of a file are so recent that another change could leave them the same, the next scan
+    /// reads the file again.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Writer {
     }
 }
 
-/// The columns of a name's row that matter here.
+/// The relevant columns of a file's row.
 #[derive(Clone, Copy, Debug)]
 struct NameRow {
     volume: i64,
@@ -76,17 +76,19 @@ struct Follower<'c, I> {
     contents: HashMap<i64, ContentChange>,
     /// Inodes whose ctime changed, by volume and inode number.
     inodes: HashSet<(i64, u64)>,
-    /// The ctime of each inode whose rows were still accurate when the run reached its first name.
+    /// The ctime of each inode whose rows were still accurate when the run reached the inode's
+    /// first name.
     described: HashMap<(i64, u64), i64>,
 }
 
 /// A content that gained or lost files.
 #[derive(Clone, Copy, Debug, Default)]
 struct ContentChange {
-    /// Number of inodes that had it, and the bytes that keeping one of them would have freed.
+    /// Number of inodes that had this content, and the bytes that keeping only one of them would
+    /// have freed.
     inodes: u32,
     reclaimable: u64,
-    /// Number of bytes that a copy takes on disk.
+    /// Number of bytes that each copy takes on disk.
     allocated: u64,
     unshared: u64,
 }
@@ -141,7 +143,8 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
             (None, Some(kept)) if self.is_as_compared(&kept, operation)? => Some(kept),
             (own, _) => own,
         };
-        // A row without a content would be useless: nothing would show which files are equal to it.
+        // A row without a content would be useless, because nothing would show which files are
+        // identical to this one.
         let Some(NameRow { head, content: Some(content), .. }) = known else { return Ok(()) };
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
             self.touch(content, now.allocated, operation.unshared)?;
@@ -231,8 +234,8 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         Ok(())
     }
 
-    /// Returns the row of the directory at an absolute path. If there is none, creates it if
-    /// `wanted` is set, and otherwise returns 0.
+    /// Returns the row of the directory at an absolute path. If the directory has no row, creates
+    /// one if `wanted` is set, and otherwise returns 0.
     fn dir(&mut self, path: &[u8], wanted: bool) -> Result<i64, Error> {
         /// Maximum number of paths to cache.
         const MAX_CACHED_PATHS: usize = 10_000;
@@ -325,8 +328,8 @@ fn has_same_content_times(was: Version, now: Version) -> bool {
     (was.size, was.mtime_ns) == (now.size, now.mtime_ns)
 }
 
-/// Returns false if a row contradicts what is known about a file: both are the same inode, but the
-/// row has neither the current ctime of the file nor the one from before lop's changes.
+/// Returns false if a row contradicts what is known about a file: the inode is the same, but the
+/// row has neither the file's current ctime nor its ctime before lop's changes.
 fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
     let ctime_ns = row.version.ctime_ns;
     (row.volume, row.version.inode) != (volume, now.version.inode)
@@ -334,7 +337,7 @@ fn agrees(row: &NameRow, volume: i64, now: &LiveFile) -> bool {
         || now.ctime_cause == CtimeCause::LopChanged { before_ns: ctime_ns }
 }
 
-/// Returns whether a row describes this file, except for the ctime.
+/// Returns whether a row describes this file, ignoring the ctime.
 fn is_link(row: &NameRow, volume: i64, now: Version) -> bool {
     row.volume == volume && Version { ctime_ns: now.ctime_ns, ..row.version } == now
 }

@@ -9,8 +9,8 @@ use crate::open::{Catalog, Writer};
 use crate::tables::dirs::{BELOW, range_below};
 
 impl Writer {
-    /// Forgets everything at and below the absolute path of a file or directory: files with all
-    /// that is known about them, roots, and problems. Returns the number of forgotten files.
+    /// Forgets everything at and below the absolute path of a file or directory: files and what is
+    /// known about them, roots, and problems. Returns the number of forgotten files.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Records what was found when remembered files were read again, without waiting for a scan.
+//! Records the results of reading remembered files again, without waiting for a scan.
 //!
-//! Marking does not take the lock of the catalog, because a scan may hold it for a whole night. It
-//! is one short database transaction that changes only states. A scan that runs at the same time
-//! preserves a mark unless it has read the file itself.
+//! Marking does not take the lock of the catalog, because a scan may hold that lock for a whole
+//! night. A mark is a single short transaction that changes only states. A scan that runs at the
+//! same time preserves a mark unless it has read the file itself.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

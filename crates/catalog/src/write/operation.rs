@@ -1,4 +1,4 @@
-//! Describes an operation of lop on a file, and the current state of the file.
+//! Describes an operation that lop performed on a file, and the current state of the file.
 
 use content::Digest;
 use walk::Device;
@@ -33,31 +33,31 @@ pub enum CtimeCause {
 /// A file as it exists now.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveFile {
-    /// The device of the file system that contains it.
+    /// The device of the file system that contains the file.
     pub device: Device,
     /// Its inode, size and times.
     pub version: Version,
-    /// Number of bytes that it takes on disk.
+    /// Number of bytes that the file takes on disk.
     pub allocated: u64,
     /// The cause of its current ctime.
     pub ctime_cause: CtimeCause,
 }
 
-/// An operation of lop on a file.
+/// An operation that lop performed on a file.
 #[derive(Clone, Debug)]
 pub struct FileOperation {
     /// The absolute path of the file.
     pub path: Vec<u8>,
     /// The version of the file before the operation.
     pub was: Version,
-    /// Number of bytes that the file took on disk before.
+    /// Number of bytes that the file took on disk before the operation.
     pub allocated: u64,
-    /// The absolute path of the file that it was compared with.
+    /// The absolute path of the file that this file was compared with.
     pub kept: Vec<u8>,
     /// The version of that file.
     pub kept_was: Version,
     /// The digest of the content that both files had, if known.
     pub digest: Option<Digest>,
-    /// Number of bytes that the file no longer takes, even though it still exists.
+    /// Number of bytes by which the disk usage of the file shrank, although the file still exists.
     pub unshared: u64,
 }

@@ -11,8 +11,8 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::dirs::range_below;
 
-/// Writes the row of a scan, and the rows of its roots and problems. `known` is the row of the scan
-/// if it already has one. Returns the row.
+/// Writes the row of a scan, and the rows of its roots and problems. `known` is the row of the
+/// scan, if one exists already. Returns the row.
 pub(crate) fn write_scan(
     catalog: &Catalog,
     known: Option<i64>,
@@ -54,7 +54,7 @@ pub(crate) fn write_scan(
         let reason = problem.reason.to_string();
         insert.execute(params![scan, absolute(tree, &problem.path), reason]).at(path)?;
     }
-    // Paths that are not below a root (missing paths and paths of a list) keep only their latest
+    // Paths that are not below a root (missing paths, and paths from a list) keep only their latest
     // problem.
     let sql = "DELETE FROM problem WHERE scan < ?1 \
                AND path IN (SELECT path FROM problem WHERE scan = ?1)";
@@ -62,8 +62,9 @@ pub(crate) fn write_scan(
     Ok(scan)
 }
 
-/// Returns the absolute form of a path. Replaces a root as the user typed it by the absolute path
-/// of the root, and resolves other relative paths against the current directory.
+/// Returns the absolute form of a path. If a path starts with a root as the user typed it, replaces
+/// that part by the root's absolute path. Resolves other relative paths against the current
+/// directory.
 fn absolute(tree: &Tree, path: &[u8]) -> Vec<u8> {
     let under = |given: &[u8]| {
         let rest = path.strip_prefix(given).filter(|_| !given.is_empty())?;

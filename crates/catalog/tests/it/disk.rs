@@ -1,4 +1,4 @@
-//! Trees on disk: walking them, and making changes that the metadata shows.
+//! Walks trees on disk, and changes files in ways that their metadata shows.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -39,9 +39,8 @@ pub(crate) fn stat(path: &Path) -> Stat {
 
 /// Waits until any further change to the file at `path` shows in its ctime.
 ///
-/// The kernel stamps files with the time of its last tick, so a change right after another may
-/// leave the ctime the same. Once any file has a later stamp, all further changes get a later one
-/// too.
+/// The kernel stamps files with the time of its last tick, so two changes in quick succession may
+/// leave the same ctime. Once any file gets a later stamp, all further changes get one as well.
 pub(crate) fn let_the_clock_tick(path: &Path) {
     let probe = TempTree::new();
     let before = stat(path).ctime_ns;
@@ -50,8 +49,8 @@ pub(crate) fn let_the_clock_tick(path: &Path) {
     }
 }
 
-/// Creates two equal files, one file of the same size that differs, and one file with a unique
-/// size. In a catalog, content 1 is that of "a" and "b", and content 2 that of "c".
+/// Creates two identical files, a different file of the same size, and a file with a unique size.
+/// In a catalog, "a" and "b" have content 1, and "c" has content 2.
 pub(crate) fn pairs() -> TempTree {
     TreeBuilder::new()
         .file("a", "alike")

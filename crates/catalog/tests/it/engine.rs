@@ -1,4 +1,4 @@
-//! The simplest possible engine: it reads everything and compares it.
+//! The simplest possible engine: it reads and compares all files.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,8 +16,8 @@ use crate::disk::ids;
 /// Determines the contents of all files that share their size with another inode, and drops files
 /// that have changed.
 ///
-/// Counts 1000 reclaimable bytes for every copy but one, because tests can tell this number from
-/// one that was derived from sizes.
+/// Counts 1000 reclaimable bytes for every copy but one, so that tests can distinguish this number
+/// from one derived from sizes.
 pub(crate) fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     let mut inodes: HashMap<u64, Vec<FileKey>> = HashMap::new();
     for id in ids(tree) {
@@ -36,14 +36,15 @@ pub(crate) fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount
     same.into_iter().map(|(digest, members)| number(tree, fingerprints, digest, &members)).collect()
 }
 
-/// Reads a file. Returns `None` if it changed since the walk.
+/// Reads a file. Returns `None` if the file has changed since the walk.
 fn read(tree: &Tree, id: FileId) -> Option<Vec<u8>> {
     let path = PathBuf::from(OsString::from_vec(tree.absolute_path(id)));
     let now = Stat::of_path(&path).ok().filter(|now| tree.unchanged(id, now));
     now.and_then(|_| fs::read(path).ok())
 }
 
-/// Gives equal files the same content number. Uses an existing number if one of the files has one.
+/// Gives identical files the same content number. If one of the files already has a content number,
+/// uses that number.
 fn number(
     tree: &Tree,
     fingerprints: &Fingerprints,
@@ -63,7 +64,7 @@ fn number(
     CopyCount { content, inodes, reclaimable: 1000 * u64::from(inodes - 1) }
 }
 
-/// Records a head but no content for every file.
+/// Records a head for every file, but no content.
 pub(crate) fn heads(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
     for id in ids(tree) {
         fingerprints.set_head(id.0, head_of(tree.name(id).to_bytes()));

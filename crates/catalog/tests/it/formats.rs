@@ -1,4 +1,4 @@
-//! Stored catalogs of every format, and the definition of each format.
+//! Stored catalogs in every format, and the definition of each format.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use testkit::TreeBuilder;
 
 use crate::sandbox::Sandbox;
 
-/// A catalog of each format, starting with format 1. Append only.
+/// A catalog in each format, starting with format 1. Append only.
 const STORED: [&str; 2] = [include_str!("../data/v1.sql"), include_str!("../data/v2.sql")];
 
 /// The digest of "alike", as `b3sum` prints it.
 const ALIKE: &str = "bb69dc4bd3a0ed0d1c4200832c5c12392bca598a5ad7bb717d122d894fa69b22";
 
-/// Creates each stored catalog as its version of lop left it.
+/// Creates each stored catalog as the corresponding version of lop left it.
 fn stored() -> impl Iterator<Item = Sandbox> {
     STORED.iter().map(|sql| {
         let sandbox = Sandbox::new();
@@ -143,11 +143,12 @@ fn the_last_stored_format_is_the_one_written() {
     assert_eq!(sandbox.query("PRAGMA application_id"), [0x6c6f_7031.to_string()]);
 }
 
-/// Heads are stored. A program that computes other heads would take equal files for different ones.
-/// Such a change needs a new format, whose migration forgets the old heads.
+/// Heads are stored. If lop computed heads differently, it would take identical files for different
+/// ones. Such a change needs a new format and a migration that forgets the old heads.
 ///
-/// The numbers come from the reference implementation (`xxhash` of Python, `xxh3_64`) for the first
-/// 8 KiB of the repeated bytes 0 to 250. Each length takes another branch of the algorithm.
+/// The expected values come from the reference implementation (Python's `xxhash`, `xxh3_64`) for
+/// the first 8 KiB of the byte sequence 0 to 250, repeated. Each length exercises another branch of
+/// the algorithm.
 #[test]
 fn heads_are_those_of_the_stored_format() {
     let heads: [(u64, u64); 7] = [

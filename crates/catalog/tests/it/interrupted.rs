@@ -26,7 +26,7 @@ fn scanned() -> (Sandbox, TempTree, Vec<String>) {
     (sandbox, tree, before)
 }
 
-/// Returns a sandbox with copies of the current files of another one, as if the process had been
+/// Returns a sandbox with copies of another sandbox's current files, as if the process had been
 /// killed.
 fn as_after_a_kill(sandbox: &Sandbox) -> Sandbox {
     let copy = Sandbox::new();
@@ -104,7 +104,7 @@ fn a_process_killed_before_its_commit_leaves_the_old_catalog() {
     assert_ne!(sandbox.rows(), before);
 }
 
-/// The file has pages of the new state, and the journal has those of the old state.
+/// The database has pages of the new state, and the journal has the old versions of these pages.
 #[test]
 fn a_process_killed_during_a_commit_leaves_the_old_catalog() {
     let (sandbox, _tree, before) = scanned();

@@ -147,7 +147,7 @@ fn a_catalog_is_loaded_from_a_single_commit() {
             }
             commits
         });
-        // Moved into this closure, so that even a panic drops it.
+        // Moved into this closure, so that it is dropped even on a panic.
         let go_on: Sender<()> = go_on;
         let catalog = sandbox.catalog();
         for _ in 0..300 {
@@ -165,7 +165,7 @@ fn a_catalog_is_loaded_from_a_single_commit() {
     });
 }
 
-/// Returns the first letters of the directory and the name of a file.
+/// Returns the first letters of a file's directory and name.
 fn starts(tree: &walk::Tree, file: u32) -> (u8, u8) {
     let path = tree.path(walk::FileId(file));
     let mut names = path.rsplit(|&byte| byte == b'/');
@@ -184,8 +184,8 @@ fn every_file_beside_a_catalog_is_declared() {
         assert!(files.iter().all(|file| said.contains(file)), "{files:?}");
         files.len()
     };
-    // While a catalog is being created, it has its lock file beside it. While it is being changed,
-    // it also has a journal.
+    // While a catalog is being created, its lock file exists beside it. While the catalog is being
+    // changed, it also has a journal.
     for during in [2, 3] {
         let seen = std::cell::Cell::new(0);
         fs::write(tree.join("c"), format!("new before {during}")).expect("written");

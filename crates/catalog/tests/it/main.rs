@@ -1,4 +1,4 @@
-//! Tests of the catalog through its public interface: what it remembers, and what it does not.
+//! Tests the catalog through its public interface: what it remembers and what it forgets.
 
 #![expect(clippy::disallowed_methods, reason = "tests create and change the trees that they scan")]
 

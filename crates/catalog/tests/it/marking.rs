@@ -1,4 +1,5 @@
-//! Files that were found bad are marked. A mark stays until the file is read again.
+//! Files that were found damaged or unreadable are marked. A mark stays until the file is read
+//! again.
 
 use std::fs;
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::engine::heads;
 use crate::sandbox::{Sandbox, match_tree};
 use crate::synthetic::{Dir, NOWHERE, file, one, synthetic_tree};
 
-/// Returns the names of those files of [`pairs`] that are known to a scan after a change.
+/// Returns the names of those files of [`pairs`] that a scan still knows after a change.
 fn known_after(change: impl FnOnce(&TempTree)) -> Vec<String> {
     let (sandbox, tree) = (Sandbox::new(), pairs());
     sandbox.scan(&[tree.path()]);
@@ -125,7 +125,7 @@ fn extreme_metadata_is_stored_exactly() {
     }
 }
 
-/// Files and rows are matched in the order of names, but a walk finds files in any order.
+/// Files and rows are matched in name order, but a walk finds files in any order.
 #[test]
 fn files_are_known_in_any_order() {
     let sandbox = Sandbox::new();
@@ -202,7 +202,7 @@ fn files_from_the_future_are_never_trusted() {
     }
 }
 
-/// A file system with whole or even seconds may give a change the times of an earlier one.
+/// On a file system that stores whole or even seconds, two changes may get the same time.
 #[test]
 fn times_in_whole_seconds_are_trusted_later() {
     const SECOND: i64 = 1_000_000_000;

@@ -20,8 +20,8 @@ fn scanned() -> Sandbox {
     sandbox
 }
 
-/// Asserts that a file is refused as damaged, that the error names its path, and that nothing
-/// changes.
+/// Asserts that a file is rejected as damaged, that the error names the file's path, and that
+/// nothing changes.
 #[track_caller]
 fn assert_damaged(path: &Path) {
     let dir = path.parent().expect("a directory");
@@ -235,7 +235,7 @@ fn journals_of_a_removed_catalog_are_deleted() {
     assert_eq!(sandbox.query("PRAGMA integrity_check"), ["ok"]);
 }
 
-/// There is no write-ahead log, because its index would be shared memory on a disk that may be
+/// There is no write-ahead log, because its index is shared memory backed by a disk that may be
 /// full.
 #[test]
 fn a_catalog_is_a_single_file_between_commits() {

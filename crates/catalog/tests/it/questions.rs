@@ -21,7 +21,7 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// The names in [`tree`] that have the content of "a".
+/// The names of the files in [`tree`] with the content of "a".
 const SAME: [&str; 3] = ["a", "d/link", "d/sub/copy"];
 
 fn scanned() -> (Sandbox, TempTree) {
@@ -110,7 +110,7 @@ fn subdirectories_of_a_directory_are_listed() {
     assert!(dirs("d/sub").is_empty() && dirs("nowhere").is_empty());
 }
 
-/// Neither the order of the scans nor that of the directory rows is the order of the paths.
+/// The order of the paths differs from the order of the scans and from that of the directory rows.
 #[test]
 fn files_with_a_content_are_sorted_by_path() {
     let tree = TreeBuilder::new().file("z/1", "alike").file("b/2", "alike").make_temp();

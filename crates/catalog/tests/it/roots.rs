@@ -1,4 +1,4 @@
-//! Remembered roots: nested roots, neighbours, and their problems.
+//! Remembered roots: nested roots, adjacent roots, and their problems.
 
 use std::fs;
 

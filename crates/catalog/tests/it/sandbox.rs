@@ -39,8 +39,9 @@ impl Sandbox {
 
     /// Opens the catalog for changes.
     ///
-    /// Even a single writer may have to wait. The workers of a walk in another test's thread may
-    /// hold copies of the lock's descriptor, and a lock is free only after the last copy is closed.
+    /// Even a single writer may have to wait for the lock. The workers of a walk in another test's
+    /// thread may hold copies of the lock's descriptor, and a lock is free only after the last copy
+    /// is closed.
     pub(crate) fn writer(&self) -> Writer {
         Writer::open(&self.path(), |_| ()).expect("opens")
     }
@@ -120,7 +121,7 @@ impl Sandbox {
 /// The result of a scan.
 pub(crate) struct Scan {
     pub(crate) tree: Tree,
-    /// Number of files that the walk found. The others were added from the catalog.
+    /// Number of files that the walk found. The other files were added from the catalog.
     walked: usize,
     /// For each file, true if anything was known about its content.
     known: Vec<bool>,

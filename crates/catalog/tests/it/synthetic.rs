@@ -16,12 +16,13 @@ pub(crate) struct Dir<'a> {
     pub(crate) files: Vec<(&'a str, Remembered)>,
 }
 
-/// Returns a small file with this inode number and old times.
+/// Returns a small file with this inode number and old timestamps.
 pub(crate) fn file(inode: u64) -> Remembered {
     Remembered { size: 5, inode, mtime_ns: 1_000_000_007, ctime_ns: 1_000_000_009 }
 }
 
-/// Returns a tree with these directories. Their parent directory does not exist on disk.
+/// Returns a tree with these directories. The parent directory of these directories does not exist
+/// on disk.
 pub(crate) fn synthetic_tree(dirs: &[Dir<'_>]) -> Tree {
     let mut tree = Tree::default();
     let top = tree.remember_root();

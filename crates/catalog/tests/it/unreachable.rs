@@ -10,8 +10,8 @@ use crate::sandbox::Sandbox;
 
 const LEN: u64 = 20_000;
 
-/// Creates two equal files on a removable disk and two more copies of them at home. A third file at
-/// home differs from these only after its head.
+/// Creates two identical files on a removable disk, and two more copies of them at home. A third
+/// file at home has the same head but differs from the others after it.
 fn disk_and_home() -> TempTree {
     let mut tree = TreeBuilder::new().differing("home/e", 1, LEN, LEN - 1, 1);
     for name in ["disk/a", "disk/b", "home/c", "home/d"] {
@@ -78,7 +78,7 @@ fn unreachable_files_lose_a_content_that_may_equal_a_new_one() {
     let sandbox = scanned_in_turn(&tree, forget);
     assert_eq!(content(&sandbox, &tree, "disk/a"), None);
     assert_eq!(sandbox.entry(&tree.join("home/c")).expect("exists").copies, 2);
-    // Their heads are kept, and the next scan compares the files again.
+    // The heads of the files are kept, and the next scan compares the files again.
     assert_eq!(sandbox.scan(&[&tree.join("disk")]).known(), ["a", "b"]);
     assert_eq!(sandbox.entry(&tree.join("disk/a")).expect("exists").copies, 4);
 }
@@ -98,7 +98,8 @@ fn unreachable_files_keep_a_content_if_its_head_differs() {
     assert_ne!(content(&sandbox, &tree, "disk/a"), content(&sandbox, &tree, "home/c"));
 }
 
-/// A file that is too recent for its content to be trusted is compared as if it had no content.
+/// A file that changed too recently for its content to be trusted is compared as if it had no
+/// content.
 #[test]
 fn recent_files_elsewhere_get_the_new_content() {
     let tree = TreeBuilder::new()

@@ -115,8 +115,8 @@ fn files_of_an_unmounted_file_system_are_not_forgotten() {
     }
 }
 
-/// If a directory is gone, its offline files are kept. Files that were on the file system at its
-/// path are forgotten.
+/// If a directory is gone, its offline files are kept. Files on the file system that is now at the
+/// directory's path are forgotten.
 #[test]
 fn a_directory_that_is_gone_keeps_only_its_offline_files() {
     let tree =

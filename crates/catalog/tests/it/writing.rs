@@ -1,4 +1,4 @@
-//! A commit writes the rows that differ and no others.
+//! A commit writes only the rows that differ.
 
 use std::fs;
 use std::time::SystemTime;
@@ -196,7 +196,7 @@ fn reclaimable_bytes_are_the_counted_ones() {
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
 }
 
-/// If the copies were not counted, or a different number of them was counted, the size of all
+/// If the copies were not counted, or if their number has changed since, the total size of all
 /// copies but one is the best estimate.
 #[test]
 fn uncounted_reclaimable_bytes_are_the_size_of_all_copies_but_one() {
@@ -220,7 +220,7 @@ fn copies_of_recent_files_are_recounted() {
     }
 }
 
-/// Enough rows for several batches and for a statement that is not full.
+/// Enough rows for several batches, and for a last statement with fewer rows than the others.
 #[test]
 fn thousands_of_files_are_stored() {
     let names: Vec<String> = (0..3003).map(|n| format!("file number {n}")).collect();

@@ -6,16 +6,16 @@ use super::index::FolderIndex;
 use super::remaining::Remaining;
 
 /// Maximum number of candidates that are tried as the container of a directory. Candidates are the
-/// directories that have its rarest content, in path order. The search for a smaller container
-/// below the first one has the same limit.
+/// directories that have its rarest content, in path order. The same limit applies to the search
+/// for a smaller container below the first container found.
 ///
-/// Trying 1,000 found no more containers than trying 16. This was measured on two copies of /usr
-/// (236,000 files) and on four snapshots of them made of hard links.
+/// Trying 1,000 candidates found no more containers than trying 16. This was measured on two copies
+/// of /usr (236,000 files) and on four snapshots of these copies made of hard links.
 pub const MAX_CONTAINER_CANDIDATES: usize = 16;
 
 /// Returns a directory that has every content of `dir_number` in files that are not redundant, and
-/// that is neither above nor below it. The result is the first candidate that matches, narrowed
-/// down to its smallest subdirectory that still matches.
+/// that is neither above nor below it. The result is the smallest matching subdirectory of the
+/// first candidate that matches.
 pub(super) fn container(
     index: &FolderIndex,
     remaining: &mut Remaining,
@@ -37,8 +37,9 @@ pub(super) fn container(
     }
 }
 
-/// Visits the files of content `rarest` in a range and passes the directory of each to `wanted`.
-/// Returns the first resulting directory that has every content of `dir_number`.
+/// Visits the files of content `rarest` in a range, and passes the directory of each file to
+/// `wanted`. Returns the first directory obtained from `wanted` that has every content of
+/// `dir_number`.
 fn first_with_all(
     index: &FolderIndex,
     remaining: &mut Remaining,

@@ -1,7 +1,8 @@
 //! Finds equal directories by numbering their listings from the bottom up.
 //!
 //! The listing of a directory maps each name to the content of the file or the shape of the
-//! subdirectory. Listings are compared in full and not by a digest, so equal shapes prove equality.
+//! subdirectory. Listings are compared in full rather than by a digest, so equal shapes prove that
+//! directories are equal.
 
 use std::collections::HashMap;
 
@@ -10,12 +11,12 @@ use walk::Tree;
 
 use super::index::{FolderIndex, NONE, number};
 
-/// A name, its content or shape, and whether it is a directory.
+/// A name, the content or shape that it refers to, and whether it is a directory.
 type Entry = (u32, u32, bool);
 
-/// Returns the shape of each directory. Equal directories have the same shape. A directory that is
-/// not whole, or that has a file without a duplicate, has [`NONE`]. The shape of a directory is
-/// greater than the shapes below it.
+/// Returns the shape of each directory. Equal directories have the same shape. The shape of a
+/// directory that is not whole, or that has a file without a duplicate, is [`NONE`]. The shape of a
+/// directory is greater than the shapes of all directories below it.
 pub(super) fn shapes(
     tree: &Tree,
     index: &FolderIndex,

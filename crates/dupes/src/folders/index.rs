@@ -1,12 +1,12 @@
 //! Indexes the files below each directory as ranges of numbers.
 //!
 //! Directories are numbered in tree order: parents before children, siblings by name. This is the
-//! *directory number*. Files are numbered in the same order, by *file number*, so the files below a
-//! directory are a range of file numbers. Equal files have the same *content number*. A file
-//! without a duplicate has none.
+//! *directory number*. Files are numbered in the same order, so the files below a directory are a
+//! range of *file numbers*. Equal files have the same *content number*. A file without a duplicate
+//! has no content number.
 //!
-//! An *occurrence* is an index into the file numbers sorted by content, so the occurrences of a
-//! content are a range too.
+//! An *occurrence* is an index into the file numbers sorted by content, so all occurrences of the
+//! same content also form a range.
 
 use std::ops::Range;
 
@@ -25,24 +25,26 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A directory.
 pub(super) struct IndexedDir {
     pub(super) id: DirId,
-    /// The directory number of its parent, or [`NONE`].
+    /// The directory number of the parent directory, or [`NONE`].
     pub(super) parent: u32,
-    /// Number of levels of directories with files below it. Equal directories have the same height.
+    /// Number of directory levels with files below this directory. Equal directories have the same
+    /// height.
     pub(super) height: u32,
-    /// The directory number after the last one below it.
+    /// The directory number after the last directory below this one.
     pub(super) end: u32,
-    /// The numbers of the files below it. The files directly in it come first.
+    /// The numbers of the files below the directory. The files directly in the directory come
+    /// first.
     pub(super) files: Range<u32>,
-    /// The file number after the files directly in it.
+    /// The file number after the last file directly in the directory.
     pub(super) own_end: u32,
-    /// Total size of the files below it in bytes.
+    /// Total size in bytes of the files below the directory.
     pub(super) bytes: u64,
-    /// Number of files below it that have no duplicate.
+    /// Number of files below the directory that have no duplicate.
     pub(super) lone: u32,
-    /// Number of files below it that changed or cannot be inspected.
+    /// Number of files below the directory that have changed or cannot be inspected.
     pub(super) changed: u32,
-    /// Number of entries below it that are not remembered, or that are also remembered under
-    /// another path.
+    /// Number of entries below the directory that are not remembered, or that are also remembered
+    /// under another path.
     pub(super) unknown: u32,
 }
 
@@ -51,7 +53,7 @@ impl IndexedDir {
         self.files.end - self.files.start
     }
 
-    /// Returns whether all files in it count and have an equal file elsewhere.
+    /// Returns whether all files in the directory count and are identical to a file elsewhere.
     pub(super) fn may_be_redundant(&self) -> bool {
         self.count() > 0 && self.lone == 0 && self.changed == 0 && self.unknown == 0
     }
@@ -65,15 +67,15 @@ pub(super) struct IndexedFile {
     pub(super) content: u32,
     /// The number of its inode.
     pub(super) inode: u32,
-    /// The number of the directory that it is directly in.
+    /// The number of the directory that directly contains the file.
     pub(super) dir: u32,
 }
 
 /// An inode.
 pub(super) struct IndexedInode {
-    /// Number of its names among the files.
+    /// Number of names of the inode among the files.
     pub(super) names: u32,
-    /// Number of bytes that are freed when all of its names are deleted.
+    /// Number of bytes that deleting all names of the inode frees.
     pub(super) frees: u64,
 }
 
@@ -116,7 +118,7 @@ impl FolderIndex {
         Ok(FolderIndex { dirs, files, inodes, starts, file_numbers, dir_number_of })
     }
 
-    /// Returns the number of contents that several files have.
+    /// Returns the number of contents that more than one file has.
     pub(super) fn content_count(&self) -> u32 {
         number(self.starts.len() - 1)
     }
@@ -136,8 +138,8 @@ impl FolderIndex {
         self.file_numbers[occurrence as usize]
     }
 
-    /// Returns the first occurrence of a content at or after a file number, or the end of its
-    /// occurrences if there is none.
+    /// Returns the first occurrence of a content at or after a file number. If there is none,
+    /// returns the end of the content's occurrences.
     pub(super) fn occurrence_from(&self, content: u32, file_number: u32) -> u32 {
         let occurrences = self.occurrences(content);
         let below = &self.file_numbers[occurrences.start as usize..occurrences.end as usize];
@@ -176,15 +178,15 @@ impl FolderIndex {
         std::iter::successors(Some(dir_number + 1).filter(|&first| first < end), next)
     }
 
-    /// Returns whether all files below a directory are in one of its subdirectories.
+    /// Returns whether all files below a directory are in a single one of its subdirectories.
     pub(super) fn is_wrapper(&self, dir_number: u32) -> bool {
         let dir = &self.dirs[dir_number as usize];
         let all = |child: u32| self.dirs[child as usize].count() == dir.count();
         dir.own_end == dir.files.start && self.children(dir_number).any(all)
     }
 
-    /// Returns the child of `above` that is `dir_number` or an ancestor of it. `dir_number` must be
-    /// below `above`.
+    /// Returns the child of `above` that is `dir_number` or one of its ancestors. `dir_number` must
+    /// be below `above`.
     pub(super) fn child_towards(&self, above: u32, mut dir_number: u32) -> u32 {
         while self.dirs[dir_number as usize].parent != above {
             dir_number = self.dirs[dir_number as usize].parent;
@@ -192,8 +194,9 @@ impl FolderIndex {
         dir_number
     }
 
-    /// Returns the largest directory that is or contains `dir_number` and is neither above nor
-    /// below `other`. Returns `None` if one of the two is within the other.
+    /// Returns the topmost directory that is `dir_number` or an ancestor of it, and that is neither
+    /// above nor below `other`. Returns `None` if `dir_number` or `other` is within the other
+    /// directory.
     pub(super) fn largest_disjoint(&self, dir_number: u32, other: u32) -> Option<u32> {
         if self.is_within(dir_number, other) {
             return None;
@@ -229,7 +232,8 @@ impl Numbering<'_> {
         let mut waiting = vec![(root, NONE)];
         while let Some((dir, parent)) = waiting.pop() {
             progress.check()?;
-            // All directories numbered between this one and the next sibling are below this one.
+            // All directories numbered between a directory and its next sibling are below that
+            // directory.
             let dir_number = number(self.dirs.len());
             self.add_dir(dir, parent, aliases[dir.0 as usize]);
             let children = self.layout.children_of(Some(dir));
@@ -280,8 +284,8 @@ impl Numbering<'_> {
     }
 }
 
-/// Numbers inodes. Gives all names of an inode the content that is known of any of them, or else a
-/// content number that no other inode has.
+/// Numbers inodes. Gives all names of an inode the same content: the known content of any of the
+/// names or, if there is none, a content number that no other inode has.
 fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<IndexedInode> {
     let RememberedTree { tree, fingerprints, reclaimable, .. } = *from;
     let mut names: Vec<(FileKey, u32)> =
@@ -306,8 +310,8 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
             (file.content, file.inode) = (number(content_number), inode);
         }
         let frees = content.filter(|content| copies[content.index()] > 1).map(|content| {
-            // The bytes that all copies but one would free, divided evenly. Shared extents free
-            // nothing.
+            // The bytes that deleting all copies but one would free, divided evenly among them.
+            // Shared extents free nothing.
             let others = u64::from(copies[content.index()] - 1);
             (reclaimable(content) / others).min(size)
         });
@@ -316,8 +320,8 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
     inodes
 }
 
-/// Renumbers the contents that several files have, and gives [`NONE`] to all other files. Returns
-/// the first occurrence of each content, and the file numbers of all occurrences.
+/// Renumbers the contents that more than one file has, and assigns [`NONE`] to all other files.
+/// Returns the first occurrence of each content, and the file numbers of all occurrences.
 fn number_contents(files: &mut [IndexedFile]) -> (Vec<u32>, Vec<u32>) {
     let mut by_content: Vec<(u32, u32)> =
         (0u32..).zip(&*files).map(|(at, f)| (f.content, at)).collect();

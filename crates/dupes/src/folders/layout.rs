@@ -1,7 +1,7 @@
 //! The directories of a tree, indexed by parent and name.
 //!
-//! A directory with files on several devices has several records in the tree. The first of them,
-//! the *main record*, represents the directory here.
+//! A directory with files on several devices has several records in the tree. The first of these
+//! records, the *main record*, represents the directory here.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ pub(crate) struct Layout {
     main: Vec<u32>,
     /// Main records, sorted by parent and name. The roots come first.
     children: Vec<DirId>,
-    /// The index in `children` of the first child of each directory. Index 0 is for the roots, and
-    /// index `n + 1` for directory `n`.
+    /// The index in `children` of the first child of each directory. Index 0 stands for the roots,
+    /// and index `n + 1` for directory `n`.
     starts: Vec<u32>,
-    /// The other records of a directory, by its main record.
+    /// The additional records of each directory, by main record.
     further: HashMap<u32, Vec<DirId>>,
 }
 
@@ -98,7 +98,8 @@ impl Layout {
         Some(children[at])
     }
 
-    /// Returns, for each directory, whether it also has a shorter or earlier path.
+    /// Returns, for each directory, whether the tree has another path to it that is less deep, or
+    /// equally deep and earlier in tree order.
     pub(crate) fn aliases(&self, tree: &Tree) -> Vec<bool> {
         let mut listed: Vec<(FileKey, usize, usize, DirId)> = Vec::new();
         let roots = self.children_of(None).iter().rev();

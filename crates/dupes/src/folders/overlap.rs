@@ -1,12 +1,13 @@
-//! Finds pairs of directories that have many contents in common, from copies that are near each
+//! Finds pairs of directories that share much of their content, based on copies that are near each
 //! other in tree order.
 //!
-//! Two files with the same content are a hint. The hint suggests an overlap of two directories: the
-//! largest ones that each have one of the files and that are not within each other. All hints for
-//! one such pair are evaluated together. The search descends on one side to the first directory
-//! that has half of its bytes on the other side. It then narrows both directories as far as
-//! possible without losing a shared file, and repeats the search from the other side. Each hint
-//! descends the tree once on either side, so the work is the number of hints times the depth of the
+//! Two files with the same content form a hint. A hint suggests that two directories overlap: the
+//! largest directories that each contain one of the files and that are not within each other. All
+//! hints for the same pair of directories are evaluated together. The search descends from one of
+//! the two directories to the first subdirectory with at least half of its bytes also present in
+//! the other. It then narrows both directories as far as possible without losing a shared file, and
+//! repeats the search with the two directories swapped. Each hint causes one descent from each of
+//! the two directories, so the work is proportional to the number of hints times the depth of the
 //! tree.
 
 use std::collections::HashMap;
@@ -23,14 +24,15 @@ use super::summary::shared;
 /// with the next such file. A content with n files therefore gives fewer than 3n hints.
 pub const MAX_ALL_PAIRS_FILES: usize = 6;
 
-/// The numbers of two files with the same content, and the two directories that they suggest.
+/// The numbers of two files with the same content, and the pair of directories that the files
+/// suggest comparing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hint {
     dirs: (u32, u32),
     at: (u32, u32),
 }
 
-/// Returns pairs of directories in which one directory has at least half of its bytes in the other.
+/// Returns pairs of directories in which at least half of the bytes of one are also in the other.
 /// Neither directory of a pair is redundant. No pair lies within the two directories of another
 /// pair.
 pub(super) fn pairs(
@@ -72,7 +74,7 @@ fn hints(
         }
         if near == 2 {
             // The next copy may be in a redundant directory, which cannot be part of a pair. The
-            // next copy outside redundant directories is therefore a hint too.
+            // next copy outside redundant directories therefore also forms a hint.
             let file_numbers = occurrences.map(|occurrence| index.file_at(occurrence));
             remaining_files.clear();
             remaining_files
@@ -83,8 +85,8 @@ fn hints(
     Ok(hints)
 }
 
-/// Returns the hint that two files give; `None` if one file is directly in a directory above the
-/// other.
+/// Returns the pair of directories suggested by two files, or `None` if the parent directory of one
+/// file contains the other file.
 fn hint(index: &FolderIndex, one: u32, other: u32) -> Option<Hint> {
     let dir_number = |file_number: u32| index.files[file_number as usize].dir;
     let dirs = (
@@ -103,7 +105,7 @@ struct Search<'a> {
 type Pairs = HashMap<u32, u32>;
 
 impl Search<'_> {
-    /// Returns the pairs below two directories, given all hints for the two.
+    /// Returns the overlapping pairs below two directories, given all hints for them.
     fn both_ways(&self, dirs: (u32, u32), hints: &mut [Hint]) -> Vec<(u32, u32)> {
         let there = self.below(dirs.0, dirs.1, hints);
         for hint in &mut *hints {
@@ -111,7 +113,7 @@ impl Search<'_> {
         }
         let back = self.below(dirs.1, dirs.0, hints);
         let is_covered = |a: u32, b: u32, pairs: &Pairs| self.is_below_one(a, b, pairs);
-        // If both directions lead to the same pair, it is kept only once.
+        // If both directions of the search lead to the same pair, the pair is kept only once.
         let kept =
             there.iter().filter(|&(&a, &b)| !is_covered(b, a, &back) || back.get(&b) == Some(&a));
         let mut pairs: Vec<(u32, u32)> = kept.map(|(&a, &b)| (a, b)).collect();
@@ -136,8 +138,9 @@ impl Search<'_> {
     }
 
     /// Returns the largest directories in `top` that have at least half of their bytes in `other`,
-    /// judging by the first files of the hints. Maps each to the part of `other` that shares files
-    /// with it. Both directories are narrowed as far as possible without losing a shared file.
+    /// judging by the first file of each hint. Maps each of these directories to the part of
+    /// `other` that shares files with it. Both directories are narrowed as far as possible without
+    /// losing a shared file.
     fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();
@@ -154,11 +157,12 @@ impl Search<'_> {
         pairs
     }
 
-    /// Returns whether half of a directory is in another one, given the sorted hints for the two.
+    /// Returns whether at least half of a directory's bytes are in another directory, given the
+    /// sorted hints for the two.
     ///
-    /// If a content has many files, hints name only some of them. If the named files make up at
-    /// least an eighth of the directory, this function counts all shared files. Each file is named
-    /// only a few times, so few directories reach an eighth.
+    /// If many files have the same content, only some of them appear in hints. If the files in
+    /// hints make up at least an eighth of the directory, this function counts all shared files.
+    /// Each file appears in only a few hints, so few directories reach an eighth.
     fn is_half(&self, dir_number: u32, other: u32, hints: &[Hint]) -> bool {
         let whole = u128::from(self.index.dirs[dir_number as usize].bytes);
         let each = hints.chunk_by(|a, b| a.at.0 == b.at.0);
@@ -181,7 +185,7 @@ impl Search<'_> {
         let mut rest = hints;
         while let Some(first) = rest.first() {
             let end = match child(first) {
-                // The hints of one subdirectory are next to each other.
+                // The hints of each subdirectory are adjacent.
                 Some(child) => {
                     let last = self.index.dirs[child as usize].files.end;
                     let count = rest.partition_point(|hint| hint.at.0 < last);

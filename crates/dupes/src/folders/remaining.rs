@@ -6,8 +6,8 @@ use super::index::{FolderIndex, NONE};
 
 /// The remaining files, as a union-find structure over occurrences.
 pub(super) struct Remaining {
-    /// For each occurrence, the occurrence itself if its file remains. Otherwise a later
-    /// occurrence, at most the next one whose file remains.
+    /// For each occurrence, the occurrence itself if its file remains. Otherwise, a later
+    /// occurrence: the next one whose file remains, or one before it.
     next: Vec<u32>,
     /// The occurrence of each file.
     occurrence_of: Vec<u32>,

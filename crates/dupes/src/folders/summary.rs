@@ -64,7 +64,7 @@ pub(super) fn frees<'h>(index: &FolderIndex, files: impl Iterator<Item = &'h Ind
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Returns the files below one directory that have an equal file below another one.
+/// Returns the files below one directory that are identical to a file below another one.
 pub(super) fn shared(
     index: &FolderIndex,
     dir_number: u32,

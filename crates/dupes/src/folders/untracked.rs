@@ -1,4 +1,4 @@
-//! Counts the entries of remembered directories that are not remembered themselves.
+//! Counts the entries of remembered directories that are not themselves remembered.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -12,12 +12,12 @@ use super::layout::Layout;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Number of entries in directories besides their remembered files.
+/// Number of entries in directories other than remembered files.
 #[derive(Debug, Default)]
 pub struct UntrackedEntries {
     /// Number of untracked entries by [`DirId`]: non-empty files, directories with such files below
-    /// them, and entries on another file system. It is 1 for a directory that was not or could not
-    /// be listed.
+    /// them, and entries on another file system. The number is 1 for a directory that was not
+    /// listed or could not be listed.
     pub counts: Vec<u32>,
     /// Total number of untracked entries in the directories that were listed.
     pub found: u64,
@@ -26,12 +26,12 @@ pub struct UntrackedEntries {
 }
 
 /// Lists the directories of remembered files that are at or below one of the absolute paths
-/// `roots`, and counts their untracked entries. Other directories were never scanned and are not
-/// inspected.
+/// `roots`, and counts their untracked entries. Directories outside `roots` were never scanned and
+/// are not inspected.
 ///
-/// System directories do not count, because scans skip them. Other directories that are not
-/// remembered are inspected only until a file is found in them: they may be large, and the user may
-/// have excluded them.
+/// System directories do not count, because scans skip them. Directories that are not remembered
+/// are searched only until a file is found in them, because they may be large and the user may have
+/// excluded them.
 ///
 /// # Errors
 ///
@@ -59,8 +59,8 @@ pub fn count_untracked(
     Ok(UntrackedEntries { counts, found, problems })
 }
 
-/// Returns the directories that have a file in or below them. Each comes with one such file, which
-/// determines the device.
+/// Returns the directories that have a file in or below them. Each directory comes with one of its
+/// files, which determines the device.
 fn with_some_file(tree: &Tree, layout: &Layout) -> Vec<(DirId, FileId)> {
     let mut file_of: Vec<Option<u32>> =
         (0u32..).zip(tree.dirs()).map(|(id, _)| tree.files_in(DirId(id)).next()).collect();

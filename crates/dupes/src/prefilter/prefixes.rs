@@ -11,8 +11,8 @@ use crate::prefilter::read_order::{ReadOrder, ReadRequest, ReadTarget, read_orde
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Reads files up to their targets. Returns the prefixes, sorted by file, of all files with a
-/// request for more than the head.
+/// Reads files up to their targets. Returns the prefixes of all files with a request for more than
+/// the head, sorted by file.
 pub(crate) fn read(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -28,7 +28,7 @@ pub(crate) fn read(
             work.fingerprints.set_head(request.file.0, head);
             same.push((request.file, prefix));
         } else {
-            // The other file could not be read. This one may still be readable.
+            // The file with the same extents could not be read, but this one may still be readable.
             alone.push(request);
         }
     }
@@ -78,17 +78,17 @@ fn read_one(
     let (work, size) = (worker.work, worker.work.tree.file(file).size);
     work.progress.heads_done.fetch_add(1, Relaxed);
     if let (Some(open), 0) = (&open, target.to) {
-        // There is no need to check whether the file is unchanged since the walk. If its head is
-        // unique, nothing is claimed about it. Otherwise it is read again and checked after that
-        // read.
+        // There is no need to check whether the file is unchanged since the walk. If the file's
+        // head is unique, the result contains nothing about the file. Otherwise, the file is read
+        // again and checked after that read.
         return worker.read_unchecked(file, open, |open, scratch, progress| {
             work.fingerprints.set_head(file.0, read_head(open, size, scratch, progress)?);
             Ok(())
         });
     }
     let hash_range = target.hash_range(size);
-    // A file that fails counts as done from its first byte, even though part of it was already
-    // counted. The total grows by that part.
+    // A file that fails counts as done from its first byte, even if part of it was already counted.
+    // The total grows by that part.
     let Some(open) = open else {
         work.expect_again(&[file], hash_range.before.map_or(0, |(at, _)| at));
         return Ok(());

@@ -1,9 +1,9 @@
-//! Decides in which order to read files, and how much of each.
+//! Decides the order in which to read files, and how much of each file to read.
 //!
-//! A read costs a seek plus the time to transfer its bytes. On a seek-bound disk a seek takes as
-//! long as the transfer of a megabyte or more. Shorter reads therefore save little there, and
-//! reading in the order of disk offsets saves most. On other disks tree order is as good as any,
-//! and it makes lookups of names faster.
+//! A read costs a seek plus the time to transfer its bytes. On a seek-bound disk, a seek takes as
+//! long as transferring a megabyte or more. Shorter reads therefore save little there, and reading
+//! in the order of disk offsets saves most. On other disks, tree order is as good as any other, and
+//! it makes name lookups faster.
 
 use std::ops::Range;
 
@@ -17,20 +17,21 @@ use crate::shared_extents::address_space;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Number of bytes to read of a file on a seek-bound disk before it is known whether another file
-/// is equal: some 7 ms at 150 MB/s, about as long as the seek to the file.
+/// Number of bytes to read from a file on a seek-bound disk before it is known whether the file has
+/// a duplicate. Reading them takes some 7 ms at 150 MB/s, about as long as the seek to the file.
 pub(crate) const SEEK_BOUND_PREFIX_BYTES: u64 = 1 << 20;
 
-/// The offsets between which a set of files is read next.
+/// The offsets between which the files of a set are read next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTarget {
-    /// The offset up to which the files have been read, and the prefix up to there.
+    /// The offset up to which the files have been read, and the prefix up to that offset.
     pub(crate) before: Option<(u64, PrefixDigest)>,
-    /// The offset up to which to read them; 0 for the head only.
+    /// The offset up to which to read the files; 0 for the head only.
     pub(crate) to: u64,
 }
 
-/// A request to read a file. It is small because there may be one for every file of the tree.
+/// A request to read a file. This type is small because there may be one value for every file of
+/// the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReadRequest {
     pub(crate) file: FileId,
@@ -45,29 +46,29 @@ impl DiskItem for ReadRequest {
 }
 
 impl ReadTarget {
-    /// Returns the range of bytes to read of a file of `size`.
+    /// Returns the range of bytes to read from a file of `size` bytes.
     pub(crate) fn range(&self, size: u64) -> Range<u64> {
         let to = if self.to == 0 { head_length(size) } else { self.to.min(size) };
         self.before.map_or(0, |(at, _)| at)..to
     }
 
-    /// Returns the range of bytes to read of a file of `size`, as
+    /// Returns the range of bytes to read from a file of `size` bytes, as
     /// [`extend_prefix`](content::extend_prefix) expects it.
     pub(crate) fn hash_range(&self, size: u64) -> HashRange {
         HashRange { size, before: self.before, to: self.to.min(size) }
     }
 }
 
-/// Requests in the order of reading, and requests that need no read.
+/// Requests in reading order, and requests that need no read of their own.
 #[derive(Debug, Default)]
 pub(crate) struct ReadOrder {
     pub(crate) requests: Vec<ReadRequest>,
-    /// Requests that another read answers, each with the file that is read instead. The two files
-    /// share all their extents and have the same size and target.
+    /// Requests that are answered by reading another file, each with that file. The two files share
+    /// all their extents and have the same size and target.
     pub(crate) shared: Vec<(ReadRequest, FileId)>,
 }
 
-/// Sorts requests into the order of reading.
+/// Sorts requests into reading order.
 pub(crate) fn read_order(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -112,8 +113,8 @@ struct LocatedRequest {
     /// The address space of `offset`.
     address_space: usize,
     offset: u64,
-    /// The layout of the file, if all of its extents are shared and the file was still unchanged
-    /// after the layout was read.
+    /// The layout of the file, if all of its extents are shared and the file was unchanged after
+    /// the layout was read.
     layout: Option<Box<SharedLayout>>,
     request: ReadRequest,
 }

@@ -31,8 +31,8 @@ fn a_scan_beyond_its_memory_bound_finds_the_same_groups() {
         if n % 500 == 0 {
             std::fs::create_dir(&dir).expect("a directory");
         }
-        // A third of the files are empty. The others have 7 different sizes, and each content
-        // exists two or three times.
+        // A third of the files are empty. The other files have 7 different sizes, and each distinct
+        // content occurs in two or three of them.
         let content =
             if n % 3 == 0 { String::new() } else { format!("{:<1$}", n / 4, 9 + n / 4 % 7) };
         std::fs::write(dir.join(format!("a file with number {n:05}")), content).expect("a file");

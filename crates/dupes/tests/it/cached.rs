@@ -12,7 +12,7 @@ fn files_of_other_users_count_as_cached() {
     let files = (0..200).map(|n| (format!("{n}"), n / 2));
     let builder = files.fold(TreeBuilder::new(), |b, (name, seed)| b.seeded(name, seed, 10_000));
     builder.make(tree.path());
-    // Until data has a disk offset, it is known to be cached. `sync` gives it one.
+    // Data without a disk offset is known to be cached. `sync` gives it one.
     rustix::fs::sync();
     child::run("cached::reads_files_of_another_user", tree.path(), Rights::Nobody);
 }

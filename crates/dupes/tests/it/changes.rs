@@ -1,4 +1,4 @@
-//! Files that change between the walk and the comparison, or all the time.
+//! Files that change between the walk and the comparison, or that change constantly.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -18,22 +18,22 @@ enum Change {
     Shorter,
     Emptied,
     Longer,
-    /// Its first byte changes, but not its modification time.
+    /// The file's first byte changes, but not its modification time.
     First,
-    /// Its last byte changes, but not its modification time.
+    /// The file's last byte changes, but not its modification time.
     Last,
     Removed,
-    /// It is replaced by another file with the same bytes and modification time.
+    /// The file is replaced by another file with the same bytes and modification time.
     Copy,
     Touched,
-    /// Its mode changes but none of its bytes, so only the ctime shows the change.
+    /// The file's mode changes but its bytes do not, so only the ctime shows the change.
     Mode,
     Fifo,
     Socket,
     Directory,
-    /// It is replaced by a link to a file of its class.
+    /// The file is replaced by a link to another file of its class.
     Link,
-    /// It is moved away together with its directory.
+    /// The file is moved away together with its directory.
     Moved,
 }
 
@@ -102,8 +102,8 @@ impl Change {
         }
     }
 
-    /// Returns whether the head alone may distinguish the file from its class, before the engine
-    /// checks for changes. If so, the file is in no group and need not be reported.
+    /// Returns whether the head alone may distinguish the file from its class before the engine
+    /// checks for changes. If so, the file is not in any group and need not be reported.
     fn may_go_unnoticed(self, class: &Class) -> bool {
         class.files > 3
             && (self == Change::First
@@ -111,7 +111,7 @@ impl Change {
     }
 }
 
-/// A class of equal files, one of which changes.
+/// A class of identical files, one of which changes.
 struct Class {
     name: String,
     files: u64,
@@ -158,7 +158,7 @@ fn a_file_that_changed_since_the_walk_is_reported_and_the_rest_of_its_class_comp
         let tree = classes.iter().fold(TreeBuilder::new(), |b, c| c.build(b)).make_temp();
         let setup = setup().open_files(6).inline_heads(inline_heads);
         let walked = setup.walk(&[&tree]);
-        // Longer than a clock tick of any file system.
+        // Longer than a timestamp tick of any file system.
         thread::sleep(Duration::from_millis(30));
         for class in &classes {
             class.change.apply(&tree.join(format!("{}/d/victim", class.name)), class.size);
@@ -253,7 +253,7 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Changes a file in several ways. At the end, a file with the same name and bytes exists.
+/// Changes a file in several ways. In the end, there is a file with the same name and bytes.
 fn churn(path: &Path) {
     let bytes = fs::read(path).expect("readable");
     let open = || OpenOptions::new().write(true).open(path).expect("writable");

@@ -14,10 +14,11 @@ use walk::FileId;
 use crate::injected::Rules;
 use crate::scan::{Scan, Setup, ids, setup};
 
-/// A size that is read at once, and a size that is read in rounds.
+/// A size that is read in one step, and a size that is read in rounds.
 const SIZES: [u64; 2] = [900, 700_000];
 
-/// Creates five equal files, and two that a catalog might wrongly list as equal to them.
+/// Creates five identical files, and two files that a catalog might wrongly list as identical to
+/// them.
 fn tree(size: u64) -> TempTree {
     let names = ["one", "two", "three", "copy", "other copy"];
     let tree = names.iter().fold(TreeBuilder::new(), |tree, name| tree.seeded(*name, 1, size));
@@ -90,7 +91,7 @@ fn each_file_and_one_copy_are_read_once() {
         let answer = ask(&scan, &setup(), &["one", "two", "three"], &["copy", "other copy"]);
         let copied = ["one", "three", "two"].map(|name| (name, Verdict::Copied));
         answer.assert(&scan, &copied, &[]);
-        // The extra tenth allows for the probe, which reads single pages of all files first.
+        // The extra tenth allows for the probe, which first reads single pages of all files.
         let most = 4 * size + 4 * size / 10;
         assert!((4 * size..most).contains(&answer.bytes_read), "{}", answer.bytes_read);
     }

@@ -6,7 +6,8 @@ use testkit::{TempTree, TreeBuilder, disk_space, hostile_tree, random_tree};
 
 use crate::scan::setup;
 
-/// Creates a tree with many equal files: hard links, holes, and several groups of each size.
+/// Creates a tree with many identical files: hard links, files with holes, and several groups of
+/// each size.
 fn tree() -> TempTree {
     let temp = TempTree::new();
     hostile_tree(temp.join("hostile"));

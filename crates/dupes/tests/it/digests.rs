@@ -1,4 +1,4 @@
-//! Digests of files that no comparison had to read.
+//! Digests of files that did not have to be read for a comparison.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,5 +1,5 @@
-//! Files that are stored in different ways, or that move on disk during a search. Disk offsets are
-//! only a hint for the order of reads and must never affect the groups.
+//! Files that are stored in different ways, or that move on disk during a search. Disk offsets only
+//! determine the order of reads and must never affect the groups.
 
 use std::fs;
 use std::io::Write;
@@ -16,11 +16,12 @@ use crate::mounts::mounted;
 use crate::reclaimable::{SHARING, reflink};
 use crate::scan::setup;
 
-/// Sizes that are stored inside the inode, in one block, in one extent of several blocks, and (if
-/// compressed) in several extents.
+/// Sizes at which a file is stored inside the inode, in one block, in one extent of several blocks,
+/// and (if compressed) in several extents.
 const SIZES: [u64; 4] = [40, 3000, 70_000, 700_000];
 
-/// Writes a file of `size` bytes that compresses well. Only its last byte depends on `number`.
+/// Writes a file of `size` bytes that compresses well. Only the last byte of the file depends on
+/// `number`.
 fn compressible(path: &Path, number: u8, size: u64) {
     let mut bytes: Vec<u8> =
         (0..size).map(|at| u8::try_from(at / 512 % 7).expect("small")).collect();
@@ -28,13 +29,13 @@ fn compressible(path: &Path, number: u8, size: u64) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Reserves space for a file without writing it, so it reads as zeros.
+/// Reserves space for a file without writing to it, so that it reads as zeros.
 fn preallocated(path: &Path, size: u64) {
     let made = Command::new("fallocate").arg("-l").arg(size.to_string()).arg(path).status();
     assert!(made.expect("fallocate runs").success());
 }
 
-/// Creates equal files of each size that are stored in different ways.
+/// Creates identical files of each size that are stored in different ways.
 fn fill(dir: &Path, reflinks: bool, synced: bool) {
     for size in SIZES {
         let dir = dir.join(size.to_string());
@@ -94,7 +95,7 @@ fn files_that_move_on_disk_keep_their_groups() {
     for kind in SHARING {
         let Some(mount) = mounted(kind) else { continue };
         let dir = mount.path();
-        // x and y differ in their last byte, and `turns` alternates between the two.
+        // The contents x and y differ in their last byte, and `turns` alternates between them.
         for (number, name) in [(1, "x"), (2, "y")] {
             compressible(&dir.join(name), number, SIZE);
             compressible(&dir.join(format!("{name} apart")), number, SIZE);
@@ -107,10 +108,10 @@ fn files_that_move_on_disk_keep_their_groups() {
             scope.spawn(|| {
                 for name in ["x", "y"].into_iter().cycle() {
                     reflink(&dir.join(name), &dir.join("turns"));
-                    // The other copy gets a new location.
+                    // The other copy is written to a new location.
                     let apart = dir.join(format!("{name} apart"));
                     let copy = dir.join("copy");
-                    // A copy would share the old extents, so this writes the bytes.
+                    // Writes the bytes, because a copy would share the old extents.
                     let written = fs::read(&apart).and_then(|bytes| fs::write(&copy, bytes));
                     let synced = written.and_then(|()| fs::File::open(&copy)?.sync_data());
                     synced.and_then(|()| fs::rename(&copy, &apart)).expect("moved");
@@ -141,7 +142,7 @@ fn files_that_move_on_disk_keep_their_groups() {
     }
 }
 
-/// Runs an `xfs_io` command on a path, with `input`. Returns the last word of its output.
+/// Runs an `xfs_io` command on a path, with `input`. Returns the last word of the command's output.
 fn xfs_io(command: &str, path: &Path, input: &[u8]) -> Result<String, String> {
     let mut child = Command::new("xfs_io")
         .args(["-c", command])

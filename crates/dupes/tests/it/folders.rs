@@ -109,7 +109,7 @@ fn check_each(world: &World, related: &[Related]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that every relation that is not reported is false or follows from a reported one.
+/// Checks that every relation that is not reported is false or follows from a reported relation.
 fn check_missed(
     world: &World,
     related: &[Related],
@@ -160,7 +160,7 @@ fn files(contents: u8, most: usize) -> impl Strategy<Value = Vec<ModelFile>> {
         inode,
         state,
     });
-    // Some cases copy all files below `a` to `da`, so that large directories are equal too.
+    // Some cases copy all files below `a` to `da`, so that large directories are equal as well.
     (vec(file, 1..most), any::<bool>(), any::<bool>()).prop_map(|(mut files, again, renamed)| {
         if again {
             let copies: Vec<ModelFile> = files
@@ -262,22 +262,23 @@ fn a_directory_that_only_wraps_another_is_not_reported() {
     assert_eq!(World::new(files, &[]).relations(), ["axy = b"]);
 }
 
-/// All these directories have one file. Their order depends only on which directory is above which.
+/// Each of these directories has one file, so the order of the sets depends only on which directory
+/// is above which.
 #[test]
 fn a_set_is_reported_after_the_directories_that_contain_its_members() {
     let files = vec![known("aba", "i", 4), known("c", "i", 4), known("daba", "i", 4)];
     assert_eq!(World::new(files, &[]).relations(), ["a = da", "aba = c"]);
 }
 
-/// If a content has many files, only neighbouring files are hints. That is enough for snapshots,
-/// whose copies are neighbours.
+/// If many files have the same content, only adjacent files form hints. That is enough for
+/// snapshots, because the copies of a file in successive snapshots are adjacent.
 #[test]
 fn each_snapshot_overlaps_with_the_next() {
     let mut files = Vec::new();
     for day in ["a", "b", "c", "d", "e", "f", "g", "h"] {
         files.extend((1..6).map(|n| known(&format!("{day}x"), &format!("f{n}"), n)));
-        // Each content exists twice in each snapshot, so the next file is often in the same
-        // snapshot.
+        // Each snapshot holds two files with any given content, so the next file is often in the
+        // same snapshot.
         files.extend((1..6).map(|n| known(&format!("{day}y"), &format!("g{n}"), n)));
         files.push(ModelFile { content: None, ..known(&format!("{day}x"), "own", 0) });
         files.push(ModelFile { content: None, ..known(&format!("{day}y"), "own", 0) });
@@ -317,7 +318,7 @@ fn a_directory_is_not_a_duplicate_of_itself() {
     assert_eq!((related.len(), paths), (1, vec![b"/a".to_vec(), b"/z".to_vec()]));
 }
 
-/// A content has so many files that checking all pairs would take forever.
+/// So many files have the same content that checking all pairs would take forever.
 #[test]
 fn the_cost_of_a_common_content_is_linear_in_its_files() {
     let mut tree = Tree::default();

@@ -1,8 +1,8 @@
 //! Injected failures of system calls: bad blocks, files that cannot be opened, directories that
 //! cannot be listed.
 //!
-//! The rules apply to the whole process. Only one test at a time sets them, and only for names that
-//! no other test uses.
+//! The rules apply to the whole process. Only one test at a time sets rules, and only for names
+//! that no other test uses.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,8 @@ use crate::scan::{Setup, setup};
 
 static RULES: Mutex<()> = Mutex::new(());
 
-/// Rules that apply until they are dropped. Other tests wait for the drop before they set theirs.
+/// Rules that apply until this value is dropped. Other tests wait for that before they set their
+/// own rules.
 pub(crate) struct Rules(
     #[expect(dead_code, reason = "held until the drop")] MutexGuard<'static, ()>,
 );
@@ -71,7 +72,7 @@ fn check(op: Op, errno: i32, reason: &str) {
             assert_eq!(problems.len(), SIZES.len(), "{problems:?}");
             assert!(problems.keys().all(|path| path.ends_with(b"bad block")));
             assert!(problems.values().all(|r| r.contains(reason)), "{problems:?}");
-            // The disk works again, and all files turn out to be equal.
+            // The disk works again, and all files turn out to be identical.
             inject(Vec::new());
             let again = scan.again(&setup);
             assert_groups(&truth, &again.groups());

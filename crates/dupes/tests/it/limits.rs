@@ -26,8 +26,8 @@ fn compares_with_few_descriptors() {
     }
     builder.make(&tree);
     let expected = naive_groups(&tree);
-    // Enough for the standard streams, the descriptors of the test harness, and a worker's
-    // directory, its parent and two files.
+    // Enough descriptors for the standard streams, the test harness, and a worker's directory, its
+    // parent and two files.
     let limit = Some(16);
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit }).expect("a lower limit");
     let setup = setup().open_dirs(1).open_files(2).threads(2);

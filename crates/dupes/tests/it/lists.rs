@@ -1,4 +1,4 @@
-//! Files that are listed one by one instead of found by a walk.
+//! Files that are listed one by one rather than found by a walk.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Tests of the duplicate engine on real trees. The groups are compared with naively computed ones.
+//! Tests of the duplicate engine on real trees. The groups are compared with those of a naive
+//! implementation.
 
 #![expect(clippy::disallowed_methods, reason = "tests create and change the trees that they scan")]
 

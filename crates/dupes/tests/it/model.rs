@@ -1,4 +1,4 @@
-//! Small synthetic catalogs with an oracle that answers every question by checking all files.
+//! Small synthetic catalogs, with an oracle that answers every question by checking all files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -9,15 +9,16 @@ use fsops::{FileKey, Volume};
 use runtime::Progress;
 use walk::{DirId, FileId, Tree};
 
-/// A file as the catalog knows it.
+/// A file as described in the catalog.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelFile {
-    /// The directories above it, one letter each.
+    /// The directories above the file, one letter each.
     pub(crate) dir: String,
     pub(crate) name: String,
-    /// Its content; `None` for a file with a unique size.
+    /// The content of the file; `None` for a file with a unique size.
     pub(crate) content: Option<u8>,
-    /// Its inode among the files with the same content; 0 for an inode of its own.
+    /// The number of the file's inode among the files with the same content; 0 for an inode that no
+    /// other file has.
     pub(crate) inode: u8,
     pub(crate) state: State,
 }
@@ -32,7 +33,7 @@ pub(crate) fn known(dir: &str, name: &str, content: u8) -> ModelFile {
     }
 }
 
-/// Returns the size of the files with a content.
+/// Returns the size of files with the given content.
 pub(crate) fn size(content: Option<u8>) -> u64 {
     content.map_or(64, |content| 10 + u64::from(content) * 7)
 }
@@ -50,7 +51,7 @@ impl World {
     pub(crate) fn new(mut files: Vec<ModelFile>, untracked: &[&str]) -> World {
         files.sort_by(|a, b| (&a.dir, &a.name).cmp(&(&b.dir, &b.name)));
         files.dedup_by(|a, b| (&a.dir, &a.name) == (&b.dir, &b.name));
-        // Files with inode 0 get inodes of their own, as do files without a known content.
+        // Each file with inode 0 or without a known content gets an inode of its own.
         for (at, file) in files.iter_mut().enumerate() {
             if file.inode == 0 || file.content.is_none() {
                 file.inode = 100 + u8::try_from(at).expect("a small tree");
@@ -141,7 +142,7 @@ impl World {
         })
     }
 
-    // The functions below are the oracle, which answers every question by checking all files.
+    // The functions below form the oracle, which answers every question by checking all files.
 
     pub(crate) fn dirs(&self) -> BTreeSet<String> {
         let ups = |dir: &str| (0..=dir.len()).map(|end| dir[..end].to_string()).collect::<Vec<_>>();
@@ -158,7 +159,8 @@ impl World {
         !self.files.iter().any(|f| known(&f)) && !self.untracked.iter().any(|d| below(d))
     }
 
-    /// Returns relative paths with contents. A file without a known content has its inode instead.
+    /// Returns relative paths with contents. A file without a known content is represented by its
+    /// inode instead.
     pub(crate) fn listing(&self, dir: &str) -> BTreeMap<String, (Option<u8>, u8)> {
         let relative = |f: &ModelFile| format!("{}/{}", &f.dir[dir.len()..], f.name);
         let own = |f: &ModelFile| if f.content.is_some() { 0 } else { f.inode };
@@ -169,8 +171,8 @@ impl World {
         self.in_dir("").filter(|f| f.content == Some(content)).count()
     }
 
-    /// Counts the files and bytes of `dir` whose content is also in `other`, in a file for which
-    /// `counts` returns true.
+    /// Counts the files in `dir`, and their bytes, whose content also occurs in `other` in a file
+    /// accepted by `counts`.
     pub(crate) fn shared(
         &self,
         dir: &str,

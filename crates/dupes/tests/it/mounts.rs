@@ -158,8 +158,8 @@ fn a_mounted_file_replaces_the_file_that_it_covers() {
         assert_groups(&naive_groups(&tree), &scan.groups());
         let expected = groups_of([["covered by near", "covered by far"]]);
         assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
-        // Scans the other file system under its own path too. A file that was already seen is not a
-        // copy of itself.
+        // The other file system is also scanned under its own path. A file that was already seen is
+        // not a copy of itself.
         let scan = setup().inline_heads(inline_heads).scan(&[tree.path(), other.path()]);
         assert_eq!((scan.only_group().files.len(), scan.only_group().inodes), (3, 3));
         let volumes: Vec<_> = scan.tree.devices().iter().map(|d| d.volume.magic).collect();
@@ -190,7 +190,8 @@ fn subvolumes_are_walked_and_their_inode_numbers_kept_apart() {
     assert!(inside.scan(&[&mount]).tree.files().is_empty());
 }
 
-/// Runs `btrfs` with a command. Returns whether it succeeded, and reports the reason if not.
+/// Runs `btrfs` with a command. Returns whether the mount succeeded, and reports the reason if it
+/// failed.
 pub(crate) fn btrfs(command: &[&str], paths: &[&Path]) -> bool {
     match Command::new("btrfs").args(command).args(paths).output() {
         Ok(output) if output.status.success() => true,
@@ -268,8 +269,8 @@ fn all_layers_of_an_overlay_are_one_tree() {
     let lower = content().make_temp();
     let Some(overlay) = Overlay::new(lower.path(), upper.path()) else { return };
     let root = overlay.point.path();
-    // The upper layer now has a new file, a changed file and a copied-up file, and it hides
-    // another.
+    // The upper layer now has a new file, a changed file and a copied-up file, and it hides a
+    // fourth file.
     fs::write(root.join("new"), "linked").expect("writable");
     fs::write(root.join("0 0"), "x").expect("writable");
     fs::File::options().append(true).open(root.join("d/1 1")).expect("writable");

@@ -1,4 +1,4 @@
-//! Random trees give the groups of the oracle in every setup.
+//! For random trees, every setup finds the same groups as the oracle.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -201,7 +201,8 @@ fn part_of(scan: &Scan, take: impl Fn(u32) -> bool) -> Fingerprints {
     fingerprints
 }
 
-/// Runs `work` with a progress that another thread stops after this many files were opened.
+/// Runs `work` with a progress object that another thread stops once this many files have been
+/// opened.
 fn stopped_after<T>(files: u64, work: impl FnOnce(Arc<Progress>) -> T) -> T {
     let (progress, done) = (Arc::new(Progress::default()), AtomicBool::new(false));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Files that do not match their metadata: /proc and /sys.
+//! Files whose metadata is wrong: those in /proc and /sys.
 
 use std::path::Path;
 

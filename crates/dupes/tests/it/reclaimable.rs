@@ -1,4 +1,5 @@
-//! The number of bytes that removing copies would free: none if the copies share their extents.
+//! The number of bytes that removing copies would free, which is zero if the copies share their
+//! extents.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::scan::setup;
 
 pub(crate) const SHARING: [FileSystem; 2] = [FileSystem::Btrfs, FileSystem::Xfs];
 
-/// Sizes that fit into an inode and sizes that do not, on and off block boundaries.
+/// Sizes that fit into an inode and sizes that do not, at block boundaries and elsewhere.
 const SIZES: [u64; 5] = [5000, 65_536, 100_000, 1_000_001, 4 << 20];
 
 /// Copies a file by sharing its extents.
@@ -83,7 +84,7 @@ fn copies_that_share_their_extents_free_nothing() {
             }
             assert_eq!(reclaimable(&dir), 0, "{kind:?}, {size} bytes");
             // An independent copy frees its own size. A second copy that shares the extents of the
-            // first frees no more.
+            // first does not free any more bytes.
             TreeBuilder::new().seeded("e", 1, size).make(&dir);
             sync(&dir.join("e"));
             assert_eq!(reclaimable(&dir), disk_space(dir.join("e")), "{kind:?}, {size} bytes");

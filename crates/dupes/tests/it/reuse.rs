@@ -89,8 +89,8 @@ fn a_new_copy_of_known_files_is_the_only_file_read() {
     for size in [1000, 65_536, 70_000, 1_000_000] {
         for known in [2, 5, 50] {
             let scan = scan_twice(&same(0..known, size), &same(known..known + 1, size), &setup());
-            // The engine reads its head to find files with the same head, and then the whole file
-            // to compare it with their digest.
+            // The engine reads the head of the new file to find files with the same head, and then
+            // reads the whole file to compare it with their digest.
             assert!(scan.opened() <= 2, "{} files opened", scan.opened());
             assert!(scan.bytes_read() <= size + head_length(size), "{} bytes", scan.bytes_read());
             assert_eq!(scan.only_group().files.len() as u64, known + 1);

@@ -48,8 +48,8 @@ fn large_files_at_the_bottoms_of_deep_chains_are_compared() {
     assert_eq!(scan.only_group().files.len(), 4);
 }
 
-/// Number of files in the wide directory. All have the same size, and one half are copies of the
-/// other.
+/// Number of files in the wide directory. All files have the same size, and half of them are copies
+/// of the other half.
 const WIDE: usize = 40_000;
 
 #[test]

@@ -24,7 +24,8 @@ pub(crate) struct Setup {
     pub(crate) inline_heads: bool,
 }
 
-/// Returns the default setup: two threads, and enough open files for all files that are compared.
+/// Returns the default setup: two threads, and a limit that allows all compared files to be open at
+/// once.
 pub(crate) fn setup() -> Setup {
     Setup {
         walk: walk::Options {
@@ -102,8 +103,8 @@ impl Setup {
         self.walk(roots).find(self)
     }
 
-    /// Walks the roots and finds the groups with each kind of disk. Asserts that the results are
-    /// the same.
+    /// Walks the roots and finds the groups, once for each kind of disk. Asserts that the results
+    /// are the same.
     pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
         let scan = self.scan_once(roots);
         for io in [Io::Hdd, Io::Ssd] {
@@ -158,7 +159,7 @@ fn file_at(tree: &Tree, path: &Path) -> FileId {
 }
 
 /// Returns a temporary directory in memory, if possible. Creating thousands of directories on disk
-/// takes long, and other tests cover disk file systems.
+/// takes long, and other tests cover file systems on disk.
 pub(crate) fn in_memory() -> TempTree {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { TempTree::new_in(shared) } else { TempTree::new() }
@@ -189,7 +190,7 @@ impl Scan {
         self.found.groups.iter().map(|g| g.files.iter().map(path).collect()).collect()
     }
 
-    /// Returns size, reclaimable bytes, digest and paths of the groups, in the order found.
+    /// Returns the size, reclaimable bytes, digest and paths of each group, in the order found.
     pub(crate) fn listed(&self) -> Vec<(u64, u64, Option<Digest>, Vec<String>)> {
         let path = |p: Vec<u8>| p.escape_ascii().to_string();
         let paths = |g: Set<'_, Group>| self.paths(g.files).into_iter().map(path).collect();
@@ -234,7 +235,7 @@ impl Scan {
         files.iter().map(|&f| self.tree.path(f)).collect()
     }
 
-    /// Checks the invariants that hold for every result, whether its groups are right or not.
+    /// Checks the invariants that hold for every result, even if its groups are wrong.
     fn check(&self, setup: &Setup) {
         let mut in_groups = BTreeSet::new();
         let mut opener = Opener::new(&self.tree, 4);

@@ -1,4 +1,5 @@
-//! Copies that share their extents are equal without a read, until one of them is changed.
+//! Copies that share their extents are recognized as identical without a read, until one of them is
+//! changed.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -13,7 +14,8 @@ use crate::scan::{Setup, setup};
 
 const SIZE: u64 = 4 << 20;
 
-/// Limit for the bytes of all heads. A scan that reads more has read contents.
+/// Upper limit for the bytes of all heads together. A scan that reads more than this has read more
+/// than heads.
 const HEADS: u64 = 64 << 10;
 
 fn without_digests() -> Setup {
@@ -41,7 +43,7 @@ fn copies_that_share_their_extents_are_equal_without_a_read() {
         let scan = setup().io(Io::Cached).scan_once(&[mount.path()]);
         assert!(scan.only_group().digest.is_some());
         assert!(scan.bytes_read() < SIZE + HEADS, "{kind:?}: {} bytes read", scan.bytes_read());
-        // Two sets of extents, which are compared once.
+        // Two sets of shared extents, which are compared once.
         TreeBuilder::new().seeded("e", 1, SIZE).make(&mount);
         reflink(&mount.path().join("e"), &mount.path().join("f"));
         let scan = without_digests().scan_once(&[mount.path()]);
@@ -62,7 +64,7 @@ fn copies_that_share_their_extents_are_read_once_on_a_seek_bound_disk() {
         change(&mount.path().join("e"), SIZE - 1);
         let scan = setup().io(Io::Hdd).scan_once(&[mount.path()]);
         assert_eq!(scan.only_group().files.len(), 4);
-        // Reads one file of each set of extents, the changed file, and one file for all others.
+        // Reads at most three files: `other`, the changed file, and one of the unchanged copies.
         assert!(scan.bytes_read() < 3 * SIZE + (2 << 20), "{} bytes read", scan.bytes_read());
     }
 }
@@ -77,7 +79,7 @@ fn a_shared_copy_that_was_changed_is_no_longer_equal() {
             for copy in ["b", "changed"] {
                 reflink(&dir.join("a"), &dir.join(copy));
             }
-            // The change is only in memory, so the file system may still report that all extents
+            // The change is still in memory only, so the file system may report that all extents
             // are shared.
             change(&dir.join("changed"), offset);
             for setup in [without_digests(), setup().io(Io::Hdd)] {

@@ -1,5 +1,5 @@
 //! Sizes around the boundaries at which the engine changes its method, classes with more files than
-//! can be open, and the number of bytes read.
+//! can be open at once, and the number of bytes read.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,8 @@ const SIZES: [u64; 16] = [
     1_048_575, 1_048_576, 1_048_577, 2_500_000,
 ];
 
-/// Returns the sizes that are read in a few steps. Used for trees that are created repeatedly.
+/// Returns the sizes that are read in a few steps. These sizes are used for trees that are created
+/// repeatedly.
 fn up_to_some_reads() -> impl Iterator<Item = u64> {
     SIZES.into_iter().filter(|&size| size < 1_000_000)
 }
@@ -44,8 +45,8 @@ fn group_digests_match_b3sum() {
     }
 }
 
-/// Adds pairs of files of one size. The pairs differ in their first byte, a middle byte or their
-/// last byte.
+/// Adds pairs of files of one size. The two files of each pair are identical, and the pairs differ
+/// in their first byte, a middle byte or their last byte.
 fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
     for (name, at) in [("first", 0), ("middle", size / 2), ("last", size - 1)] {
         for variant in 1..3 {
@@ -62,8 +63,8 @@ fn variants(mut builder: TreeBuilder, size: u64) -> TreeBuilder {
 fn files_that_differ_in_one_byte_are_distinguished_at_every_boundary() {
     let tree = SIZES.into_iter().fold(TreeBuilder::new(), variants).make_temp();
     let expected = naive_groups(&tree);
-    // A single byte is the first, middle and last byte at once, so size 1 has two variants. Size 2
-    // has four.
+    // In a file of size 1, the first, middle and last byte are the same, so there are only two
+    // variants. Size 2 has four.
     assert_eq!(expected.len(), 2 + 4 + 6 * (SIZES.len() - 2));
     for open_files in [2, 3, 32] {
         for inline_heads in [false, true] {
@@ -88,7 +89,8 @@ fn pairs_and_threes_are_compared_without_heads() {
     }
 }
 
-/// Creates `files` files with `contents` distinct contents, all of them equal up to byte `at`.
+/// Creates `files` files with `contents` distinct contents, all of which are the same up to offset
+/// `at`.
 fn class(files: u64, contents: u64, size: u64, at: u64) -> TreeBuilder {
     (0..files).fold(TreeBuilder::new(), |builder, i| {
         let variant = u8::try_from(i % contents).expect("few contents");
@@ -113,8 +115,8 @@ fn classes_with_more_files_than_can_be_open_are_split_by_digests() {
         for (threads, open_files) in [(2, 32), (8, 2), (1, 3)] {
             let scan = setup().threads(threads).open_files(open_files).scan(&[&tree]);
             assert_groups(&expected, &scan.groups());
-            // Heads, prefixes and whole files together: at most 1/7 more than reading all files
-            // twice.
+            // Reading heads, prefixes and whole files takes at most 1/7 more bytes than reading all
+            // files twice.
             let most = 2 * files * size + files * size / 7 + files * head_length(size);
             assert!(scan.bytes_read() <= most, "{} of {most} bytes read", scan.bytes_read());
         }
@@ -159,8 +161,8 @@ fn a_file_with_several_names_is_read_once() {
     }
 }
 
-/// Creates a tree with files for every outcome: unique, equal, or different near the beginning or
-/// the end, in small and large classes.
+/// Creates a tree with files for every outcome: unique, identical, or different near the beginning
+/// or the end, in small and large classes.
 fn every_outcome() -> TempTree {
     let mut builder = up_to_some_reads().fold(TreeBuilder::new(), variants);
     for i in 0..90 {

@@ -15,8 +15,8 @@ use testkit::{TempTree, TreeBuilder, assert_groups, naive_groups};
 
 use crate::scan::{Setup, Walked, ids, in_memory, setup};
 
-/// Creates a tree with classes of all kinds: few and many files, small and large files, equal only
-/// at the beginning and equal throughout.
+/// Creates a tree with classes of all kinds: with few or many files, with small or large files,
+/// with files that are identical throughout or only at the beginning.
 fn tree() -> TempTree {
     let mut tree = TreeBuilder::new();
     for size in [700, 30_000, 80_000, 1_500_000] {
@@ -103,8 +103,8 @@ fn known_files_are_correct_and_the_others_are_pending() {
     assert!(stopped > 0, "no search was stopped in time to leave anything");
 }
 
-/// A continued search does not read files again that an earlier part finished. It may read those
-/// again that were in progress at the stop.
+/// A continued search does not read files again that an earlier part finished. It may read files
+/// again that were in progress when the search stopped.
 #[test]
 fn a_continued_search_reads_less_than_one_from_the_start() {
     let tree = tree();

@@ -37,7 +37,8 @@ fn with_work<T>(scan: &Scan, progress: &Progress, answer: impl FnOnce(&Work<'_>)
     answer(&Work::new(&scan.tree, &scan.fingerprints, &options, progress))
 }
 
-/// Reads every file again. Also returns the finding for each inode, by the first name of the inode.
+/// Reads every file again. Also returns the finding for each inode, keyed by the first name of the
+/// inode.
 fn examined(
     scan: &Scan,
     progress: &Progress,
@@ -107,7 +108,7 @@ fn changed_and_gone_files_are_distinguished_from_unchanged_ones() {
 fn files_with_different_bytes_are_found() {
     let tree = tree();
     let scan = setup().scan(&[&tree]);
-    // This simulates a disk that returned other bytes the first time.
+    // This simulates a disk that returned different bytes the first time.
     let small = find(&scan, &tree.join("small 1"));
     let content = scan.fingerprints.content(small.0).expect("it was compared");
     scan.fingerprints.set_digest(content, Digest::of(b"other bytes"));
