@@ -1,4 +1,4 @@
-//! The four trees of the articles by the author of jdupes: two with hardly any duplicates, one of
+//! Four trees from the articles by the author of jdupes: two with hardly any duplicates, one of
 //! pictures, and a huge mixture.
 //!
 //! The articles publish the numbers of files, directories and duplicates, and the mean sizes.
@@ -69,7 +69,8 @@ pub(super) const PHOTOS: Article = Article {
 };
 
 /// 900,000 files in 12,599 directories with many hard links and duplicates. How many was not
-/// published. Here, a quarter of the names are additional hard links, and a fifth are copies.
+/// published. In this plan, a quarter of the names are additional hard links, and a fifth are
+/// copies.
 pub(super) const HUGE_MIXED: Article = Article {
     names: 900_000,
     dirs: 12_599,

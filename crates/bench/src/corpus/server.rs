@@ -110,7 +110,8 @@ const SORTS: [Sort; 5] = [
     },
 ];
 
-/// Files of one size, with the number of copies of each content.
+/// Files of the same size. `copies` has one number for each distinct content: how many files have
+/// it.
 struct Class {
     sort: usize,
     copies: Vec<u64>,
@@ -139,7 +140,7 @@ impl Makeup {
     }
 }
 
-/// Plans the tree. `scale` applies to the sizes, `makeup` gives the counts.
+/// Plans the tree. `scale` applies to the sizes, and `makeup` gives the counts.
 pub(super) fn plan(makeup: Makeup, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);
     let mut classes = classes(makeup, &mut dice);
@@ -208,7 +209,7 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     classes
 }
 
-/// Draws a size for each class. Classes of many files tend to have smaller sizes.
+/// Draws a size for each class. Classes with many files tend to be of small files.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
     let mut sizes = vec![0.0; classes.len()];
@@ -229,8 +230,8 @@ fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
 
 /// Returns a different size for each class.
 ///
-/// The sum of the sizes follows from the scale. Because the sizes differ, a tree with the full
-/// counts cannot be smaller than 1 GB.
+/// The scale determines the sum of the sizes. Because the sizes differ, a tree with the full counts
+/// cannot be smaller than 1 GB.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     let drawn = drawn(classes, dice);
@@ -271,8 +272,8 @@ fn content(sort: usize, size: u64, seed: u64, dice: &mut Dice) -> Content {
     Content { size, seed, shape: Shape::Header { id, len } }
 }
 
-/// Places all copies of a file. The first goes to a directory of its sort, the others mostly into
-/// backups.
+/// Places all copies of a file. The first copy goes into a directory of its sort, and most others
+/// go into backups.
 fn put(
     plan: &mut Plan,
     sort: &Sort,
