@@ -19,7 +19,8 @@ pub enum Work {
     Copy,
     /// Copy a tree onto a complete copy of it, so that nothing remains to be done.
     Again,
-    /// Copy a tree with its hard links to another host. The race uses this machine, through ssh.
+    /// Copy a tree with its hard links to another host. The other host is this machine, reached
+    /// through ssh.
     Push,
     /// Copy a tree with its hard links from another host.
     Pull,
@@ -71,7 +72,7 @@ impl fmt::Display for Device {
 pub enum Cache {
     /// Everything that the same tools left in the caches when they last ran on the same tree.
     Warm,
-    /// Nothing. Caches were dropped (`/proc/sys/vm/drop_caches`) and images mounted again.
+    /// Nothing. Caches were dropped (`/proc/sys/vm/drop_caches`) and images were remounted.
     Cold,
 }
 

@@ -57,10 +57,10 @@ impl Store {
     }
 }
 
-/// Announces the disk of the store as an SSD until it is dropped.
+/// Makes the kernel report the disk of the store as an SSD until this value is dropped.
 ///
-/// Virtual disks often claim to rotate. Some tools then read with one thread or in another order,
-/// and are several times slower than on the same disk announced as an SSD.
+/// Virtual disks often claim to rotate. Some tools read a rotating disk with one thread or in
+/// another order, which makes them several times slower than on the same disk reported as an SSD.
 #[derive(Debug)]
 pub(crate) struct Announced {
     setting: PathBuf,

@@ -67,14 +67,16 @@ impl Running {
         sent
     }
 
-    /// Waits for a moment. Returns true if it came before the program ended.
+    /// Waits for a moment. Returns true if the moment came before the program ended.
     ///
     /// # Panics
     ///
-    /// Panics if neither happens within the timeout. The program is killed and reported as hanging.
+    /// Panics if neither the moment nor the end of the program comes within the timeout. The
+    /// program is killed and reported as hanging.
     pub fn wait_for(&mut self, when: &When) -> bool {
         let found = poll(self.deadline(), || {
-            // Checked before `when`, so that output just before the end of the program is seen.
+            // The end is checked before `when`, so that output just before the end of the program
+            // is not missed.
             let ended = !self.is_running() && self.output_ended();
             if self.shows(when) { Some(true) } else { ended.then_some(false) }
         });
@@ -85,8 +87,9 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// Panics if the program does not end within the timeout. It is killed and reported as hanging.
-    /// Also panics if the program ends but a process that it started keeps its output open.
+    /// Panics if the program does not end within the timeout. The program is then killed and
+    /// reported as hanging. Also panics if the program ends but a process that it started keeps its
+    /// output open.
     pub fn wait(mut self) -> Output {
         let deadline = self.deadline();
         let Some(status) = wait_exit(&mut self.child, deadline) else {

@@ -32,7 +32,7 @@ impl Invocation<'_> {
     ///
     /// # Panics
     ///
-    /// Panics if the program cannot be started, never shows the text, or hangs.
+    /// Panics if the program cannot be started, never shows an expected text, or hangs.
     pub fn talk(&self, columns: u16, dialogue: &[(&str, &str)]) -> Shown {
         let deadline = Instant::now() + self.timeout;
         let (master, slave) = terminal(columns);

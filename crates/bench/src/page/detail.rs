@@ -102,7 +102,7 @@ fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, other
     page.push('\n');
 }
 
-/// Writes the notes: failures, number of runs, warmth of the caches, and a link to the runs.
+/// Writes the notes: failures, number of runs, state of the caches, and a link to the runs.
 fn write_notes(page: &mut String, comparison: &Comparison) {
     let mut notes = Vec::new();
     for out in &comparison.out {

@@ -201,7 +201,8 @@ fn own_disk() -> Vec<Row> {
     ]
 }
 
-/// Returns the trees that `find` races only with warm caches, for a race with cold caches.
+/// Returns those trees of [`own_disk`] that `find` races only with warm caches, changed to cold
+/// caches.
 fn own_disk_cold() -> Vec<Row> {
     let cold = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
         (caches == WARM).then_some((work, corpus, names, scale, order, device, COLD, rounds.min(3)))

@@ -13,8 +13,8 @@ use crate::{
     Compare, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same,
 };
 
-/// Returns a tree of nested directories. Each has some files with unique content and an identical
-/// pair.
+/// Returns a tree of nested directories. Each directory has some files with unique content and one
+/// pair of identical files.
 fn tree() -> TempTree {
     let dirs = ["", "a/", "a/b/", "a/b/c/", "d/", "d/e/", "f/", "g/"];
     let each = |tree: TreeBuilder, dir: &&str| {
@@ -97,7 +97,8 @@ fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns how many distinct contents the careless program loses in one run on a new tree.
+/// Returns the number of distinct contents that the careless program loses in one run on a new
+/// tree.
 fn lost_in_a_run(seed: u64) -> usize {
     let (tree, outside) = (tree(), TempTree::new());
     let before = Snapshot::of(&tree);
