@@ -141,7 +141,7 @@ impl fmt::Display for Reference {
 /// Returns a complaint about each count that exceeds the stored one. Prints counts that fell and
 /// counts that are missing.
 ///
-/// Instruction counts are compared only if the same compiler built the program for both references.
+/// Instruction counts are compared only if the same compiler built both programs.
 pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
     let alike = stored.compiler == now.compiler;
     if !alike {

@@ -51,8 +51,8 @@ impl Image {
             Device::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Device::AsIs => return Err(Failure::new("the machine's own disk needs no image")),
         };
-        // mkfs.btrfs inspects every mounted file. mkfs.btrfs gives up if the FUSE server behind one
-        // of these files is about to end, which can happen with a simulated disk.
+        // mkfs.btrfs inspects every mounted file, and gives up if the FUSE server behind one of
+        // them is about to end. This can happen with a simulated disk.
         let gone = |error: &Failure| error.to_string().contains("cannot check mount status");
         let mut result = tool(mkfs, &[path]);
         for _ in 0..20 {

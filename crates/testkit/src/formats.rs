@@ -1,8 +1,8 @@
 //! Parses the output formats of the program under test into [`Groups`].
 //!
-//! The parsers are strict on purpose. The parsers panic on truncated output and on a path that is
-//! listed twice, because a set would hide these defects. A group with a single file is kept, so
-//! that the comparison reports it.
+//! The parsers are strict on purpose: they panic on truncated output and on a path that is listed
+//! twice, because a set would hide these defects. A group with a single file is kept, so that the
+//! comparison reports it.
 
 use std::collections::BTreeSet;
 

@@ -97,8 +97,8 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Makes and mounts an empty file system of about `size_bytes`, or of the smallest possible
-    /// size.
+    /// Makes and mounts an empty file system of about `size_bytes` bytes, or of the minimum size if
+    /// that is larger.
     ///
     /// # Errors
     ///

@@ -67,7 +67,7 @@ impl Running {
         sent
     }
 
-    /// Waits for a moment. Returns true if the moment came before the program ended.
+    /// Waits for the moment `when`. Returns true if that moment came before the program ended.
     ///
     /// # Panics
     ///

@@ -40,7 +40,7 @@ enum Node {
     DeepChain { levels: usize, name: Vec<u8>, content: Content },
 }
 
-/// The metadata that is set after every node exists.
+/// Metadata to set once all nodes exist.
 #[derive(Debug, Clone, Default)]
 struct Attributes {
     owner: Option<(u32, u32)>,

@@ -31,7 +31,7 @@ const TOOLS: [(&str, &str); 17] = [
     ("valgrind", "valgrind"),
 ];
 
-/// Runs the suite. Returns the reasons why the suite did not pass.
+/// Runs the suite and returns the reasons why it did not pass.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;

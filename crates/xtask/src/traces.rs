@@ -2,9 +2,8 @@
 //! files, mounts, loop devices, users and processes.
 //!
 //! Other programs run on the machine too, so only traces that the suite may have caused are
-//! reported. The suite can have caused anything in its temporary directory, and any process started
-//! from there. It can also have caused new names in places where other programs rarely create
-//! files.
+//! reported. The suite may have caused anything in its temporary directory, any process started
+//! from there, and new names in places where other programs rarely create files.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -133,8 +133,8 @@ pub(super) fn chains(files: u64) -> Plan {
     plan
 }
 
-/// Returns a size at a scale, rounded to whole words. The result is large enough that files of this
-/// size can differ.
+/// Returns the scaled size, rounded down to whole 8-byte words. The result is large enough that
+/// files of this size can differ.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 fn scaled(bytes: f64, scale: f64) -> u64 {
     ((bytes * scale) as u64).max(1_024) & !7

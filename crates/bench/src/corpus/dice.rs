@@ -20,7 +20,7 @@ fn start(seed: u64) -> u64 {
     mix(seed ^ 0x6c6f_7000)
 }
 
-/// A source of random choices, made from the [`word`]s of a seed from index 1 on.
+/// A source of random choices: the [`word`]s of a seed, starting at index 1.
 #[derive(Debug, Clone)]
 pub(super) struct Dice(testkit::Dice);
 

@@ -193,7 +193,7 @@ impl Spec {
         format!("{corpus}-{names}-{scale}{order}")
     }
 
-    /// Returns the plan of the tree. Returns `None` for the hostile tree, which has no plan.
+    /// Returns the plan of the tree, or `None` for the hostile tree, which has no plan.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::{OtherKind, Plan};
 
-/// The number of files of each sort. [`PUBLISHED`] holds the numbers of the article.
+/// The number of files of each sort. [`PUBLISHED`] holds the numbers from the article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Makeup {
     /// Number of empty files and of entries that are not regular files.
@@ -110,8 +110,7 @@ const SORTS: [Sort; 5] = [
     },
 ];
 
-/// Files of the same size. `copies` has one number for each distinct content: how many files have
-/// it.
+/// Files of the same size. For each distinct content, `copies` holds the number of files.
 struct Class {
     sort: usize,
     copies: Vec<u64>,
@@ -209,7 +208,7 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     classes
 }
 
-/// Draws a size for each class. Classes with many files tend to be of small files.
+/// Draws a size for each class. The more files a class has, the smaller they tend to be.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
     let mut sizes = vec![0.0; classes.len()];

@@ -61,7 +61,7 @@ pub struct Settings {
     /// their requests wait at the same time.
     pub scale: f64,
     /// The size of the whole disk in bytes; 4 times the backing file by default. The backing file
-    /// is the beginning of the disk.
+    /// forms the beginning of the disk.
     ///
     /// If the image filled the disk, seeks would be longer than on real disks, where files occupy
     /// only a part.
@@ -234,7 +234,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Hides a mount that is in use. The kernel removes it when its last user closes it.
+/// Hides a mount that is in use. The kernel removes the mount once its last user closes it.
 fn detach(point: &Path) {
     let mut command = Command::new("umount");
     command.arg("--lazy").arg(point).stdout(Stdio::null()).stderr(Stdio::null());

@@ -21,15 +21,15 @@ use std::ops::Sub;
 pub struct Mechanics {
     /// Number of bytes that pass under the head per second.
     pub(crate) bytes_per_s: f64,
-    /// The shortest time of a seek, for starting and for settling on a track.
+    /// The shortest duration of a seek: the time for the head to start and to settle on a track.
     pub(crate) settle_s: f64,
-    /// The additional time of a seek over the whole disk.
+    /// The additional duration of a seek across the whole disk.
     pub(crate) stroke_s: f64,
     /// The average wait for the sector to pass under the head: half a turn.
     pub(crate) half_turn_s: f64,
     /// The widest gap that the head crosses without a seek.
     pub(crate) passed_bytes: u64,
-    /// The number of waiting requests among which the drive chooses.
+    /// The number of waiting requests from which the drive chooses.
     pub(crate) queue: usize,
 }
 

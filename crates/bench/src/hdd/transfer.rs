@@ -219,9 +219,8 @@ fn run_head<T>(
         while let Some((next, busy_s)) = head.with(|head| serve_nearest(head, &mut waiting, &place))
         {
             thread::sleep(Duration::from_secs_f64(busy_s * scale));
-            // Collected before the reply is sent. Transfers are collected before the reply is sent.
-            // A program that waits for the reply cannot add its next request in time to be
-            // considered for the next choice.
+            // Arrivals are collected before the reply is sent. A request that is sent in response
+            // to this reply therefore comes too late for the next choice.
             waiting.extend(arrivals.try_iter());
             served(next);
         }

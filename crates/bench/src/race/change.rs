@@ -17,7 +17,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A failure does no harm, because the next comparison overwrites the file.
+        // Ignoring a failure does no harm, because the next comparison overwrites the file.
         drop(fs::remove_file(&self.0));
     }
 }
@@ -81,8 +81,8 @@ impl Race {
         let mut faults = Vec::new();
         for (number, &cache) in setup.caches.iter().enumerate() {
             let id = self.scenario(setup, cache, &counts);
-            // Deletions are checked after every run, and the caches are prepared before every run,
-            // so these need no untimed run.
+            // An untimed run is needed only to check links once. Deletions are checked after every
+            // run, and the caches are prepared before every run.
             let first = u32::from(number > 0 || setup.work == Work::Delete);
             for round in first..=self.rounds(setup) {
                 for entrant in self.entrants(setup.work) {

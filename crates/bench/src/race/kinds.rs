@@ -94,7 +94,8 @@ pub const KINDS: [Kind; 12] = [
         about: "duplicates made hard links, on ext4 and on a simulated hard disk",
         rows: || {
             vec![
-                // At full size, each run takes two minutes, most of it to make a fresh image.
+                // At full size, each run takes two minutes, most of them spent on making a fresh
+                // image.
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 5),
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Hdd, COLD, 1),
             ]
@@ -201,7 +202,7 @@ fn own_disk() -> Vec<Row> {
     ]
 }
 
-/// Returns those trees of [`own_disk`] that `find` races only with warm caches, changed to cold
+/// Returns those trees of [`own_disk`] that `find` races only with warm caches, but with cold
 /// caches.
 fn own_disk_cold() -> Vec<Row> {
     let cold = |(work, corpus, names, scale, order, device, caches, rounds): Row| {

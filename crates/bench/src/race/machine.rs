@@ -38,7 +38,7 @@ pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
     ]
 }
 
-/// Returns the text that follows a name and an optional colon in a file of lines.
+/// Returns the text that follows a name and an optional colon on a line of a file.
 fn field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));

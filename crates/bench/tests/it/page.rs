@@ -180,7 +180,7 @@ fn on_the_hard_disk_only_its_busy_time_counts() {
 fn failed_runs_do_not_count_but_are_named() {
     let text = pages_of(&races::all());
     let warm = rows(&text, "<a id=\"find-server2018-warm\">");
-    // The median of all runs except the first one, which equals the median of all five.
+    // The median of all runs except the first equals the median of all five.
     assert!(warm[3].starts_with("| jdupes | 2.92 | 2.83 - 3.04 |"), "{warm:?}");
     assert!(
         text.contains("- jdupes: failed in 1 of 5 runs. Its figures come from the 4 other runs.")

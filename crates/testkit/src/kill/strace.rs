@@ -11,9 +11,9 @@
 //! - In a set such as `rename,renameat2`, each name has a separate N-th call, which is *not* the
 //!   N-th call of the set. To test all moments of a program, take one name at a time, and each N
 //!   from 1 until it does not fire.
-//! - A child process counts from 1, but `exec` does not reset the count. The count includes what
-//!   the dynamic linker opens, maps and reads, and what the shell of
-//!   [`descriptor_limit`](Invocation::descriptor_limit) did before.
+//! - A child process counts from 1, but `exec` does not reset the count. The count includes the
+//!   calls of the dynamic linker, and those of the shell that
+//!   [`descriptor_limit`](Invocation::descriptor_limit) uses.
 //!
 //! With [`Calls::at`], only calls that name a path count, which excludes the linker.
 //!
@@ -160,7 +160,7 @@ impl Strace {
         self.run(invocation, calls, Some(Injection::Error(error)))
     }
 
-    /// Runs a program and lists the selected calls, which take effect.
+    /// Runs a program and lists the selected calls without changing them.
     ///
     /// # Panics
     ///
@@ -234,8 +234,8 @@ enum Injection<'a> {
     Error(&'a str),
 }
 
-/// Returns the calls in a log. If strace split a call over two lines, because another thread made a
-/// call meanwhile, the parts are joined.
+/// Returns the calls in a log. strace splits a call over two lines if another thread makes a call
+/// meanwhile. The two parts are joined.
 pub(super) fn lines(log: &str) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();

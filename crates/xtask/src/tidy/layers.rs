@@ -20,8 +20,8 @@ const LAYERS: [(&str, u8); 12] = [
     ("lop", 6),
 ];
 
-/// Crates for development only. They may depend on every crate. Other crates may use these only as
-/// development dependencies.
+/// Crates for development only. These crates may depend on every crate, but other crates may use
+/// them only as development dependencies.
 const DEVELOPMENT: [&str; 3] = ["bench", "testkit", "xtask"];
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {

@@ -91,7 +91,7 @@ fn of_piece(piece: &Piece, scope: Scope) -> Vec<(usize, String)> {
     let mut complaints = Vec::new();
     for word in words {
         let parts = parts(word);
-        // In a comment, a word with several parts must be the name of an identifier.
+        // A word that consists of several parts must be an identifier, even in a comment.
         let is_identifier = scope == Identifiers || parts.len() > 1;
         let is_refused = |wanted: &[&str], where_: Scope| {
             (is_identifier || where_ == Everywhere) && contains(&parts, wanted)
