@@ -75,7 +75,7 @@ fn moment(disk: &Disk, before: crate::hdd::Usage) -> Moment {
     Moment { busy_s: done.busy_s, seeks: done.seeks, at }
 }
 
-/// Keeps moments at equal intervals of the disk's busy time, and the last one.
+/// Keeps moments at equal intervals of the disk's busy time, and the last moment.
 fn thinned(moments: &[Moment]) -> Vec<Moment> {
     let Some(last) = moments.last() else { return Vec::new() };
     let step = last.busy_s / f64::from(u32::try_from(MAX_MOMENTS).expect("few"));

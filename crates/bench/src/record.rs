@@ -56,7 +56,7 @@ pub enum Ending {
     Done,
     /// Any other exit code, or a signal.
     Failed,
-    /// The race stopped it at the time limit.
+    /// The race stopped the program at the time limit.
     Stopped,
 }
 

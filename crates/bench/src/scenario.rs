@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Work {
     /// Find all groups of identical files.
     Find,
-    /// Replace identical files by hard links to one file.
+    /// Replace identical files with hard links to one file.
     Link,
     /// Copy a tree with its hard links.
     Mirror,
@@ -76,7 +76,7 @@ pub enum Cache {
     Cold,
 }
 
-/// The conditions of one comparison: all tools do this work on this tree, in turns.
+/// The conditions of one comparison: all tools take turns at this work on this tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// A short name, unique within a race. Runs refer to it.

@@ -1,7 +1,7 @@
 //! The folder that keeps trees, images and results between races.
 //!
 //! Races run as root, delete what they made and mount images. They therefore work only in a folder
-//! that contains a mark.
+//! that contains a marker file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

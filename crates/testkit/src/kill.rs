@@ -108,8 +108,8 @@ pub fn at_random_moments(
 
 /// Runs a program and sends it SIGKILL when a file at or below `path` has grown by a given amount.
 ///
-/// Growth counts from the size before the start, or from zero for a new file. `path` need not exist
-/// before the start. A file that replaces another of the same name counts as the same file.
+/// Growth is measured from the size before the start, or from zero for a new file. `path` need not
+/// exist before the start. A file that replaces another of the same name counts as the same file.
 ///
 /// # Panics
 ///

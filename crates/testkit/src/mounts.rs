@@ -87,7 +87,7 @@ impl FileSystem {
     }
 }
 
-/// A mounted file system. Dropping it unmounts it and removes its image.
+/// A mounted file system. Dropping this value unmounts the file system and removes its image.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mount {

@@ -23,11 +23,12 @@ pub enum When {
     Stdout(Vec<u8>),
     /// Standard error contains these bytes.
     Stderr(Vec<u8>),
-    /// The file exists and contains this text. An empty text only requires that it exists.
+    /// The file exists and contains this text. An empty text only requires that the file exists.
     File(PathBuf, Vec<u8>),
 }
 
-/// A started program. Dropping it while the program runs kills its process group.
+/// A started program. Dropping this value while the program runs kills the process group of the
+/// program.
 #[must_use = "dropping it kills the program"]
 pub struct Running {
     child: Child,

@@ -1,9 +1,9 @@
 //! The complete state of a tree, to compare with its state later.
 //!
 //! A [`Snapshot`] is for testing programs that change files. It shows which entries are missing,
-//! which are new, and which names lead to another file than before. It contains the root under the
-//! empty path, and every entry below it. It does not follow links and opens only regular files and
-//! directories, so it never waits for a FIFO. It preserves access times where permitted
+//! which are new, and which names lead to a different file than before. It contains the root under
+//! the empty path, and every entry below it. It does not follow links and opens only regular files
+//! and directories, so it never waits for a FIFO. It preserves access times where permitted
 //! (`O_NOATIME` requires the owner or root). Paths may have any length. The tree must not change
 //! while the snapshot is taken. If the tree changes meanwhile, the test is wrong and panics.
 
@@ -77,7 +77,7 @@ pub struct Entry {
 /// The state of a tree at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The entries by their path relative to the root. The path of the root is empty.
+    /// The entries, keyed by path relative to the root. The path of the root is empty.
     pub entries: BTreeMap<Vec<u8>, Entry>,
 }
 

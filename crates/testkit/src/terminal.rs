@@ -27,8 +27,8 @@ pub struct Shown {
 
 impl Invocation<'_> {
     /// Runs the program on a terminal of a given width. Each pair of `dialogue` is a text to wait
-    /// for and a text to type. The text to wait for must appear after the previous one. `\n` is the
-    /// return key, and `\u{4}` is Ctrl-D.
+    /// for and a text to type. Each text to wait for must appear after the previous one. `\n` is
+    /// the return key, and `\u{4}` is Ctrl-D.
     ///
     /// # Panics
     ///

@@ -27,7 +27,7 @@ pub(super) struct Article {
     extension: &'static str,
 }
 
-/// 48,000 files in 135 flat directories, mean 495 KB, no duplicate, five sets of hard links.
+/// 48,000 files in 135 flat directories, mean 495 KB, no duplicates, five sets of hard links.
 pub(super) const NO_DUPS_135: Article = Article {
     names: 48_000,
     dirs: 135,
@@ -54,7 +54,7 @@ pub(super) const FEW_DUPS_762: Article = Article {
     ..NO_DUPS_135
 };
 
-/// 18,500 files in 395 directories, mean 2.6 MB, up to 552 MB, no duplicate.
+/// 18,500 files in 395 directories, mean 2.6 MB, up to 552 MB, no duplicates.
 pub(super) const PHOTOS: Article = Article {
     names: 18_500,
     dirs: 395,

@@ -204,9 +204,9 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 ///
 /// An idle head starts with the first transfer that arrives. Transfers that arrive while the head
 /// is busy wait, and the nearest is served first. The head must not collect everything that has
-/// arrived by the time this thread wakes up. It would then sort the bursts that the kernel sends to
-/// an idle disk. Real drives do not do that. With a multi-threaded duplicate finder, such sorting
-/// saved 11 % of the seeks.
+/// arrived by the time this thread wakes up. Otherwise, it would sort the bursts that the kernel
+/// sends to an idle disk. Real drives do not do that. With a multi-threaded duplicate finder, such
+/// sorting saved 11 % of the seeks.
 fn run_head<T>(
     head: &SharedHead,
     scale: f64,

@@ -11,7 +11,7 @@ use super::figures::{as_shown, number};
 
 /// A scenario with the results of all tools.
 pub(super) struct Comparison<'a> {
-    /// The kind of race that recorded it.
+    /// The kind of race that recorded the comparison.
     pub(super) kind: &'a str,
     /// The folder of the record.
     pub(super) folder: &'a str,

@@ -92,7 +92,7 @@ fn write_table(page: &mut String, comparison: &Comparison) {
     page.push('\n');
 }
 
-/// Writes a row. The name and the ratio are wrapped in `mark`, the other cells in `others`.
+/// Writes a row. The name and the ratio are wrapped in `mark`, and the other cells in `others`.
 fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, others: &str) {
     page.push_str(&format!("| {mark}{}{mark} |", inline(&row.tool.name)));
     for (title, cell) in columns {

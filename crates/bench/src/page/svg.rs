@@ -1,6 +1,6 @@
 //! SVG for the charts: a white sheet of fixed width with rectangles, lines and text.
 //!
-//! The font of the viewer is unknown here, so [`text_width`] estimates on the high side.
+//! The viewer's font is unknown here, so [`text_width`] estimates on the high side.
 
 use std::fmt::Write as _;
 

@@ -54,7 +54,7 @@ fn file_system(store: &Path) -> String {
     found.map_or_else(|_| "unknown".into(), |kind| kind.trim().replace("ext2/ext3", "ext4"))
 }
 
-/// Returns the kind of disk that the kernel reports. It is often wrong for virtual disks.
+/// Returns the kind of disk that the kernel reports. The kernel is often wrong about virtual disks.
 fn disk(store: &Store, ssd: bool) -> &'static str {
     let said = store.rotational().and_then(|setting| fs::read_to_string(setting).ok());
     match said.as_deref().map(str::trim) {

@@ -84,8 +84,8 @@ fn only_requested_kinds_of_swaps_are_done() {
     assert_eq!((swaps.stranded, links(&Snapshot::of(&tree))), (0, 0));
 }
 
-/// Replaces one path by a link to another if they are equal at that moment, as a careless program
-/// does.
+/// Replaces one path with a link to another if the files are equal at that moment, as a careless
+/// program does.
 fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     if fs::read(kept)? == fs::read(other)? {
         let temporary = other.with_extension("tmp");

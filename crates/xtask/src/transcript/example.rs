@@ -8,7 +8,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Sizes are multiples of this, so that they equal the allocated space on all common file systems.
+/// All sizes are multiples of this value, so that they equal the allocated space on all common file
+/// systems.
 const BLOCK: u64 = 4096;
 
 /// The time of the first file, 1 May 2023. Each following file is one day newer.
