@@ -28,8 +28,8 @@ const MIN_COMPARED_CALLS: u64 = 200;
 /// The name of the instruction count. valgrind measures it, and it depends on the compiler.
 const INSTRUCTIONS: &str = "instructions";
 
-/// The commands, with `DIR` for the tree and `FILE` for the catalog. Their options replace
-/// measurements that would differ from run to run.
+/// The commands, with `DIR` for the tree and `FILE` for the catalog. The options of each command
+/// replace measurements that would differ from run to run.
 const SCENES: [(&str, &str); 3] = [
     ("scan", "scan --no-catalog -q --threads 1 --io cached DIR"),
     ("scan, new catalog", "scan --catalog FILE -q --threads 1 --io cached DIR"),
@@ -141,7 +141,7 @@ impl fmt::Display for Reference {
 /// Returns a complaint about each count that exceeds the stored one. Prints counts that fell and
 /// counts that are missing.
 ///
-/// Instructions are compared only if the same compiler built both programs.
+/// Instruction counts are compared only if the same compiler built both programs.
 pub fn compare(stored: &Reference, now: &Reference) -> Vec<String> {
     let alike = stored.compiler == now.compiler;
     if !alike {

@@ -17,9 +17,9 @@ use crate::record::{read_rows, write_rows};
 use crate::scenario::{Device, Order};
 use crate::store::Store;
 
-/// Maximum number of moments kept for a scan, more than a chart is wide in pixels.
+/// Maximum number of moments kept for a scan. This exceeds the width of the chart in pixels.
 const MAX_MOMENTS: usize = 1200;
-/// The sampling period. It corresponds to 0.03 s of the disk's time.
+/// The sampling period. One period corresponds to 0.03 s of simulated time.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(1);
 
 /// The state of the disk at one point in time.
@@ -75,7 +75,7 @@ fn moment(disk: &Disk, before: crate::hdd::Usage) -> Moment {
     Moment { busy_s: done.busy_s, seeks: done.seeks, at }
 }
 
-/// Keeps moments at equal intervals of the disk's busy time, and the last one.
+/// Keeps moments at equal intervals of the disk's busy time, and the last moment.
 fn thinned(moments: &[Moment]) -> Vec<Moment> {
     let Some(last) = moments.last() else { return Vec::new() };
     let step = last.busy_s / f64::from(u32::try_from(MAX_MOMENTS).expect("few"));

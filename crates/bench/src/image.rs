@@ -28,14 +28,15 @@ impl Image {
         Self { path: path.into() }
     }
 
-    /// Makes an empty file system with room for a tree of these counts, and some more.
+    /// Makes an empty file system with room for a tree of these counts, and some space to spare.
     ///
     /// # Errors
     ///
     /// The device is not a loop image, mkfs is missing or fails, or space runs out.
     pub fn make(path: &Path, device: Device, room: &Counts) -> Result<Self, Failure> {
         let inodes = (room.inodes + room.dirs + room.empty_or_other) * 5 / 4 + 10_000;
-        // One block for the tail of each file, one for each directory, and a journal.
+        // Reserves one block for the tail of each file, one for each directory, and space for a
+        // journal.
         let bytes = room.bytes * 5 / 4 + inodes * 5_120 + room.names * 160 + (1 << 30);
         let file =
             File::create(path).and_then(|file| file.set_len(bytes.next_multiple_of(1 << 20)));
@@ -50,8 +51,8 @@ impl Image {
             Device::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Device::AsIs => return Err(Failure::new("the machine's own disk needs no image")),
         };
-        // mkfs.btrfs inspects every mounted file. It gives up if the server of such a file is just
-        // ending, which can happen with a simulated disk.
+        // mkfs.btrfs inspects every mounted file, and gives up if the FUSE server behind one of
+        // them is about to end. This can happen with a simulated disk.
         let gone = |error: &Failure| error.to_string().contains("cannot check mount status");
         let mut result = tool(mkfs, &[path]);
         for _ in 0..20 {
@@ -68,7 +69,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Same as [`make`](Self::make), or making the tree fails.
+    /// Fails for the same reasons as [`make`](Self::make), or if the tree cannot be made.
     pub fn with_tree(spec: &Spec, path: &Path, device: Device) -> Result<(Self, Counts), Failure> {
         let key = format!("{}-{device:?}", spec.key()?);
         let counts = seal::once(path, &key, || {
@@ -133,7 +134,7 @@ impl Image {
     }
 }
 
-/// A mounted image. Dropping it unmounts it but keeps the image file.
+/// A mounted image. Dropping this value unmounts the image but keeps the file.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mounted {
@@ -169,8 +170,8 @@ impl Mounted {
         tool(&["mount", "-o", "noatime", &self.device], &[&self.point]).map(drop)
     }
 
-    /// Gives the loop device the settings of a hard disk or of an SSD. The device may have been
-    /// used as the other kind before.
+    /// Gives the loop device the settings of a hard disk or of an SSD. An earlier mount may have
+    /// set up the same device for the other kind of disk.
     fn set_up_queue(&self) -> Result<(), Failure> {
         let name = self.device.trim_start_matches("/dev/");
         let queue = Path::new("/sys/block").join(name).join("queue");

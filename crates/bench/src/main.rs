@@ -19,7 +19,7 @@ use bench::{Failure, hdd, head_trace, measure, page, race, record, tools};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// The kind of race that is never recorded.
+/// A kind of race that is never recorded.
 const SMOKE: &str = "smoke";
 
 /// Trees with known answers, races against other tools, and reproducible counts
@@ -46,7 +46,7 @@ enum Command {
         backing: PathBuf,
         /// The directory that will show `disk` and `stats`
         point: PathBuf,
-        /// The fraction of the disk's time that requests take in reality
+        /// The real duration of requests as a fraction of the simulated duration
         #[arg(long, default_value_t = hdd::Settings::default().scale)]
         scale: f64,
     },
@@ -54,7 +54,7 @@ enum Command {
     HeadTrace {
         /// The name of the trace in the chart
         name: String,
-        /// The binary of lop, instead of the optimised one of this build
+        /// The lop binary to run, instead of the optimised one from this build
         #[arg(long, value_name = "FILE")]
         lop: Option<PathBuf>,
         /// The folder that keeps the image
@@ -105,7 +105,7 @@ struct RaceArgs {
     /// Stop runs that take longer
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
-    /// The binary of lop, instead of the optimised one of this build
+    /// The lop binary to run, instead of the optimised one from this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
     /// Print the result without recording it
@@ -118,7 +118,7 @@ struct CountsArgs {
     /// Store the counts as the new reference
     #[arg(long)]
     update: bool,
-    /// The binary of lop, instead of the optimised one of this build
+    /// The lop binary to run, instead of the optimised one from this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
     /// The folder that keeps the tree
@@ -161,7 +161,7 @@ fn root() -> PathBuf {
     crates.and_then(Path::parent).expect("a crate of the workspace").to_owned()
 }
 
-/// Returns the binary to measure: the given one, or the optimised one of this build.
+/// Returns the given binary, or by default the optimised one from this build.
 fn lop(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
     let built = || this.ancestors().nth(2).unwrap_or(&this).join("release/lop");

@@ -30,12 +30,12 @@ pub struct Task {
     pub argv: Vec<OsString>,
     /// The home directory, a scratch folder in which the program finds no cache of the user.
     pub home: PathBuf,
-    /// The file for standard output. Standard error goes to a file beside it with the suffix
+    /// The file for standard output. Standard error goes to a file of the same name with the suffix
     /// `.err`.
     pub output: PathBuf,
     /// A directory on the file system to sync at the end, if the command changes a file system.
     pub settle: Option<PathBuf>,
-    /// The time limit. A command that exceeds it is stopped and reported as [`Ending::Stopped`].
+    /// The time limit. A command that runs longer is stopped and reported as [`Ending::Stopped`].
     pub limit: Duration,
 }
 
@@ -64,7 +64,7 @@ pub struct Usage {
 ///
 /// # Errors
 ///
-/// The program cannot be started, or the separate process cannot.
+/// The command or the measuring process cannot be started.
 pub(crate) fn apart(task: &Task) -> Result<Usage, Failure> {
     let order = task.output.with_extension("task");
     let json = serde_json::to_vec(task).map_err(|e| Failure::new(e.to_string()))?;
@@ -157,8 +157,8 @@ fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bo
     }
 }
 
-/// Returns `rchar` and `read_bytes` from `/proc/PID/io`. They include the children that the process
-/// waited for.
+/// Returns `rchar` and `read_bytes` from `/proc/PID/io`. Both include the child processes that the
+/// process waited for.
 fn bytes_read(pid: Pid) -> (u64, u64) {
     let path = format!("/proc/{}/io", pid.as_raw_nonzero());
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -20,8 +20,8 @@ pub enum Role {
     Ours,
     /// A program to compare lop with. The fastest peer is the reference.
     Peer,
-    /// lop doing more work than its peers (it writes a catalog) or less (it has one). Such a result
-    /// is shown but not ranked.
+    /// lop doing more work than its peers (writing a catalog) or less (using an existing one). Such
+    /// a result is shown but not ranked.
     Aside,
 }
 
@@ -56,7 +56,7 @@ pub enum Ending {
     Done,
     /// Any other exit code, or a signal.
     Failed,
-    /// The race stopped it at the time limit.
+    /// The race stopped the program at the time limit.
     Stopped,
 }
 
@@ -203,7 +203,7 @@ pub fn fresh_name(runs: &Path, date: &str, kind: &str) -> PathBuf {
     names.map(|name| runs.join(name)).find(|folder| !folder.exists()).expect("names never end")
 }
 
-/// Returns the date with the number, which sort chronologically, and the kind.
+/// Returns the date and the number of a record, which sort chronologically as a pair, and its kind.
 fn parse_name(folder: &str) -> Option<((String, u32), String)> {
     let date = folder.get(..10)?;
     let well_formed = date.bytes().enumerate().all(|(i, byte)| match i {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Work {
     /// Find all groups of identical files.
     Find,
-    /// Replace identical files by hard links to one file.
+    /// Replace identical files with hard links to one file.
     Link,
     /// Copy a tree with its hard links.
     Mirror,
@@ -19,7 +19,8 @@ pub enum Work {
     Copy,
     /// Copy a tree onto a complete copy of it, so that nothing remains to be done.
     Again,
-    /// Copy a tree with its hard links to another host. The race uses this machine, through ssh.
+    /// Copy a tree with its hard links to another host. The other host is this machine, reached
+    /// through ssh.
     Push,
     /// Copy a tree with its hard links from another host.
     Pull,
@@ -71,11 +72,11 @@ impl fmt::Display for Device {
 pub enum Cache {
     /// Everything that the same tools left in the caches when they last ran on the same tree.
     Warm,
-    /// Nothing. Caches were dropped (`/proc/sys/vm/drop_caches`) and images mounted again.
+    /// Nothing. Caches were dropped (`/proc/sys/vm/drop_caches`) and images were remounted.
     Cold,
 }
 
-/// The conditions of one comparison: all tools do this work on this tree, in turns.
+/// The conditions of one comparison: all tools take turns at this work on this tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// A short name, unique within a race. Runs refer to it.

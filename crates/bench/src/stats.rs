@@ -11,7 +11,7 @@ pub(crate) struct Spread {
     pub(crate) max: f64,
 }
 
-/// Returns the spread of some values; `None` without values. No value may be NaN.
+/// Returns the spread of some values; `None` if there are no values. No value may be NaN.
 pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -21,14 +21,14 @@ pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
     Some(Spread { median: f64::midpoint(lower, upper), min, max })
 }
 
-/// Returns the median of some values; `None` without values. No value may be NaN.
+/// Returns the median of some values; `None` if there are no values. No value may be NaN.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     spread(values).map(|spread| spread.median)
 }
 
 /// Returns the rank of each value, 1 for the smallest. Equal values share the mean of their ranks.
 ///
-/// Infinity is a valid value. Use it for tools without a figure, which then share the last ranks.
+/// Infinity is a valid value. Pass it for tools without a figure, which then share the last ranks.
 pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let number = |test: &dyn Fn(&f64) -> bool| -> f64 {
         values.iter().filter(|other| test(other)).map(|_| 1.0).sum()

@@ -1,7 +1,7 @@
 //! The folder that keeps trees, images and results between races.
 //!
 //! Races run as root, delete what they made and mount images. They therefore work only in a folder
-//! that contains a mark.
+//! that contains a marker file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -57,10 +57,10 @@ impl Store {
     }
 }
 
-/// Announces the disk of the store as an SSD until it is dropped.
+/// Makes the kernel report the disk of the store as an SSD until this value is dropped.
 ///
-/// Virtual disks often claim to rotate. Some tools then read with one thread or in another order,
-/// and are several times slower than on the same disk announced as an SSD.
+/// Virtual disks often claim to rotate. Some tools read a rotating disk with one thread or in
+/// another order, which makes them several times slower than on the same disk reported as an SSD.
 #[derive(Debug)]
 pub(crate) struct Announced {
     setting: PathBuf,

@@ -29,7 +29,7 @@ pub(crate) enum Source {
 /// The format in which a finder reports its groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// One path a line on standard output. Lines that are not absolute paths separate the groups.
+    /// One path per line on standard output. Lines that are not absolute paths separate the groups.
     Lines,
     /// The result file of rdfind, with the group number in the second column and the path in the
     /// last.
@@ -118,7 +118,7 @@ const fn peer(
     Entrant { name, role: Role::Peer, work, source, command, remembers: false, version, answer }
 }
 
-/// Returns an entry for lop with a catalog, which the peers do not have.
+/// Returns an entry for lop with a catalog, a feature that its peers lack.
 const fn lop(name: &'static str, command: &'static str, remembers: bool) -> Entrant {
     let plain = peer(name, Work::Find, Source::Here, command, Answer::Lines);
     Entrant { role: Role::Aside, remembers, ..plain }
@@ -138,8 +138,7 @@ use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
 use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
 
-/// All programs. A reader must be able to install each with one command. dupd, cpdup and fslint are
-/// left out because neither Debian 12 nor crates.io has them.
+/// All programs. Each program must be installable with one command.
 pub(crate) const ENTRANTS: [Entrant; 34] = [
     Entrant {
         role: Role::Ours,
@@ -311,7 +310,7 @@ fn commit() -> String {
     };
     let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
     let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
-    // Files that a race writes do not change the program under test.
+    // Only these paths affect the program under test. A race writes its results to other files.
     let sources = [":/crates", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
     let changed = git(&[&["status", "--porcelain", "--"], &sources[..]].concat());
     let clean = changed.is_some_and(|changed| changed.stdout.is_empty());

@@ -3,8 +3,8 @@
 //! An [`Attacker`] has two threads. The *mover* picks random entries below the roots. It exchanges
 //! files, exchanges directories, exchanges a file or directory with a symbolic link that leads
 //! outside (and back), and renames entries away (and back). The *stalker* learns from inotify about
-//! every name that another process creates, above all temporary names, and immediately does the
-//! same to it.
+//! every name that another process creates, above all temporary names. It immediately applies the
+//! same kinds of swaps to that name.
 //!
 //! The attacker destroys nothing. It only renames, with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`,
 //! and never unlinks. An entry whose place was taken by the program cannot be put back and stays in
@@ -89,8 +89,8 @@ pub struct AttackOptions {
 }
 
 impl Default for AttackOptions {
-    /// Returns every kind, no links inside, and a pause that allows a few thousand swaps per
-    /// second.
+    /// Returns options with every kind of swap, no links inside, and a pause that allows a few
+    /// thousand swaps per second.
     fn default() -> Self {
         Self {
             kinds: Swap::ALL.to_vec(),
@@ -115,7 +115,7 @@ pub struct Swaps {
     pub dir_for_link: usize,
     /// [`Swap::Away`].
     pub away: usize,
-    /// [`Swap::Fresh`]. These swaps also count as their other kind.
+    /// [`Swap::Fresh`]. Each of these swaps is also counted under the kind that was applied.
     pub fresh: usize,
     /// Number of entries that could not be put back and stayed outside.
     pub stranded: usize,
@@ -169,8 +169,9 @@ struct Ground {
 impl Attacker {
     /// Lays the bait in `outside` and begins to attack everything below `roots`.
     ///
-    /// `outside` is created if missing. It must not be below a root, and must be on the same file
-    /// system. The same seed draws the same numbers, but their effect depends on the scheduler.
+    /// `outside` is created if missing. This directory must be outside of all roots, but on the
+    /// same file system. The same seed draws the same numbers, but their effect depends on the
+    /// scheduler.
     ///
     /// # Panics
     ///

@@ -24,8 +24,8 @@ pub enum Content {
     },
     /// [`Content::Seeded`] with the byte at offset `at` changed by XOR with `variant`.
     ///
-    /// The bytes before and after it are equal. A `variant` of 0, or `at` beyond the end, changes
-    /// nothing.
+    /// All other bytes are the same as in [`Content::Seeded`]. A `variant` of 0, or `at` beyond the
+    /// end, changes nothing.
     Differing {
         /// The seed of the noise.
         seed: u64,

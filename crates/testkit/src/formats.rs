@@ -1,6 +1,6 @@
 //! Parses the output formats of the program under test into [`Groups`].
 //!
-//! The parsers are strict on purpose. They panic on truncated output and on a path that is listed
+//! The parsers are strict on purpose: they panic on truncated output and on a path that is listed
 //! twice, because a set would hide these defects. A group with a single file is kept, so that the
 //! comparison reports it.
 
@@ -23,7 +23,7 @@ pub struct JsonGroup {
     pub files: Vec<Vec<u8>>,
 }
 
-/// Returns the groups of the `fdupes` format: one path a line, with an empty line between groups.
+/// Returns the groups of the `fdupes` format: one path per line, with an empty line between groups.
 ///
 /// The format cannot represent a newline in a name. Use another format for trees with such names.
 ///
@@ -50,7 +50,7 @@ pub fn parse_nul(output: &[u8]) -> Groups {
 ///
 /// # Panics
 ///
-/// Same as [`parse_json_groups`], or a path occurs twice.
+/// Panics for the same reasons as [`parse_json_groups`], or if a path occurs twice.
 pub fn parse_json(output: &[u8]) -> Groups {
     let groups = parse_json_groups(output).into_iter();
     collect(&groups.map(|group| group.files).collect::<Vec<_>>())

@@ -58,7 +58,7 @@ pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
 ///
 /// # Errors
 ///
-/// Fails with the description of [`diff_groups`] if they differ.
+/// Fails with the description of [`diff_groups`] if the groups differ.
 pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
     diff_groups(expected, actual).map_or(Ok(()), Err)
 }
@@ -67,7 +67,7 @@ pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
 ///
 /// # Panics
 ///
-/// Panics with the description of [`diff_groups`] if they differ.
+/// Panics with the description of [`diff_groups`] if the groups differ.
 #[track_caller]
 pub fn assert_groups(expected: &Groups, actual: &Groups) {
     if let Some(difference) = diff_groups(expected, actual) {

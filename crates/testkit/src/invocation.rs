@@ -1,4 +1,4 @@
-//! One run of the binary of a sandbox. It is described as data and then started.
+//! One run of the binary of a sandbox. The run is first described as data, and then started.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -19,8 +19,8 @@ use crate::process::Capture;
 use crate::running::{Running, When};
 use crate::sandbox::Sandbox;
 
-/// A run of the binary of the sandbox. It is data until [`run`](Self::run) or
-/// [`spawn`](Self::spawn).
+/// A run of the binary of the sandbox. It does not start until [`run`](Self::run) or
+/// [`spawn`](Self::spawn) is called.
 #[derive(Debug, Clone)]
 #[must_use = "describes a run that does not happen until `run` or `spawn`"]
 pub struct Invocation<'a> {
@@ -34,7 +34,8 @@ pub struct Invocation<'a> {
     stdin: Vec<u8>,
     stdout_limit: Option<u64>,
     signals: Vec<(Signal, When)>,
-    /// A program and its arguments. It runs the binary that follows them.
+    /// A program and its arguments. The command line of the binary is appended, and the program
+    /// runs it.
     wrapper: Vec<OsString>,
     pub(crate) timeout: Duration,
 }
@@ -125,15 +126,15 @@ impl<'a> Invocation<'a> {
 
     /// Closes standard output after this many bytes were read from it, which breaks the pipe.
     ///
-    /// With 0 the pipe is broken before the program starts. With more, the program may first fill
-    /// the buffer of a pipe (64 KiB) before it notices.
+    /// With 0 the pipe is broken before the program starts. With a larger number, the program may
+    /// first fill the pipe buffer (64 KiB) before it notices.
     pub fn close_stdout_after(mut self, bytes: u64) -> Self {
         self.stdout_limit = Some(bytes);
         self
     }
 
-    /// Sends a signal at a moment, after the signals added earlier. Only [`run`](Self::run)
-    /// supports this.
+    /// Sends a signal at a chosen moment. Signals are sent in the order in which they were added.
+    /// Only [`run`](Self::run) supports this.
     ///
     /// [`Output::signals_sent`] counts the signals that found the program still running.
     pub fn signal(mut self, signal: Signal, when: When) -> Self {
@@ -147,8 +148,8 @@ impl<'a> Invocation<'a> {
         self
     }
 
-    /// Runs the binary through another program. The binary and its arguments are appended to the
-    /// arguments of that program.
+    /// Runs the binary through another program. The path of the binary and its arguments are
+    /// appended to the arguments of the wrapper.
     pub(crate) fn under(mut self, wrapper: Vec<OsString>) -> Self {
         self.wrapper = wrapper;
         self

@@ -31,11 +31,11 @@ pub use strace::{Calls, Strace, Traced};
 
 /// The pause between two inspections of a file.
 const INSPECTION_PAUSE: Duration = Duration::from_micros(50);
-/// The last part of a delay, which is waited for without sleeping. A sleep may last this much
-/// longer than requested.
+/// The time at the end of a delay during which the thread spins instead of sleeping. A sleep may
+/// overrun by this much.
 const SPIN_TIME: Duration = Duration::from_micros(200);
 
-/// A run that was to be killed.
+/// The result of an attempt to kill a program.
 #[derive(Debug)]
 #[must_use = "a run that nobody looks at tests nothing"]
 pub struct Killed {
@@ -73,10 +73,10 @@ pub fn kill_after(invocation: &Invocation, delay: Duration) -> Killed {
 
 /// Repeats a run that is killed at random moments until it was killed a given number of times.
 ///
-/// `round` gets the number of the round and a delay. It runs something that is killed after the
-/// delay, and returns true if that was killed. A run that ended first does not count and shortens
-/// the next delays. `whole` is the approximate duration of an undisturbed run. The delays are drawn
-/// from `seed`.
+/// `round` receives the number of the round and a delay. It starts a program that is killed after
+/// the delay, and returns true if the kill came before the program ended. A run that ended before
+/// the kill does not count, and the following delays become shorter. `whole` is the approximate
+/// duration of an undisturbed run. The delays are drawn from `seed`.
 ///
 /// # Panics
 ///
@@ -108,8 +108,8 @@ pub fn at_random_moments(
 
 /// Runs a program and sends it SIGKILL when a file at or below `path` has grown by a given amount.
 ///
-/// Growth counts from the size before the start, or from zero for a new file. `path` need not exist
-/// before the start. A file that replaces another of the same name counts as the same file.
+/// Growth is measured from the size before the start, or from zero for a new file. `path` need not
+/// exist before the start. A file that replaces another of the same name counts as the same file.
 ///
 /// # Panics
 ///

@@ -4,7 +4,8 @@
 //! This crate is the independent oracle. It depends on no other crate of the workspace, so that it
 //! cannot share a mistake with the program. It prefers the obvious algorithm over the fast one. It
 //! is never released. If the *test* is at fault (a tree that cannot be made, a program that hangs),
-//! it panics with a full report. To judge the *program*, it returns data.
+//! it panics with a full report. To judge the *program*, a test asserts on the data that this crate
+//! returns.
 //!
 //! | module | for |
 //! |---|---|

@@ -81,13 +81,13 @@ impl FileSystem {
         }
     }
 
-    /// Returns the mount options. Without them every user may read and write files on exFAT.
+    /// Returns the mount options. Without `umask`, every user may read and write files on exFAT.
     fn options(self) -> &'static str {
         if self == Self::ExFat { "loop,umask=077" } else { "loop" }
     }
 }
 
-/// A mounted file system. Dropping it unmounts it and removes its image.
+/// A mounted file system. Dropping this value unmounts the file system and removes its image.
 #[derive(Debug)]
 #[must_use = "dropping it unmounts it"]
 pub struct Mount {
@@ -97,8 +97,8 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Makes and mounts an empty file system of about `size_bytes`, or of the smallest possible
-    /// size.
+    /// Makes and mounts an empty file system of about `size_bytes` bytes, or of the minimum size if
+    /// that is larger.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Mount {
         mount(&["-o", "loop", image], &self.point)
     }
 
-    /// Returns the mount point. It is empty at first, unless this is a bind mount.
+    /// Returns the mount point. The directory is empty at first, unless this is a bind mount.
     pub fn path(&self) -> &Path {
         &self.point
     }
@@ -270,7 +270,8 @@ fn mount(args: &[&str], point: &Path) -> Result<(), String> {
     result
 }
 
-/// Runs a tool with its arguments and `last`. If it fails, its standard error is returned.
+/// Runs a tool with its arguments, followed by the path `last`. If it fails, its standard error is
+/// returned.
 fn tool(command: &[&str], last: &Path) -> Result<(), String> {
     let (name, args) = command.split_first().expect("a tool to run");
     let program = find_tool(name).ok_or_else(|| format!("{name} is not installed"))?;

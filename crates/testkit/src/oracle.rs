@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::groups::Groups;
 
-/// The definition of a duplicate. The default is that of `lop scan` without options.
+/// The definition of a duplicate. The default rules match those of `lop scan` without options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
     /// True if empty files are duplicates of each other.
@@ -87,9 +87,9 @@ pub fn naive_truth(roots: &[impl AsRef<Path>], rules: Rules) -> Truth {
 
 /// Maps every path to the smallest path of its inode below `root`, and drops groups of one.
 ///
-/// Answers that name the same file differently become comparable. Relative paths are interpreted,
-/// and returned, relative to `root`. A path that does not lead to a regular file below `root` is
-/// unchanged.
+/// This makes answers comparable that list different names of the same file. Relative paths are
+/// interpreted, and returned, relative to `root`. A path that does not lead to a regular file below
+/// `root` is unchanged.
 pub fn collapse_links(root: impl AsRef<Path>, groups: &Groups) -> Groups {
     let root = root.as_ref();
     let smallest = smallest_paths(&regular_files(&[root], &mut BTreeSet::new()));

@@ -1,4 +1,4 @@
-//! Types that a test may pass as a path: text, bytes that are not text, `OsStr`, and `Path`.
+//! Types that a test may pass as a path: text, arbitrary bytes, `OsStr`, and `Path`.
 //!
 //! File names are bytes. This trait exists because `&[u8]` does not implement `AsRef<OsStr>`.
 

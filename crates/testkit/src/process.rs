@@ -137,7 +137,8 @@ pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     Finished { status, stdout: stdout.bytes(), stderr: stderr.bytes() }
 }
 
-/// Returns the path of a tool. Also searches directories of administration programs outside `PATH`.
+/// Returns the path of a tool. Also searches directories of administration programs, because `PATH`
+/// may lack them.
 pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();

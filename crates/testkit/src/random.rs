@@ -1,9 +1,9 @@
 //! Random trees for proptest, as lists of operations that shrink to the few that matter.
 //!
-//! Sizes are around the boundaries at which readers change their behaviour. Contents come from a
-//! small pool, so that interesting relations between files are frequent: duplicates, files of one
-//! size that differ everywhere, only at the start, in the middle or in the last byte, and holes
-//! equal to written zeros.
+//! Sizes are close to the boundaries at which readers change their behaviour. Contents come from a
+//! small pool, so that interesting relations between files are frequent. Some files are duplicates.
+//! Some have the same size but differ everywhere, only at the start, in the middle or in the last
+//! byte. Some have a hole where others have written zeros.
 
 use std::fmt;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::tree::{Made, TreeBuilder};
 const SIZES: [u64; 12] =
     [0, 1, 4095, 4096, 4097, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 200 * 1024];
 
-/// Names of directories. They differ from all names of files.
+/// Names of directories. No file has the same name as a directory.
 const DIR_NAMES: [&[u8]; 4] = [b"d", b".d", b"d\n \xff", b"-d"];
 
 /// Prefixes of file names. The number of the operation follows.
@@ -47,7 +47,7 @@ pub enum Op {
         /// Content of the file.
         content: Content,
     },
-    /// Another name for an earlier file. Has no effect if no file was created before.
+    /// Another name for an earlier file. Has no effect if there is no earlier file.
     HardLink {
         /// Components of the path of the parent directory.
         dir: Vec<&'static [u8]>,

@@ -82,7 +82,7 @@ fn enter(
     Ok(dir)
 }
 
-/// Unlinks everything in `dir` except directories, and returns those.
+/// Unlinks everything in `dir` except subdirectories, and returns the names of these.
 fn strip(dir: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut directories = Vec::new();
     for entry in Dir::read_from(dir)? {

@@ -23,11 +23,12 @@ pub enum When {
     Stdout(Vec<u8>),
     /// Standard error contains these bytes.
     Stderr(Vec<u8>),
-    /// The file exists and contains this text. An empty text only requires that it exists.
+    /// The file exists and contains this text. An empty text only requires that the file exists.
     File(PathBuf, Vec<u8>),
 }
 
-/// A started program. Dropping it while the program runs kills its process group.
+/// A started program. Dropping this value while the program runs kills the process group of the
+/// program.
 #[must_use = "dropping it kills the program"]
 pub struct Running {
     child: Child,
@@ -67,14 +68,16 @@ impl Running {
         sent
     }
 
-    /// Waits for a moment. Returns true if it came before the program ended.
+    /// Waits for the moment `when`. Returns true if that moment came before the program ended.
     ///
     /// # Panics
     ///
-    /// Panics if neither happens within the timeout. The program is killed and reported as hanging.
+    /// Panics if neither the moment nor the end of the program comes within the timeout. The
+    /// program is killed and reported as hanging.
     pub fn wait_for(&mut self, when: &When) -> bool {
         let found = poll(self.deadline(), || {
-            // Checked before `when`, so that output just before the end of the program is seen.
+            // The end is checked before `when`, so that output just before the end of the program
+            // is not missed.
             let ended = !self.is_running() && self.output_ended();
             if self.shows(when) { Some(true) } else { ended.then_some(false) }
         });
@@ -85,8 +88,9 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// Panics if the program does not end within the timeout. It is killed and reported as hanging.
-    /// Also panics if the program ends but a process that it started keeps its output open.
+    /// Panics if the program does not end within the timeout. The program is then killed and
+    /// reported as hanging. Also panics if the program ends but a process that it started keeps its
+    /// output open.
     pub fn wait(mut self) -> Output {
         let deadline = self.deadline();
         let Some(status) = wait_exit(&mut self.child, deadline) else {

@@ -2,10 +2,10 @@
 //! locale.
 //!
 //! Each sandbox is a temporary directory with three subdirectories. `home` is `HOME` and contains
-//! `XDG_STATE_HOME`. `work` is the working directory. It is empty at first, so that the state of
-//! the program is not among the files that it scans. `tmp` is `TMPDIR`. The umask does not change.
-//! Each program gets a new process group, no terminal, and a time limit. A program that hangs is
-//! killed and reported.
+//! `XDG_STATE_HOME`. `work` is the working directory, which is empty at first, so that the program
+//! does not find its own state when it scans. `tmp` is `TMPDIR`. The umask does not change. Each
+//! program gets a new process group, no terminal, and a time limit. A program that hangs is killed
+//! and reported.
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! The complete state of a tree, to compare with its state later.
 //!
-//! A [`Snapshot`] judges programs that change files. It shows which entries are missing, which are
-//! new, and which names lead to another file than before. It contains the root under the empty
-//! path, and every entry below it. It does not follow links and opens only regular files and
-//! directories, so it never waits for a FIFO. It preserves access times where permitted
+//! A [`Snapshot`] is for testing programs that change files. It shows which entries are missing,
+//! which are new, and which names lead to a different file than before. It contains the root under
+//! the empty path, and every entry below it. It does not follow links and opens only regular files
+//! and directories, so it never waits for a FIFO. It preserves access times where permitted
 //! (`O_NOATIME` requires the owner or root). Paths may have any length. The tree must not change
-//! while the snapshot is taken. A change is an error of the test and causes a panic.
+//! while the snapshot is taken. If the tree changes meanwhile, the test is wrong and panics.
 
 mod compare;
 mod read;
@@ -77,7 +77,7 @@ pub struct Entry {
 /// The state of a tree at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The entries by their path relative to the root. The path of the root is empty.
+    /// The entries, keyed by path relative to the root. The path of the root is empty.
     pub entries: BTreeMap<Vec<u8>, Entry>,
 }
 
@@ -87,7 +87,7 @@ impl Snapshot {
     /// # Panics
     ///
     /// Panics if `root` is not a directory, if the tree changes meanwhile, or if something fails.
-    /// Missing permissions are not a failure but recorded in [`Entry::unread`].
+    /// Missing permissions do not cause a panic and are recorded in [`Entry::unread`].
     #[track_caller]
     pub fn of(root: impl AsRef<Path>) -> Self {
         Self::except(root, |_| false)
@@ -131,7 +131,7 @@ impl Snapshot {
     ///
     /// # Panics
     ///
-    /// Panics if a file or directory could not be read, because its content is unknown.
+    /// Panics if the content of a file, or a directory, could not be read.
     #[track_caller]
     pub fn contents(&self) -> BTreeSet<ContentKey> {
         let key = |(path, entry): (&Vec<u8>, &Entry)| {
@@ -159,8 +159,8 @@ impl Snapshot {
         groups.into_values().filter(|group| group.len() > 1).collect()
     }
 
-    /// Returns the differences of `after` in the compared properties, one per line, sorted by path.
-    /// The result is empty if there are none.
+    /// Compares the selected properties of this tree and `after`, and returns the differences, one
+    /// per line, sorted by path. The result is empty if there are no differences.
     pub fn diff(&self, after: &Self, what: Compare) -> Vec<String> {
         compare::diff(self, after, what)
     }

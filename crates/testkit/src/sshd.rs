@@ -32,7 +32,7 @@ pub struct Sshd {
 }
 
 impl Sshd {
-    /// Starts a server. Prints the reason and returns `None` if that is impossible.
+    /// Starts a server. If that fails, prints the reason and returns `None`.
     pub fn start() -> Option<Sshd> {
         Sshd::try_start().map_err(crate::skipped).ok()
     }
@@ -93,7 +93,7 @@ impl Sshd {
         fs::read_to_string(self.home.join("log")).unwrap_or_default()
     }
 
-    /// Waits until a login succeeds. The error is the reason why no login will.
+    /// Waits until a login succeeds. The error describes why no login succeeded.
     fn lets_in(&mut self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let listens = format!("Server listening on 127.0.0.1 port {}", self.port);

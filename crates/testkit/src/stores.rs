@@ -1,4 +1,4 @@
-//! Quarantines of test runs. They are outside of the folder of a test, in the topmost directory
+//! Quarantines of test runs. A quarantine is outside of the test's folder, in the topmost directory
 //! that belongs to the user who runs the test.
 
 use std::path::{Path, PathBuf};

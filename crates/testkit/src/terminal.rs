@@ -27,12 +27,12 @@ pub struct Shown {
 
 impl Invocation<'_> {
     /// Runs the program on a terminal of a given width. Each pair of `dialogue` is a text to wait
-    /// for and a text to type. The text to wait for must appear after the previous one. `\n` is the
-    /// return key, and `\u{4}` is Ctrl-D.
+    /// for and a text to type. Each text to wait for must appear after the previous one. `\n` is
+    /// the return key, and `\u{4}` is Ctrl-D.
     ///
     /// # Panics
     ///
-    /// Panics if the program cannot be started, never shows the text, or hangs.
+    /// Panics if the program cannot be started, never shows an expected text, or hangs.
     pub fn talk(&self, columns: u16, dialogue: &[(&str, &str)]) -> Shown {
         let deadline = Instant::now() + self.timeout;
         let (master, slave) = terminal(columns);

@@ -18,7 +18,7 @@ use crate::content::Content;
 use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 
-/// A tree as data. Every method adds to it and returns it.
+/// A tree as data. Every method adds a node or property and returns the builder.
 ///
 /// Paths are bytes relative to the directory given to [`make`](Self::make).
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ enum Node {
     DeepChain { levels: usize, name: Vec<u8>, content: Content },
 }
 
-/// The metadata that is set after every node exists.
+/// Metadata to set once all nodes exist.
 #[derive(Debug, Clone, Default)]
 struct Attributes {
     owner: Option<(u32, u32)>,
@@ -54,7 +54,7 @@ struct Attributes {
 pub struct Made {
     /// The directory that contains the tree.
     pub root: PathBuf,
-    /// Paths, as described, of device nodes that could not be created without permission.
+    /// Described paths of device nodes that were skipped for lack of permission.
     pub skipped: Vec<PathBuf>,
 }
 
@@ -64,8 +64,8 @@ impl Made {
         self.root.join(relative.to_path())
     }
 
-    /// Returns whether `relative` was created. This is false only for a device node without
-    /// permission.
+    /// Returns whether `relative` was created. False only for a device node that may not be
+    /// created.
     pub fn was_made(&self, relative: impl PathBytes) -> bool {
         !self.skipped.contains(&relative.to_path())
     }
@@ -92,7 +92,7 @@ impl TreeBuilder {
         self.file(path, Content::Seeded { seed, len })
     }
 
-    /// Adds a file like [`seeded`](Self::seeded) except for the byte at `at`. See
+    /// Adds a file like [`seeded`](Self::seeded), except for the byte at offset `at`. See
     /// [`Content::Differing`].
     pub fn differing(
         self,
@@ -156,12 +156,14 @@ impl TreeBuilder {
         self.node(path, Node::Special(FileType::Socket))
     }
 
-    /// Adds a character device. Without permission it is left out and listed in [`Made::skipped`].
+    /// Adds a character device. If creating it is not permitted, the node is left out and listed in
+    /// [`Made::skipped`].
     pub fn char_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
         self.node(path, Node::Device { kind: FileType::CharacterDevice, major, minor })
     }
 
-    /// Adds a block device. Without permission it is left out and listed in [`Made::skipped`].
+    /// Adds a block device. If creating it is not permitted, the node is left out and listed in
+    /// [`Made::skipped`].
     pub fn block_device(self, path: impl PathBytes, major: u32, minor: u32) -> Self {
         self.node(path, Node::Device { kind: FileType::BlockDevice, major, minor })
     }
@@ -210,7 +212,8 @@ impl TreeBuilder {
         make::make(self, root.as_ref())
     }
 
-    /// Creates the tree in a new temporary directory, which is removed on drop at any depth.
+    /// Creates the tree in a new temporary directory. The directory is removed on drop, however
+    /// deep the tree is.
     ///
     /// # Panics
     ///

@@ -19,7 +19,7 @@ const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"
 /// The default duration of each fuzzer in seconds.
 const DEFAULT_SECONDS: &str = "60";
 
-/// Runs each fuzzer for some seconds. Returns a complaint for each one that found something.
+/// Runs each fuzzer for some seconds. Returns a complaint for each fuzzer that found something.
 #[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
     let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 /// A set of generated files.
 pub(crate) struct Generated {
-    /// The contents of the files by their paths below `docs/`.
+    /// The contents of the files, keyed by path below `docs/`.
     pub(crate) files: BTreeMap<String, String>,
     /// Folders below `docs/` that contain only files of this set.
     pub(crate) folders: &'static [&'static str],

@@ -12,7 +12,8 @@ use crate::generated::Generated;
 
 /// Runs a command of `lop-bench`. Returns true if it succeeded.
 ///
-/// A race or a head trace changes the data behind the benchmark pages, so these are regenerated.
+/// A race or a head trace changes the data behind the benchmark pages, so the pages are
+/// regenerated.
 pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     let is_fast = !is_small(args);
     build(root, &["--release", "--package", "lop"])?;
@@ -24,8 +25,8 @@ pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     Ok(succeeded)
 }
 
-/// Returns true if a command measures nothing that depends on the speed of `lop-bench`. It can then
-/// use the build of the tests, which saves an optimised build.
+/// Returns true if a command measures nothing that depends on the speed of `lop-bench`. Such a
+/// command can use the build of the tests, which saves an optimised build.
 fn is_small(args: &[OsString]) -> bool {
     match args.first().and_then(|command| command.to_str()) {
         Some("counts") => true,

@@ -2,7 +2,7 @@
 //!
 //! A test that lacks a tool or root privileges skips itself with a message. This module installs
 //! the tools if it runs as root on Debian or a derivative. The suite must leave the machine
-//! unchanged: everything that it leaves behind is a complaint.
+//! unchanged: everything that it leaves behind is reported.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -31,7 +31,7 @@ const TOOLS: [(&str, &str); 17] = [
     ("valgrind", "valgrind"),
 ];
 
-/// Runs the suite. Returns the reasons why it did not pass.
+/// Runs the suite and returns the reasons why it did not pass.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;

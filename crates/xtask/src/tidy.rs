@@ -1,4 +1,4 @@
-//! Rules that no lint checks. Each module returns complaints, one a line.
+//! Rules that no lint checks. Each module returns complaints, one per line.
 //!
 //! | module | rule |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! Finds traces that tests leave on a machine, by comparing two inspections. Traces are stray
 //! files, mounts, loop devices, users and processes.
 //!
-//! Other programs run on the machine too, so only traces that the suite can have caused count.
-//! These are anything in its temporary directory or started from there, and new names in places
-//! where other programs rarely create any.
+//! Other programs run on the machine too, so only traces that the suite may have caused are
+//! reported. The suite may have caused anything in its temporary directory, any process started
+//! from there, and new names in places where other programs rarely create files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -45,7 +45,7 @@ impl Drop for Temporary {
     }
 }
 
-/// The findings of one inspection, one a line.
+/// The findings of one inspection, one per line.
 pub(crate) struct Traces(BTreeSet<String>);
 
 impl Traces {

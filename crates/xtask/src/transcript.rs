@@ -1,5 +1,5 @@
-//! Updates the example in the README. Its commands run in a small tree that is the same on every
-//! machine, and their output replaces the one in the README.
+//! Updates the example in the README. The commands of the example run in a small tree that is the
+//! same on every machine, and their output replaces the output in the README.
 //!
 //! Times differ between runs. If nothing else changed, the README is left as it is.
 

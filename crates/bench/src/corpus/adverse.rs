@@ -29,14 +29,14 @@ pub(super) fn same_size(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// Plans `late`: families of eight files. Two files are identical, four differ from them in one
-/// byte near the end, and two in one byte in the middle.
+/// Plans `late`: families of eight files. Within a family, two files are identical. Four others
+/// differ from these in one byte near the end, and the last two in one byte in the middle.
 pub(super) fn late(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(LATE_BYTES, scale);
     for number in 0..files {
         let (family, member) = (number / 8, number % 8);
-        // The amount added to that byte; 0 for the identical pair.
+        // `seed` is added to the byte at offset `at`. It is 0 for the identical pair.
         let (at, seed) = match member {
             0 | 1 => (size - 8, 0),
             2..6 => (size - 8, member),
@@ -49,9 +49,9 @@ pub(super) fn late(files: u64, scale: f64) -> Plan {
     plan
 }
 
-/// Plans `vm-images`: large images in families of six. Two images are identical. The other four
-/// share only their beginning with these: a half, three quarters, 15/16 and 255/256 of the image. A
-/// quarter of each image is holes.
+/// Plans `vm-images`: large images in families of six. Two images are identical. Each of the other
+/// four has the same beginning as this pair but a different end. The common part is 1/2, 3/4, 15/16
+/// or 255/256 of the image. A quarter of each image consists of holes.
 pub(super) fn vm_images(files: u64, scale: f64) -> Plan {
     let mut plan = Plan::new();
     let size = scaled(IMAGE_BYTES, scale);
@@ -133,7 +133,8 @@ pub(super) fn chains(files: u64) -> Plan {
     plan
 }
 
-/// Returns a size at a scale, rounded to whole words. It is never too small to tell files apart.
+/// Returns the scaled size, rounded down to whole 8-byte words. The result is large enough that
+/// files of this size can differ.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of files")]
 fn scaled(bytes: f64, scale: f64) -> u64 {
     ((bytes * scale) as u64).max(1_024) & !7

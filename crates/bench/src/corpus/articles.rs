@@ -1,4 +1,4 @@
-//! The four trees of the articles by the author of jdupes: two with hardly any duplicates, one of
+//! Four trees from the articles by the author of jdupes: two with hardly any duplicates, one of
 //! pictures, and a huge mixture.
 //!
 //! The articles publish the numbers of files, directories and duplicates, and the mean sizes.
@@ -27,7 +27,7 @@ pub(super) struct Article {
     extension: &'static str,
 }
 
-/// 48,000 files in 135 flat directories, mean 495 KB, no duplicate, five sets of hard links.
+/// 48,000 files in 135 flat directories, mean 495 KB, no duplicates, five sets of hard links.
 pub(super) const NO_DUPS_135: Article = Article {
     names: 48_000,
     dirs: 135,
@@ -54,7 +54,7 @@ pub(super) const FEW_DUPS_762: Article = Article {
     ..NO_DUPS_135
 };
 
-/// 18,500 files in 395 directories, mean 2.6 MB, up to 552 MB, no duplicate.
+/// 18,500 files in 395 directories, mean 2.6 MB, up to 552 MB, no duplicates.
 pub(super) const PHOTOS: Article = Article {
     names: 18_500,
     dirs: 395,
@@ -69,7 +69,8 @@ pub(super) const PHOTOS: Article = Article {
 };
 
 /// 900,000 files in 12,599 directories with many hard links and duplicates. How many was not
-/// published. Here, a quarter of the names are additional hard links, and a fifth are copies.
+/// published. In this plan, a quarter of the names are additional hard links, and a fifth are
+/// copies.
 pub(super) const HUGE_MIXED: Article = Article {
     names: 900_000,
     dirs: 12_599,

@@ -1,8 +1,8 @@
 //! The contents of files, described by a few numbers and generated at the speed of memory.
 //!
 //! Two files have the same bytes if and only if their [`Content`] values are equal. The plans
-//! ensure this: they never use a seed twice for different content. The check of each new tree
-//! verifies it.
+//! ensure this: they never use a seed twice for different content. Every new tree is read back to
+//! verify this.
 
 use std::fs::File;
 use std::io;
@@ -37,10 +37,10 @@ pub(crate) enum Shape {
     /// The first `len` bytes, such as the header of a file type, a licence, or the notes of a
     /// camera. The last 8 bytes of a file are never shared.
     Header { id: u32, len: u32 },
-    /// Everything except the byte at `at`, to which the seed is added.
+    /// Everything except the byte at offset `at`, to which the seed is added.
     Marked { family: u64, at: u64 },
-    /// The first `shared` bytes of a disk image. A quarter of its blocks of 1 MiB are holes, but
-    /// never the last one.
+    /// The first `shared` bytes of a disk image. A quarter of the 1 MiB blocks are holes, but never
+    /// the last block.
     Image { family: u64, shared: u64 },
 }
 
@@ -110,13 +110,13 @@ impl Content {
         }
     }
 
-    /// Returns how many bytes one call can fill, starting at `at`.
+    /// Returns the number of bytes that one call can fill from offset `at`.
     #[expect(clippy::cast_possible_truncation, reason = "at most a chunk")]
     fn chunk_at(&self, at: u64) -> usize {
         (self.size - at).min(CHUNK_BYTES as u64 - at % CHUNK_BYTES as u64) as usize
     }
 
-    /// Fills the buffer with the bytes that start at `at`, a multiple of 8.
+    /// Fills the buffer with the bytes from offset `at`, which must be a multiple of 8.
     fn fill(&self, at: u64, buffer: &mut [u8]) {
         match self.shape {
             Shape::Plain => stream(self.seed, at, buffer),
@@ -142,14 +142,15 @@ impl Content {
     }
 }
 
-/// Splits a buffer that starts at `at` in the file into the parts before and after `border`.
+/// Splits a buffer that begins at file offset `at` into the parts before and after offset `border`.
 #[expect(clippy::cast_possible_truncation, reason = "at most the buffer's length")]
 fn split(buffer: &mut [u8], at: u64, border: u64) -> (&mut [u8], &mut [u8]) {
     let first = border.saturating_sub(at).min(buffer.len() as u64);
     buffer.split_at_mut(first as usize)
 }
 
-/// Fills the buffer with the stream of a seed, starting at offset `at`, a multiple of 8.
+/// Fills the buffer from the random stream of `seed`, beginning at offset `at`, which must be a
+/// multiple of 8.
 fn stream(seed: u64, at: u64, buffer: &mut [u8]) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut index = at / 8;

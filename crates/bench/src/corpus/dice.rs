@@ -1,26 +1,26 @@
 //! Random choices for corpora, reproducible on every machine and with every version.
 //!
 //! Everyone who repeats a race must get the same tree. This module therefore uses
-//! [`testkit::Dice`], a fixed algorithm, and only exact floating-point operations, because the last
-//! bit of other functions can differ between machines.
+//! [`testkit::Dice`], which is a fixed algorithm, and only exact floating-point operations.
+//! Functions such as logarithms can differ in the last bit between machines.
 
 use testkit::dice::{GAMMA, mix};
 
-/// Returns word number `index` of the stream of a seed.
+/// Returns the word at `index` in the random stream of `seed`.
 ///
-/// Streams of different seeds have different first words.
+/// Different seeds have different first words.
 #[inline]
 pub(super) fn word(seed: u64, index: u64) -> u64 {
     mix(start(seed).wrapping_add(index.wrapping_mul(GAMMA)))
 }
 
-/// Returns the state before the first word of the stream of a seed.
+/// Returns the state before the first word of the random stream of `seed`.
 #[inline]
 fn start(seed: u64) -> u64 {
     mix(seed ^ 0x6c6f_7000)
 }
 
-/// A stream of random choices: the [`word`]s of its seed from number 1 on.
+/// A source of random choices: the [`word`]s of a seed, starting at index 1.
 #[derive(Debug, Clone)]
 pub(super) struct Dice(testkit::Dice);
 
@@ -45,8 +45,8 @@ impl Dice {
         self.below(len as u64) as usize
     }
 
-    /// Returns an index below `len` that is much more often low than high: the cube of a uniform
-    /// number.
+    /// Returns an index below `len`, with low indices much more likely than high ones. It is
+    /// proportional to the cube of a uniform number.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below len")]
     #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
     pub(super) fn low_index(&mut self, len: usize) -> usize {
@@ -61,10 +61,12 @@ impl Dice {
     }
 
     /// Returns a size with the given median. Two thirds of the sizes are within a factor of
-    /// `2^doublings` of it. File sizes usually have this log-normal distribution.
+    /// `2^doublings` of the median. This is roughly the log-normal distribution that file sizes
+    /// usually have.
     #[expect(clippy::cast_possible_truncation, reason = "an exponent below 64")]
     pub(super) fn size(&mut self, median: f64, doublings: f64) -> f64 {
-        // The sum of twelve uniform numbers is close enough to a normal distribution, and exact.
+        // The sum of twelve uniform numbers is close enough to a normal distribution, and exactly
+        // reproducible.
         let normal = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
         let exponent = normal * doublings;
         let whole = exponent.floor();

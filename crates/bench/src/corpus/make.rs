@@ -1,5 +1,5 @@
-//! Writes a plan to a file system in a chosen order. A single thread ensures that the disk has the
-//! same order.
+//! Writes a plan to a file system in a chosen order. A single thread writes everything, so that the
+//! files are laid out on the disk in this order.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,7 +13,7 @@ use super::plan::{Name, OtherKind, Plan};
 use crate::Failure;
 use crate::scenario::Order;
 
-/// The seed of the order of shuffled trees.
+/// The seed for the order of files in shuffled trees.
 const SHUFFLE_SEED: u64 = 9;
 
 /// Creates everything below `root`, an empty directory.
@@ -28,7 +28,7 @@ pub(super) fn make(plan: &Plan, root: &Path, order: Order) -> Result<(), Failure
     others(plan, root)
 }
 
-/// Returns the first names of all inodes, and their other names, both in writing order.
+/// Returns the first name of every inode, and all other names, both in writing order.
 fn ordered(plan: &Plan, order: Order) -> (Vec<u32>, Vec<u32>) {
     let mut seen = HashSet::new();
     let all = 0..u32::try_from(plan.names.len()).expect("names are counted in 32 bits");
@@ -43,7 +43,8 @@ fn ordered(plan: &Plan, order: Order) -> (Vec<u32>, Vec<u32>) {
     (firsts, links)
 }
 
-/// Writes names relative to directories and keeps the last directory open.
+/// Creates files and links through the descriptor of their directory, and keeps only the last
+/// directory open.
 struct Writer<'a> {
     plan: &'a Plan,
     root: &'a Path,

@@ -17,7 +17,7 @@ use crate::Failure;
 pub struct Merged {
     /// The number of missing names.
     pub(crate) gone: u64,
-    /// The number of distinct contents that more than one file still has.
+    /// The number of sets of identical files that were not merged into one file.
     pub(crate) several: u64,
 }
 

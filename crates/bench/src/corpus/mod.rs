@@ -1,8 +1,8 @@
 //! Trees that are planned, made and checked by name.
 //!
-//! A corpus is the same tree for everyone. Its name, its scale and its number of names determine it
-//! down to the last byte. Only inode numbers and positions on the disk depend on the machine. Every
-//! new tree is read back and compared with its plan.
+//! A corpus is the same tree for everyone. The name of a corpus, its scale and its number of names
+//! determine the tree down to the last byte. Only inode numbers and positions on the disk depend on
+//! the machine. Every new tree is read back and compared with its plan.
 
 mod adverse;
 mod articles;
@@ -36,7 +36,7 @@ pub struct Corpus {
     pub name: &'static str,
     /// The description for help texts.
     pub about: &'static str,
-    /// The default number of names, taken from the publication where there is one.
+    /// The default number of names: the published number, if there is one.
     pub names: u64,
     maker: Maker,
 }
@@ -193,7 +193,7 @@ impl Spec {
         format!("{corpus}-{names}-{scale}{order}")
     }
 
-    /// Returns the plan of the tree. The hostile tree does not have one.
+    /// Returns the plan of the tree, or `None` for the hostile tree, which has no plan.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// The tree does not match the plan, or it has none.
+    /// The tree does not match its plan, or it has no plan.
     pub fn check(&self, root: &Path) -> Result<Counts, Failure> {
         let plan = self.plan()?.ok_or_else(|| Failure::new("this tree has no plan"))?;
         check::check(&plan, root)
@@ -262,8 +262,8 @@ impl Spec {
         check::groups(&plan, root)
     }
 
-    /// Checks a tree whose duplicates were merged. All distinct contents must still exist
-    /// completely.
+    /// Checks a tree whose duplicates were merged. Each planned content must still exist in full in
+    /// at least one file.
     ///
     /// # Errors
     ///

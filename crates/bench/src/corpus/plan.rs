@@ -13,7 +13,7 @@ use super::content::Content;
 /// A tree to make.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Directories relative to the root, each after its parent. The first one is the root.
+    /// Paths of directories relative to the root, each after its parent. The first one is the root.
     dirs: Vec<PathBuf>,
     /// The contents of the regular files.
     pub(super) inodes: Vec<Content>,

@@ -51,7 +51,8 @@ pub(crate) fn once(
         let json = serde_json::to_vec(&seal).map_err(|e| Failure::at(beside, e))?;
         fs::write(beside, json).map_err(|e| Failure::at(beside, e))
     };
-    // Written before the tree, so that the remains of an interrupted call carry a seal.
+    // The seal is written before the tree, so that an interrupted call leaves a sealed but
+    // incomplete tree.
     write(None)?;
     let counts = make()?;
     write(Some(counts.clone()))?;

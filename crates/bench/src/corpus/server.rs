@@ -7,7 +7,7 @@ use super::content::{Content, Shape};
 use super::dice::Dice;
 use super::plan::{OtherKind, Plan};
 
-/// The number of files of each sort. [`PUBLISHED`] holds the numbers of the article.
+/// The number of files of each sort. [`PUBLISHED`] holds the numbers from the article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Makeup {
     /// Number of empty files and of entries that are not regular files.
@@ -110,7 +110,7 @@ const SORTS: [Sort; 5] = [
     },
 ];
 
-/// Files of one size, with the number of copies of each content.
+/// Files of the same size. For each distinct content, `copies` holds the number of files.
 struct Class {
     sort: usize,
     copies: Vec<u64>,
@@ -139,7 +139,7 @@ impl Makeup {
     }
 }
 
-/// Plans the tree. `scale` applies to the sizes, `makeup` gives the counts.
+/// Plans the tree. `scale` applies to the sizes, and `makeup` gives the counts.
 pub(super) fn plan(makeup: Makeup, scale: f64, seed: u64) -> Plan {
     let mut dice = Dice::new(seed);
     let mut classes = classes(makeup, &mut dice);
@@ -208,7 +208,7 @@ fn classes(makeup: Makeup, dice: &mut Dice) -> Vec<Class> {
     classes
 }
 
-/// Draws a size for each class. Classes of many files tend to have smaller sizes.
+/// Draws a size for each class. The more files a class has, the smaller they tend to be.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
     let mut sizes = vec![0.0; classes.len()];
@@ -229,8 +229,8 @@ fn drawn(classes: &[Class], dice: &mut Dice) -> Vec<f64> {
 
 /// Returns a different size for each class.
 ///
-/// The sum of the sizes follows from the scale. Because the sizes differ, a tree with the full
-/// counts cannot be smaller than 1 GB.
+/// The scale determines the sum of the sizes. Because the sizes differ, a tree with the full counts
+/// cannot be smaller than 1 GB.
 #[expect(clippy::cast_precision_loss, reason = "far less than 2^53")]
 fn sizes(classes: &[Class], scale: f64, dice: &mut Dice) -> Vec<u64> {
     let drawn = drawn(classes, dice);
@@ -271,8 +271,8 @@ fn content(sort: usize, size: u64, seed: u64, dice: &mut Dice) -> Content {
     Content { size, seed, shape: Shape::Header { id, len } }
 }
 
-/// Places all copies of a file. The first goes to a directory of its sort, the others mostly into
-/// backups.
+/// Places all copies of a file. The first copy goes into a directory of its sort, and most others
+/// go into backups.
 fn put(
     plan: &mut Plan,
     sort: &Sort,

@@ -7,24 +7,25 @@
 //! requests so far. A loop device and a file system go on top of `disk` ([`crate::image`]).
 //!
 //! The figure to compare is [`Usage::busy_s`], the seconds that such a disk would have been busy,
-//! regardless of the load on this machine. In reality, requests take a fraction of that time
-//! ([`Settings::scale`]), so that they queue up as they would on a real disk.
+//! regardless of the load on this machine. Requests actually take a fraction of that time
+//! ([`Settings::scale`]), so that they still queue up as on a real disk.
 //!
 //! # Threads
 //!
 //! This process serves the disk. One thread talks to the kernel, one plays the head, and a few move
 //! the bytes. The rest of the process may use the files like any other program, with two
-//! exceptions. The backing file MUST NOT be on the simulated disk. The threads MUST NOT depend on
-//! the mounted disk in any other way. When memory is short, the kernel may write to that disk
-//! before it satisfies an allocation by these threads, so leave some memory free.
+//! exceptions. The backing file MUST NOT be on the simulated disk. These threads MUST NOT depend on
+//! the mounted disk in any other way. When memory is short, the kernel may have to write to the
+//! simulated disk to free some. If one of these threads is waiting for that memory, both wait
+//! forever, so leave some memory free.
 //!
 //! # Order of unmounting
 //!
 //! First unmount the file system on the loop device, then detach the loop device (`losetup -d`),
 //! then drop the [`Disk`]. The directory cannot be unmounted while `disk` is open:
-//! [`Disk::unmount`] returns an error. Dropping the [`Disk`] then only hides the mount, and keeps
-//! serving it until its last user closes it or the process ends. If the process ends earlier, the
-//! loop device remains and every access to it fails with EIO.
+//! [`Disk::unmount`] returns an error. After that error, dropping the [`Disk`] hides the mount, but
+//! the disk is still served until its last user closes it or the process ends. If the process ends
+//! earlier, the loop device remains and every access to it fails with EIO.
 
 mod model;
 mod server;
@@ -54,13 +55,13 @@ const DEVICE: &str = "/dev/fuse";
 /// The size and the speed of a simulated disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// The fraction of the disk's time that requests take in reality; 0.03 by default.
+    /// The real duration of requests as a fraction of the simulated duration; 0.03 by default.
     ///
     /// With a much smaller fraction, programs spend more time computing than waiting, and fewer of
     /// their requests wait at the same time.
     pub scale: f64,
     /// The size of the whole disk in bytes; 4 times the backing file by default. The backing file
-    /// is the beginning of the disk.
+    /// forms the beginning of the disk.
     ///
     /// If the image filled the disk, seeks would be longer than on real disks, where files occupy
     /// only a part.
@@ -86,14 +87,15 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Mounts the disk on the directory `point` and serves it until it is dropped.
+    /// Mounts the disk on the directory `point` and serves it until the returned [`Disk`] is
+    /// dropped.
     ///
     /// # Errors
     ///
     /// - The settings are invalid.
     /// - `backing` is empty, or cannot be read and written.
     /// - `point` is not a directory.
-    /// - There is no `/dev/fuse`, or this process has neither root's rights nor `fusermount3`.
+    /// - There is no `/dev/fuse`, or this process has neither root privileges nor `fusermount3`.
     ///
     /// Nothing is mounted after an error.
     pub fn mount(backing: &Path, point: &Path, settings: &Settings) -> Result<Self, Failure> {
@@ -145,8 +147,9 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// The disk is in use. The mount is then hidden, as if the disk had been dropped. There is no
-    /// such error if `fusermount3` mounted the disk, because it waits for the last user.
+    /// The disk is in use. The mount is then hidden, as if the [`Disk`] had been dropped. This
+    /// error does not occur if `fusermount3` mounted the disk, because unmounting then waits for
+    /// the last user.
     pub fn unmount(mut self) -> Result<(), Failure> {
         self.end()
     }
@@ -181,7 +184,7 @@ impl Drop for Disk {
 ///
 /// # Errors
 ///
-/// Same as [`Disk::mount`], or the kernel closes the connection in another way.
+/// Fails for the same reasons as [`Disk::mount`], or if the connection to the kernel breaks.
 pub fn serve(backing: &Path, point: &Path, settings: &Settings) -> Result<(), Failure> {
     Disk::mount(backing, point, settings)?.wait()
 }
@@ -221,7 +224,8 @@ fn check_point(point: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Returns the reason for a failed mount. The mount point and the device exist at this point.
+/// Returns the reason for a failed mount. The mount point and the device were already found to
+/// exist.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("needs root, or the right to {DEVICE}: {error}"),
@@ -230,7 +234,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Hides a mount that is in use. The kernel removes it when its last user closes it.
+/// Hides a mount that is in use. The kernel removes the mount once its last user closes it.
 fn detach(point: &Path) {
     let mut command = Command::new("umount");
     command.arg("--lazy").arg(point).stdout(Stdio::null()).stderr(Stdio::null());
@@ -241,7 +245,7 @@ fn detach(point: &Path) {
 /// Waits for the threads to end.
 fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
-        // A thread that panicked has dropped its replies, and the kernel received EIO.
+        // A thread that panicked has dropped its replies, so the kernel received EIO.
         drop(thread.join());
     }
 }

@@ -1,8 +1,8 @@
 //! The mechanics of a hard disk: the duration of a request, and the choice of the next one.
 //!
 //! This module is pure computation. It does not wait, read data or use a clock. The caller asks a
-//! [`Head`] for the [nearest](Head::nearest) request, lets it [serve](Head::serve) that request,
-//! and gets the seconds.
+//! [`Head`] for the [nearest](Head::nearest) request and lets it [serve](Head::serve) that request,
+//! which returns the duration in seconds.
 //!
 //! # Not modelled
 //!
@@ -19,17 +19,17 @@ use std::ops::Sub;
 /// The speeds and limits of a disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mechanics {
-    /// Number of bytes that pass under the head in a second.
+    /// Number of bytes that pass under the head per second.
     pub(crate) bytes_per_s: f64,
-    /// The shortest time of a seek, for starting and for settling on a track.
+    /// The shortest duration of a seek: the time for the head to start and to settle on a track.
     pub(crate) settle_s: f64,
-    /// The additional time of a seek over the whole disk.
+    /// The additional duration of a seek across the whole disk.
     pub(crate) stroke_s: f64,
     /// The average wait for the sector to pass under the head: half a turn.
     pub(crate) half_turn_s: f64,
-    /// The widest gap ahead of the head that the head crosses without a seek.
+    /// The widest gap that the head crosses without a seek.
     pub(crate) passed_bytes: u64,
-    /// The number of waiting requests among which the drive chooses.
+    /// The number of waiting requests from which the drive chooses.
     pub(crate) queue: usize,
 }
 
@@ -40,12 +40,12 @@ impl Mechanics {
     /// - The time of a seek grows with the square root of its distance, as if the head accelerated
     ///   over the first half and slowed down over the second. Real heads coast on long distances
     ///   (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
-    ///   1994). A seek to the next track takes 0.8 ms. With 15 ms for the stroke, a seek between
-    ///   two random positions takes on average 0.8 + 15 * 8/15 = 8.8 ms. Data sheets of such disks
-    ///   promise about the same.
+    ///   1994). A seek to the next track takes 0.8 ms. With 15 ms for a seek across the whole disk,
+    ///   a seek between two random positions takes on average 0.8 + 15 * 8/15 = 8.8 ms. Data sheets
+    ///   of such disks state similar figures.
     /// - A turn takes 60 s / 7200 = 8.33 ms, half a turn 4.17 ms.
-    /// - 256 KiB pass in 1.6 ms, a third of the shortest seek including its half turn. Such a gap
-    ///   ends on the same or the next track.
+    /// - 256 KiB pass under the head in 1.6 ms. This is a third of the time for the shortest seek
+    ///   and half a turn. A gap of 256 KiB ends on the same or the next track.
     /// - 32 requests is the queue depth of native command queuing on Serial ATA.
     pub const DESKTOP: Self = Self {
         bytes_per_s: 160e6,
@@ -109,7 +109,7 @@ impl Head {
         self.position
     }
 
-    /// Returns the seconds until the head can read at `to`.
+    /// Returns the seconds until the head can read at offset `to`.
     pub(crate) fn positioning(&self, to: u64) -> f64 {
         let distance = to.abs_diff(self.position);
         if self.passes_over(to) {
@@ -122,18 +122,18 @@ impl Head {
     /// Returns the index of the request to serve next, given the offsets of all requests, oldest
     /// first.
     ///
-    /// The drive considers only the oldest requests, as many as its queue holds. It takes the one
-    /// with the shortest positioning time, and the oldest in case of a tie. Returns `None` if no
-    /// request waits.
+    /// The drive considers only the oldest requests, as many as its queue holds. Among these, it
+    /// takes the one with the shortest positioning time, and the oldest in case of a tie. Returns
+    /// `None` if no request waits.
     pub(crate) fn nearest(&self, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let seen = waiting.into_iter().take(self.mechanics.queue).enumerate();
         let costs = seen.map(|(index, at)| (index, self.positioning(at)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
     }
 
-    /// Reads or writes `len` bytes at `at`, and returns the duration in seconds.
+    /// Reads or writes `len` bytes at offset `at`, and returns the duration in seconds.
     ///
-    /// The head then stands at the end of these bytes.
+    /// Afterwards, the head is at the end of these bytes.
     pub fn serve(&mut self, at: u64, len: u64) -> f64 {
         let busy_s = self.positioning(at) + seconds(len, self.mechanics.bytes_per_s);
         self.usage.requests += 1;
@@ -144,7 +144,8 @@ impl Head {
         busy_s
     }
 
-    /// Returns true if the head only has to wait for the platter to turn to `to`.
+    /// Returns true if the head reaches offset `to` without a seek, by waiting for the platter to
+    /// turn.
     fn passes_over(&self, to: u64) -> bool {
         to.checked_sub(self.position).is_some_and(|gap| gap <= self.mechanics.passed_bytes)
     }

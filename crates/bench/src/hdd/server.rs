@@ -6,9 +6,9 @@
 //! # Requests of the kernel
 //!
 //! Requests must arrive as the block layer issues them. `disk` is therefore opened for direct I/O,
-//! which avoids a page cache and readahead here. It is also asynchronous: a loop device would
-//! otherwise have only one request in flight and leave the drive no choice. Up to 64 requests of up
-//! to 1 MiB may be in flight, twice as many as the drive chooses from.
+//! which bypasses the page cache and readahead of this file system. It is also asynchronous: a loop
+//! device would otherwise have only one request in flight and leave the drive no choice. Up to 64
+//! requests of up to 1 MiB may be in flight, twice as many as the drive chooses from.
 
 use std::ffi::OsStr;
 use std::io;
@@ -40,7 +40,7 @@ const ENTRIES: [(INodeNo, FileType, &str); 4] = [
 
 /// Maximum number of requests in flight. The kernel queues the others.
 const MAX_REQUESTS_IN_FLIGHT: u16 = 64;
-/// The largest request: 256 pages, the limit of the kernel unless an administrator raised it.
+/// The largest request: 256 pages, the kernel's limit unless an administrator raised it.
 const MAX_REQUEST_BYTES: u32 = 1 << 20;
 /// The time for which the kernel may cache attributes. It is zero because `stats` grows.
 const CACHE_TIME: Duration = Duration::ZERO;
@@ -79,7 +79,7 @@ impl Server {
         }
     }
 
-    /// Returns true if `len` bytes at `at` are within the disk.
+    /// Returns true if the `len` bytes at offset `at` are within the disk.
     fn holds(&self, at: u64, len: u64) -> bool {
         at.checked_add(len).is_some_and(|end| end <= self.size_bytes)
     }
@@ -106,7 +106,7 @@ fn attributes(inode: INodeNo, kind: FileType, perm: u16, size_bytes: u64) -> Fil
     }
 }
 
-/// Returns the bytes of `text` that a read of `len` bytes at `at` yields.
+/// Returns the bytes of `text` for a read of `len` bytes at offset `at`.
 fn part(text: &[u8], at: u64, len: u32) -> &[u8] {
     let start = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
     let end = start.saturating_add(len as usize).min(text.len());

@@ -23,8 +23,8 @@ use rustix::fs::FallocateFlags;
 use super::model::{Head, Usage};
 use super::trouble::Health;
 
-/// Number of threads that move bytes. With four, a slow read of the backing file does not delay the
-/// others.
+/// Number of threads that move bytes. With four threads, a slow read of the backing file does not
+/// delay the others.
 const MOVERS: usize = 4;
 
 /// A read or write of the disk.
@@ -163,7 +163,7 @@ impl RequestQueue {
 
 /// Sends a request to the threads, which live as long as any [`RequestQueue`].
 ///
-/// If they have ended, dropping the reply gives the kernel EIO.
+/// If the threads have ended, the request is dropped and the kernel receives EIO.
 fn submit<T>(to: &Sender<T>, request: T) {
     to.send(request).unwrap_or_else(|SendError(lost)| drop(lost));
 }
@@ -172,7 +172,7 @@ fn submit<T>(to: &Sender<T>, request: T) {
 ///
 /// # Errors
 ///
-/// A thread cannot be started. The threads that were started end on their own.
+/// A thread cannot be started. Threads that were already started then end on their own.
 pub(super) fn start(
     head: SharedHead,
     health: &Health,
@@ -202,11 +202,11 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 
 /// Serves transfers until all senders are gone.
 ///
-/// An idle head starts with the first transfer that arrives. Transfers that arrive while it is busy
-/// wait, and the nearest is served first. The head must not collect everything that has arrived by
-/// the time this thread wakes up. It would then sort the bursts that the kernel sends to an idle
-/// disk. Real drives do not do that. With a multi-threaded duplicate finder, such sorting saved 11
-/// % of the seeks.
+/// An idle head starts with the first transfer that arrives. Transfers that arrive while the head
+/// is busy wait, and the nearest is served first. The head must not collect everything that has
+/// arrived by the time this thread wakes up. Otherwise, it would sort the bursts that the kernel
+/// sends to an idle disk. Real drives do not do that. With a multi-threaded duplicate finder, such
+/// sorting saved 11 % of the seeks.
 fn run_head<T>(
     head: &SharedHead,
     scale: f64,
@@ -219,15 +219,15 @@ fn run_head<T>(
         while let Some((next, busy_s)) = head.with(|head| serve_nearest(head, &mut waiting, &place))
         {
             thread::sleep(Duration::from_secs_f64(busy_s * scale));
-            // Collected before the reply is sent. The request that the reply triggers comes too
-            // late for this choice.
+            // Arrivals are collected before the reply is sent. A request that is sent in response
+            // to this reply therefore comes too late for the next choice.
             waiting.extend(arrivals.try_iter());
             served(next);
         }
     }
 }
 
-/// Removes and serves the nearest transfer. Returns it with its duration in seconds.
+/// Removes and serves the nearest transfer. Returns the transfer and its duration in seconds.
 fn serve_nearest<T>(
     head: &mut Head,
     waiting: &mut Vec<T>,

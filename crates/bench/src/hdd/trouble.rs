@@ -15,7 +15,7 @@ use fuser::Errno;
 pub enum Trouble {
     /// Requests fail with an input/output error.
     Error,
-    /// Requests take this much longer. Several can wait at the same time.
+    /// Requests take this much longer. Several delayed requests can wait at the same time.
     Delay(Duration),
     /// Requests are not answered until the disk is healed.
     Silence,
@@ -50,7 +50,7 @@ impl Health {
         self.0.unanswered.load(Relaxed)
     }
 
-    /// Delays a request of `len` bytes at `at` as its faults demand.
+    /// Applies the faults of the disk to a request of `len` bytes at offset `at`.
     ///
     /// # Errors
     ///

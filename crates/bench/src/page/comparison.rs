@@ -11,7 +11,7 @@ use super::figures::{as_shown, number};
 
 /// A scenario with the results of all tools.
 pub(super) struct Comparison<'a> {
-    /// The kind of race that recorded it.
+    /// The kind of race that recorded the comparison.
     pub(super) kind: &'a str,
     /// The folder of the record.
     pub(super) folder: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Comparison<'a> {
     pub(super) scenario: &'a Scenario,
     /// lop and its peers, fastest first.
     pub(super) ranked: Vec<Row<'a>>,
-    /// lop doing more or less work than the others, fastest first.
+    /// Results of lop when it does more or less work than the others, fastest first.
     pub(super) asides: Vec<Row<'a>>,
     /// Tools without a figure.
     pub(super) out: Vec<Out<'a>>,
@@ -28,9 +28,9 @@ pub(super) struct Comparison<'a> {
 /// A tool with a figure.
 pub(super) struct Row<'a> {
     pub(super) tool: &'a Tool,
-    /// Seconds of wall-clock time, or of the simulated disk where its time counts.
+    /// Seconds of wall-clock time, or of simulated disk time where that counts.
     pub(super) figure: Spread,
-    /// The median divided by that of the fastest peer; `None` without a peer.
+    /// The median divided by the median of the fastest peer; `None` if there is no peer.
     pub(super) ratio: Option<f64>,
     /// Description of the failed runs, if any failed.
     pub(super) trouble: Option<String>,
@@ -59,7 +59,8 @@ impl<'a> Comparison<'a> {
             out: Vec::new(),
         };
         for (at, tool) in record.tools.iter().enumerate() {
-            // A program has an entry for each kind of work, but runs refer to it only by name.
+            // A program can have several entries, one for each kind of work. Runs name only the
+            // program, so the first entry stands for all.
             if record.tools[..at].iter().any(|known| known.name == tool.name) {
                 continue;
             }

@@ -92,7 +92,7 @@ fn write_table(page: &mut String, comparison: &Comparison) {
     page.push('\n');
 }
 
-/// Writes a row. The name and the ratio are wrapped in `mark`, the other cells in `others`.
+/// Writes a row. The name and the ratio are wrapped in `mark`, and the other cells in `others`.
 fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, others: &str) {
     page.push_str(&format!("| {mark}{}{mark} |", inline(&row.tool.name)));
     for (title, cell) in columns {
@@ -102,7 +102,7 @@ fn write_row(page: &mut String, row: &Row, columns: &[Column], mark: &str, other
     page.push('\n');
 }
 
-/// Writes the notes: failures, number of runs, warmth of the caches, and a link to the runs.
+/// Writes the notes: failures, number of runs, state of the caches, and a link to the runs.
 fn write_notes(page: &mut String, comparison: &Comparison) {
     let mut notes = Vec::new();
     for out in &comparison.out {

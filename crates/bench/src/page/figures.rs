@@ -1,6 +1,6 @@
 //! Formats numbers for people: three significant digits, separated thousands, sizes with a unit.
 
-/// The units of sizes. Each is 1024 times the previous one.
+/// The units of sizes. Each unit is 1024 times the previous one.
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /// Maximum number of decimals, even for tiny numbers.
@@ -53,7 +53,7 @@ pub(super) fn size(bytes: f64) -> String {
 
 /// Returns the displayed digits of a number.
 fn plain(value: f64) -> String {
-    // Rounds before it looks for the first digit: 9.996 becomes 10.0, not 10.00.
+    // Rounding comes before counting digits, so 9.996 becomes 10.0, not 10.00.
     let rounded = format!("{value:.2e}");
     let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0).min(MAX_DECIMALS);

@@ -14,7 +14,8 @@ struct Series<'a> {
     first: &'a Comparison<'a>,
     /// The numbers of names in ascending order; at least two.
     names: Vec<u64>,
-    /// The tools with a figure at any size. The fastest at the largest size comes first.
+    /// The tools with a figure at any size. The tool that is fastest at the largest size comes
+    /// first.
     curves: Vec<Curve<'a>>,
 }
 
@@ -142,8 +143,8 @@ fn write_table(page: &mut String, series: &Series) {
     page.push('\n');
 }
 
-/// Returns the time for `at` names on the least-squares line through the times; `None` if there are
-/// fewer than two.
+/// Fits a line to the times by least squares, and returns its value at `at` names. Returns `None`
+/// if there are fewer than two times.
 fn by_line(names: &[u64], times: &[Option<f64>], at: f64) -> Option<f64> {
     let points: Vec<(f64, f64)> = names
         .iter()

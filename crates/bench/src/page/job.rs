@@ -82,8 +82,8 @@ impl Job {
     }
 }
 
-/// Returns the comparison that the chart of a job shows. It is the largest one of the tree of the
-/// average ranking, or the largest of all if that tree was not raced.
+/// Returns the comparison that the chart of a job shows. This is the largest comparison on the tree
+/// of the average ranking. If that tree was not raced, it is the largest comparison of the job.
 pub(super) fn headline<'a>(of_job: &[&'a Comparison<'a>]) -> Option<&'a Comparison<'a>> {
     // Among comparisons of the same size, the first one in the order of the race wins.
     of_job.iter().copied().rev().max_by_key(|comparison| {

@@ -194,7 +194,8 @@ fn write_tools(page: &mut String, records: &[&Dated]) {
     page.push_str("```\n\n");
 }
 
-/// Returns each distinct key of the tools once, with the kinds of races in which it appears.
+/// Returns each distinct value of `key` among the tools once, with the kinds of races in which it
+/// appears.
 fn tools_by<'a, K: PartialEq>(
     records: &[&'a Dated],
     key: fn(&'a Tool) -> K,

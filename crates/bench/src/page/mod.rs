@@ -40,7 +40,7 @@ use crate::record::{Dated, read_newest};
 use comparison::Comparison;
 use job::{Job, headline};
 
-/// Contents of files by their paths below `docs/`.
+/// The contents of files, keyed by path below `docs/`.
 pub(crate) type Files = BTreeMap<String, String>;
 
 /// The chart in `docs/io.md`.
@@ -88,7 +88,7 @@ pub fn render_head_traces(traces: &[(String, Vec<Moment>)]) -> String {
     head_trace::svg(traces)
 }
 
-/// Returns the position of a kind of race among all of them.
+/// Returns the position of a kind in the list of all kinds of races.
 fn race_order(kind: &str) -> usize {
     KINDS.iter().position(|known| known.name == kind).unwrap_or(KINDS.len())
 }

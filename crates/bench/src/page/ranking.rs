@@ -22,7 +22,7 @@ const CONDITIONS: [(&str, Device, Cache); 4] = [
     ("SSD, warm", Device::AsIs, Cache::Warm),
 ];
 
-/// The rank of a tool under one condition, and whether the tool has a figure there.
+/// The rank of a tool under one condition, and whether the tool has a figure for that condition.
 struct Rank {
     value: f64,
     has_figure: bool,

@@ -82,7 +82,7 @@ fn span(comparisons: &[&Comparison]) -> String {
     }
 }
 
-/// Writes the section about scanning the tree of the average ranking again with a catalog.
+/// Writes the section about rescanning the tree of the average ranking with a catalog.
 fn write_rescans(page: &mut String, all: &[&Comparison]) {
     let is_rescan = |row: &&Row| row.tool.role == Role::Aside && row.tool.name == RESCAN;
     let rescans =

@@ -1,6 +1,6 @@
 //! SVG for the charts: a white sheet of fixed width with rectangles, lines and text.
 //!
-//! The font of the viewer is unknown here, so [`text_width`] estimates on the high side.
+//! The viewer's font is unknown here, so [`text_width`] estimates on the high side.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(super) const TITLE: Lettering = Lettering { pixels: 16, colour: INK, bold: t
 pub(super) struct Svg(String);
 
 impl Svg {
-    /// Returns an empty sheet of a height in pixels.
+    /// Returns an empty sheet of the given height in pixels.
     pub(super) fn new(height: i32) -> Self {
         let mut sheet = Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \

@@ -95,7 +95,8 @@ fn is_without_lop(comparison: &Comparison) -> bool {
     comparison.ours().is_none() && comparison.out.iter().all(|out| out.tool.role != Role::Ours)
 }
 
-/// Writes a row for each comparison in which lop is not the fastest, then its other costs.
+/// Writes a row for each comparison in which lop is not the fastest, and then a sentence about its
+/// other costs.
 fn write_losses(page: &mut String, comparisons: &[&Comparison]) {
     page.push_str("## Where lop loses\n\n");
     let losses: Vec<String> = comparisons.iter().filter_map(|each| loss(each)).collect();

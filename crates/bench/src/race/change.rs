@@ -17,7 +17,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A failure does no harm, because the next comparison overwrites the file.
+        // Ignoring a failure does no harm, because the next comparison overwrites the file.
         drop(fs::remove_file(&self.0));
     }
 }
@@ -81,7 +81,8 @@ impl Race {
         let mut faults = Vec::new();
         for (number, &cache) in setup.caches.iter().enumerate() {
             let id = self.scenario(setup, cache, &counts);
-            // Deletions are checked after every run, and every run prepares its caches.
+            // An untimed run is needed only to check links once. Deletions are checked after every
+            // run, and the caches are prepared before every run.
             let first = u32::from(number > 0 || setup.work == Work::Delete);
             for round in first..=self.rounds(setup) {
                 for entrant in self.entrants(setup.work) {
@@ -94,8 +95,8 @@ impl Race {
                     let mut usage = self.run(entrant, &places, Some(mounted.path()))?;
                     let disk_usage =
                         mounted.usage().zip(before).map(|(after, before)| after - before);
-                    // Reading everything takes longer than the run, so the result of linking is
-                    // checked once.
+                    // Checking a merged tree means reading all of it, which takes longer than the
+                    // run itself, so this is done only once.
                     if usage.ending == Ending::Done && (setup.work == Work::Delete || round == 0) {
                         let done = done(setup, entrant, &tree);
                         usage.ending = if done.is_ok() { Ending::Done } else { Ending::Failed };
@@ -179,7 +180,8 @@ impl Race {
     }
 }
 
-/// Checks the result of a run. Returns a remark, or an error with the reason why it is wrong.
+/// Checks the result of a run. Returns an optional remark if the result is correct, or otherwise
+/// the reason why it is wrong.
 fn done(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<Option<String>, String> {
     if setup.work == Work::Delete {
         let is_left = tree.symlink_metadata().is_ok();
@@ -193,8 +195,8 @@ fn done(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<Option<String>,
     Ok((several > 0).then(|| format!("left {several} contents in more than one file")))
 }
 
-/// Prepares the caches for a run. Warm caches get all metadata, and the contents if the work reads
-/// them. Cold caches are empty.
+/// Prepares the caches for a run. For warm caches, reads all metadata, and also the contents if the
+/// work needs them. Cold caches are empty.
 fn ready(mounted: &Mounted, tree: &Path, cache: Cache, work: Work) -> Result<(), Failure> {
     rustix::fs::sync();
     match cache {

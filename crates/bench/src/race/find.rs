@@ -134,7 +134,7 @@ impl Race {
     }
 }
 
-/// Describes the difference between an answer and the truth, if there is one.
+/// Describes the difference between an answer and the correct one; `None` if they are equal.
 fn difference(truth: &Groups, found: &Groups) -> Option<String> {
     let (lacks, more) = (truth.difference(found).count(), found.difference(truth).count());
     (lacks + more > 0).then(|| format!("lacks {lacks} of the groups and has {more} others"))

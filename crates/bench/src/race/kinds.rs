@@ -94,7 +94,8 @@ pub const KINDS: [Kind; 12] = [
         about: "duplicates made hard links, on ext4 and on a simulated hard disk",
         rows: || {
             vec![
-                // At full size, each run takes two minutes, most of it to make a fresh image.
+                // At full size, each run takes two minutes, most of them spent on making a fresh
+                // image.
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Ext4, BOTH, 5),
                 (Work::Link, "server2018", Some(60_000), 0.3, Shuffled, Hdd, COLD, 1),
             ]
@@ -201,7 +202,8 @@ fn own_disk() -> Vec<Row> {
     ]
 }
 
-/// Returns the trees that `find` races only with warm caches, for a race with cold caches.
+/// Returns those trees of [`own_disk`] that `find` races only with warm caches, but with cold
+/// caches.
 fn own_disk_cold() -> Vec<Row> {
     let cold = |(work, corpus, names, scale, order, device, caches, rounds): Row| {
         (caches == WARM).then_some((work, corpus, names, scale, order, device, COLD, rounds.min(3)))

@@ -38,7 +38,7 @@ pub(super) fn facts(store: &Store, ssd: bool) -> Vec<Fact> {
     ]
 }
 
-/// Returns the text that follows a name and an optional colon in a file of lines.
+/// Returns the text that follows a name and an optional colon on a line of a file.
 fn field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -54,7 +54,7 @@ fn file_system(store: &Path) -> String {
     found.map_or_else(|_| "unknown".into(), |kind| kind.trim().replace("ext2/ext3", "ext4"))
 }
 
-/// Returns the kind of disk that the kernel reports. It is often wrong for virtual disks.
+/// Returns the kind of disk that the kernel reports. The kernel is often wrong about virtual disks.
 fn disk(store: &Store, ssd: bool) -> &'static str {
     let said = store.rotational().and_then(|setting| fs::read_to_string(setting).ok());
     match said.as_deref().map(str::trim) {

@@ -1,4 +1,4 @@
-//! Races: all tools do the same work in turns.
+//! Races: all tools take turns at the same work.
 //!
 //! Each comparison begins with one untimed run of each tool. Its answer is compared with the known
 //! content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system starts
@@ -53,7 +53,7 @@ pub struct Race {
     options: Options,
     field: Vec<(&'static Entrant, Tool)>,
     record: Record,
-    /// Set by Ctrl-C. The race then ends and unmounts its images.
+    /// Set by Ctrl-C. The race then stops and unmounts its images.
     interrupted: Arc<AtomicBool>,
     /// Errors: wrong answers of lop, and comparisons that failed.
     complaints: Vec<String>,
@@ -198,7 +198,7 @@ impl Race {
         id
     }
 
-    /// Stores the result of checking the answers in scenarios.
+    /// Stores the result of the check in the scenarios with these ids.
     fn note_answers(&mut self, ids: &[String], answers: &str) {
         println!("  {answers}");
         for scenario in &mut self.record.scenarios {

@@ -14,10 +14,11 @@ use testkit::TempTree;
 
 const SIZE: usize = 8 << 20;
 const KIB: usize = 1 << 10;
-/// Requests take a thousandth of the disk's time. The figures stay the same, and tests are short.
+/// Requests take a thousandth of the simulated time. The reported figures stay the same, but the
+/// tests finish quickly.
 const FAST: Settings = Settings { scale: 0.001, span_bytes: None };
 
-/// A disk over a backing file of known bytes.
+/// A disk whose backing file has known content.
 struct Mounted {
     disk: Disk,
     backing: PathBuf,
@@ -27,7 +28,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts a disk, or prints why this machine cannot.
+    /// Mounts a disk. If this machine cannot mount one, prints the reason and returns `None`.
     fn new() -> Option<Self> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             testkit::skipped("only root with /dev/fuse can mount a hard disk");

@@ -20,7 +20,7 @@ fn pages_of(records: &[Dated]) -> String {
     page::render(records).into_values().filter(|text| text.starts_with("# ")).collect()
 }
 
-/// Returns a record as the only one of its kind.
+/// Returns a list that contains only this record, of the given kind.
 fn only(kind: &str, record: Record) -> [Dated; 1] {
     [Dated { kind: kind.into(), folder: format!("2026-07-20-{kind}"), record }]
 }
@@ -180,7 +180,7 @@ fn on_the_hard_disk_only_its_busy_time_counts() {
 fn failed_runs_do_not_count_but_are_named() {
     let text = pages_of(&races::all());
     let warm = rows(&text, "<a id=\"find-server2018-warm\">");
-    // The median of all runs except the first one, which equals the median of all five.
+    // The median of all runs except the first equals the median of all five.
     assert!(warm[3].starts_with("| jdupes | 2.92 | 2.83 - 3.04 |"), "{warm:?}");
     assert!(
         text.contains("- jdupes: failed in 1 of 5 runs. Its figures come from the 4 other runs.")
@@ -216,7 +216,7 @@ fn settled_times_have_a_column_where_they_are_known() {
 fn growth_is_shown_per_name() {
     let text = pages_of(&races::all());
     let table = rows(&text, "## Time by size: server2018 at scale 0.1, on the machine's own disk");
-    // 0.004 s, plus 4 us for each file. The latter grows by 6 % with each power of ten.
+    // 0.004 s, plus 4 us for each file. The time per file grows by 6 % with each power of ten.
     assert_eq!(table[0], "| **lop** | 8.00 | 4.64 | 4.53 | 4.77 | **1.05x** |");
     assert_eq!(table[6], "| duff | 28.0 | 25.8 | 27.0 | - | - |");
 }

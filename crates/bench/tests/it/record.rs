@@ -44,7 +44,7 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Returns a stopped, a complete and a failed run. Some of them lack the optional figures.
+/// Returns a stopped, a complete and a failed run. Optional figures are missing from some of them.
 fn runs() -> Vec<Run> {
     let done = Run {
         scenario: "warm".into(),

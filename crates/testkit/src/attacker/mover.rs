@@ -80,7 +80,7 @@ impl<'a> Hand<'a> {
         done
     }
 
-    /// Replaces a name by a link to the bait for a while.
+    /// Replaces a name with a link to the bait for a while.
     pub(super) fn for_link(&mut self, one: Name, dirs: bool, dice: &mut Dice) -> bool {
         let Some(link) = self.link(dirs) else {
             return false;

@@ -20,7 +20,7 @@ use crate::dice::Dice;
 /// Maximum number of watched directories. Each needs a descriptor.
 const MAX_WATCHED_DIRS: usize = 200;
 
-/// The watched directories by the numbers of their watches.
+/// The watched directories by watch descriptor.
 #[derive(Debug)]
 pub(super) struct Watch {
     inotify: OwnedFd,

@@ -13,8 +13,8 @@ use crate::{
     Compare, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same,
 };
 
-/// Returns a tree of nested directories. Each has some files with unique content and an identical
-/// pair.
+/// Returns a tree of nested directories. Each directory has some files with unique content and one
+/// pair of identical files.
 fn tree() -> TempTree {
     let dirs = ["", "a/", "a/b/", "a/b/c/", "d/", "d/e/", "f/", "g/"];
     let each = |tree: TreeBuilder, dir: &&str| {
@@ -84,8 +84,8 @@ fn only_requested_kinds_of_swaps_are_done() {
     assert_eq!((swaps.stranded, links(&Snapshot::of(&tree))), (0, 0));
 }
 
-/// Replaces one path by a link to another if they are equal at that moment, as a careless program
-/// does.
+/// Replaces one path with a link to another if the files are equal at that moment, as a careless
+/// program does.
 fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     if fs::read(kept)? == fs::read(other)? {
         let temporary = other.with_extension("tmp");
@@ -97,7 +97,8 @@ fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns how many distinct contents the careless program loses in one run on a new tree.
+/// Returns the number of distinct contents that the careless program loses in one run on a new
+/// tree.
 fn lost_in_a_run(seed: u64) -> usize {
     let (tree, outside) = (tree(), TempTree::new());
     let before = Snapshot::of(&tree);

@@ -11,23 +11,23 @@
 //! - In a set such as `rename,renameat2`, each name has a separate N-th call, which is *not* the
 //!   N-th call of the set. To test all moments of a program, take one name at a time, and each N
 //!   from 1 until it does not fire.
-//! - A child process counts from 1, but `exec` does not reset the count. The count includes what
-//!   the dynamic linker opens, maps and reads, and what the shell of
-//!   [`descriptor_limit`](Invocation::descriptor_limit) did before.
+//! - A child process counts from 1, but `exec` does not reset the count. The count includes the
+//!   calls of the dynamic linker, and those of the shell that
+//!   [`descriptor_limit`](Invocation::descriptor_limit) uses.
 //!
 //! With [`Calls::at`], only calls that name a path count, which excludes the linker.
 //!
 //! # The moment of a kill
 //!
-//! The signal arrives on entry. The call that fires did not happen, and all calls before it did.
-//! (`--seccomp-bpf` is not used because strace 6.1 loses the signal with it.) To stop a program
-//! after a call, kill it before the next call of any name.
+//! The signal arrives on entry. The call that triggers the signal does not happen, but all calls
+//! before it did. (`--seccomp-bpf` is not used because strace 6.1 loses the signal with it.) To
+//! stop a program after a call, kill it before the next call of any name.
 //!
 //! # Limits
 //!
-//! Signals and the process id of the run are those of strace, which ends when the program ends. A
-//! program that is set-id, traces others or is traced already cannot run under strace. N is at most
-//! 65,535.
+//! The process id of the run is that of strace, so signals also go to strace, which ends when the
+//! program ends. A program that is set-id, traces others or is traced already cannot run under
+//! strace. N is at most 65,535.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -66,12 +66,12 @@ pub struct Traced {
     pub output: Output,
     /// The calls with the chosen names as strace prints them, in the order in which they began.
     pub calls: Vec<String>,
-    /// The calls among these that failed, or the call before which the program was killed.
+    /// Those of `calls` that were made to fail, or the call before which the program was killed.
     pub fired: Vec<String>,
 }
 
 impl Traced {
-    /// Returns whether the program reached the call to fail or to prevent.
+    /// Returns true if the program reached the call that should fail or be prevented.
     pub fn fired(&self) -> bool {
         !self.fired.is_empty()
     }
@@ -86,7 +86,7 @@ impl Calls {
         Self { names: names.to_owned(), nth: 1, onwards: true, paths: Vec::new() }
     }
 
-    /// Selects the `nth` call, from 1, of each name by each thread. See the [module](self).
+    /// Selects the `nth` call (counted from 1) of each name by each thread. See the [module](self).
     ///
     /// # Panics
     ///
@@ -106,8 +106,9 @@ impl Calls {
 
     /// Counts only calls that name this path, or a descriptor that is open on it.
     ///
-    /// Give the path in the form that the program uses. For calls relative to the descriptor of a
-    /// directory, give that directory, or only the name. Several paths are combined.
+    /// Give the path in the form that the program uses. For a call relative to the descriptor of a
+    /// directory, give the path of that directory, or only the name that is passed to the call.
+    /// Several paths are combined.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.paths.push(path.as_ref().to_path_buf());
@@ -159,7 +160,7 @@ impl Strace {
         self.run(invocation, calls, Some(Injection::Error(error)))
     }
 
-    /// Runs a program and lists the selected calls, which take effect.
+    /// Runs a program and lists the selected calls without changing them.
     ///
     /// # Panics
     ///
@@ -233,8 +234,8 @@ enum Injection<'a> {
     Error(&'a str),
 }
 
-/// Returns the calls in a log. A call that was interrupted by that of another thread is joined
-/// again.
+/// Returns the calls in a log. strace splits a call over two lines if another thread makes a call
+/// meanwhile. The two parts are joined.
 pub(super) fn lines(log: &str) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();

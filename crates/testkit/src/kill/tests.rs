@@ -1,4 +1,5 @@
-//! Kills of small system programs and failures of their calls, at moments with a visible effect.
+//! Tests that kill small system programs or make their calls fail, at moments with a visible
+//! effect.
 
 use std::fs;
 use std::thread;

@@ -10,7 +10,7 @@ use crate::temp::TempTree;
 /// A program that shows a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// bindfs, which shows the inode numbers of the directory.
+    /// bindfs, which shows the inode numbers of the underlying directory.
     Bindfs,
     /// mergerfs with default options. Each name has a different inode number.
     Mergerfs,

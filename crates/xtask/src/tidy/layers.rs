@@ -20,8 +20,8 @@ const LAYERS: [(&str, u8); 12] = [
     ("lop", 6),
 ];
 
-/// Crates for development only. They may depend on every crate. Other crates may use them only as
-/// development dependencies.
+/// Crates for development only. These crates may depend on every crate, but other crates may use
+/// them only as development dependencies.
 const DEVELOPMENT: [&str; 3] = ["bench", "testkit", "xtask"];
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {
@@ -54,7 +54,7 @@ fn layer_of(name: &str) -> Option<u8> {
 }
 
 /// Returns the names in the sections `[dependencies]` and `[build-dependencies]`, including
-/// sections for a target.
+/// target-specific sections.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     manifest.lines().filter_map(move |line| {

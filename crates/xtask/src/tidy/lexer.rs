@@ -1,7 +1,8 @@
 //! Separates the code of a Rust file from its comments, accurately enough for the rules of tidy.
 //!
-//! String and character literals belong to neither, so a message to the user is not mistaken for an
-//! identifier or a comment. Macros and nested block comments get no special treatment.
+//! String and character literals count as neither code nor comments, so a message to the user is
+//! not mistaken for an identifier or a comment. Macros and nested block comments are not treated
+//! specially.
 
 /// A piece of a source file, with its line number.
 #[derive(Debug, PartialEq, Eq)]

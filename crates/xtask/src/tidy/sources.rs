@@ -9,7 +9,8 @@ use super::shown;
 /// Maximum number of lines. A longer file should be split.
 const MAX_LINES: usize = 500;
 
-/// Macros that mark unfinished work. They are split so that this file does not contain them.
+/// Macros that mark unfinished work. The names are split, because otherwise this file itself would
+/// be refused.
 const UNFINISHED: [&str; 3] =
     [concat!("dbg", "!("), concat!("todo", "!("), concat!("unimplemented", "!(")];
 

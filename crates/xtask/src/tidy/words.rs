@@ -1,7 +1,7 @@
-//! Refuses retired words. Each has a replacement among the terms of the field.
+//! Refuses retired words. Each retired word has a replacement among the terms of the field.
 //!
 //! Identifiers are split at underscores and at the humps of camel case, so `LineUp` and `line_up`
-//! are the same two words. Some retired words are ordinary English, and comments may use those.
+//! are the same two words. Some retired words are ordinary English and are allowed in comments.
 
 use std::fs;
 use std::io;
@@ -21,8 +21,8 @@ enum Scope {
 
 use Scope::{Everywhere, Identifiers};
 
-/// Retired words and the terms to use instead. A retired word can be several parts of one
-/// identifier.
+/// Retired words and the terms to use instead. An entry can consist of several words, which must
+/// follow each other in an identifier.
 const RETIRED: &[(&[&str], &str, Scope)] = &[
     (&["lane"], "disk", Everywhere),
     (&["lanes"], "disks", Everywhere),
@@ -91,7 +91,7 @@ fn of_piece(piece: &Piece, scope: Scope) -> Vec<(usize, String)> {
     let mut complaints = Vec::new();
     for word in words {
         let parts = parts(word);
-        // A word with several parts in a comment is an identifier.
+        // A word that consists of several parts must be an identifier, even in a comment.
         let is_identifier = scope == Identifiers || parts.len() > 1;
         let is_refused = |wanted: &[&str], where_: Scope| {
             (is_identifier || where_ == Everywhere) && contains(&parts, wanted)

@@ -8,10 +8,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Sizes are multiples of this, so that they equal the allocated space on all common file systems.
+/// All sizes are multiples of this value, so that they equal the allocated space on all common file
+/// systems.
 const BLOCK: u64 = 4096;
 
-/// The time of the first file, 1 May 2023. Each following file is a day younger.
+/// The time of the first file, 1 May 2023. Each following file is one day newer.
 const FIRST: Duration = Duration::from_secs(1_682_899_200);
 const DAY: Duration = Duration::from_secs(86_400);
 

@@ -58,7 +58,7 @@ fn there_are_few_charts_and_each_is_shown_on_the_summary() {
     shown.sort_unstable();
     let made: Vec<String> = charts().into_keys().collect();
     assert_eq!(shown, made);
-    // There are eight with the head trace if every job was raced.
+    // If every job was raced, there are seven charts and the head trace.
     assert!(made.len() <= 7, "{made:?}");
 }
 

@@ -72,7 +72,7 @@ pub(super) fn growth() -> Record {
     record
 }
 
-/// Returns copies with hard links, and repeated ones.
+/// Returns copies with hard links, and repeated copies.
 pub(super) fn mirror() -> Record {
     let tools = ["lop mirror|ours", "rsync|peer", "cp -a|peer", "xcp|peer"].map(tool);
     let mut record = empty(&tools);
