@@ -36,7 +36,7 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
     }
 }
 
-/// Opens the quarantines in the directory of `--dir`, if the option is given.
+/// Opens the quarantines in the directory given with `--dir`. Returns `None` without this option.
 fn open_quarantines(
     args: &QuarantineDirArgs,
     unreadable: impl FnMut(action::Error),

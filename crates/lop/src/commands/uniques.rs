@@ -1,6 +1,6 @@
 //! `lop uniques`: lists the files below a directory that have no copy elsewhere.
 //!
-//! The functions that print its list are shared with `lop dups` and `lop contains`.
+//! The functions that print the list are shared with `lop dups` and `lop contains`.
 
 use dupes::State;
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub(crate) fn listed(
     listed
 }
 
-/// The parts of an answer that accompany a list of files.
+/// What is printed along with a list of files, and the exit code.
 pub(crate) struct ListAnswer<'a> {
     /// Exit code if there are no problems.
     pub(crate) exit: Exit,
@@ -138,7 +138,7 @@ pub(crate) fn print_list(
 #[derive(Serialize)]
 struct Summary {
     files: u64,
-    /// Files that are known to have no copy that counts.
+    /// Files for which it is known that no copy counts.
     uniques: u64,
     /// Total size of these files.
     bytes: u64,
