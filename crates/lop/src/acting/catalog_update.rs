@@ -32,8 +32,8 @@ const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be read or the catalog cannot be written. The changes to the files are kept in that
-/// case, and the next scan updates the catalog.
+/// Fails if the journal cannot be read or the catalog cannot be written. Even then, the changes to the files are kept,
+/// and the next scan updates the catalog.
 pub(crate) fn follow_run(
     run: u64,
     statuses: &Statuses,
@@ -51,8 +51,8 @@ pub(crate) fn follow_run(
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be read or the catalog cannot be written. The files are not touched in that case, and
-/// the next scan updates the catalog.
+/// Fails if the journal cannot be read or the catalog cannot be written. The files themselves are not affected, and the
+/// next scan updates the catalog.
 pub(crate) fn follow(
     file_actions: impl Iterator<Item = Result<FileAction, action::Error>>,
     statuses: &Statuses,

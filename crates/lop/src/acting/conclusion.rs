@@ -1,4 +1,4 @@
-//! Code shared by the commands that change files: opens the journals, and ends the command.
+//! Code shared by the commands that change files: opening the journals, and ending the command.
 //!
 //! The summary is printed even if the run stopped early, because its changes are not reverted. The catalog is updated
 //! after the summary, so that the user sees the summary even if the update fails.

@@ -77,7 +77,7 @@ pub(crate) struct Planner {
     options: PlanOptions,
     /// The current attributes of each file. `None` if the file has changed.
     now: Vec<Option<Attributes>>,
-    /// Group number and number of each file, sorted so that the files of a group are adjacent.
+    /// Group number and file number of each member, sorted so that the members of a group are adjacent.
     members: Vec<(u32, FileId)>,
     /// The range of each group in `members`.
     groups: Vec<Range<usize>>,
@@ -221,7 +221,8 @@ fn leave_to_programs(
 }
 
 /// Removes lop's own files from the groups of a catalog. A catalog can contain them if they were scanned while a
-/// different catalog was in use. Does nothing for a report or a list: there, such files were refused when it was read.
+/// different catalog was in use. Does nothing for a report or a list, because such files were refused when the report
+/// or list was read.
 fn leave_own(source: &Source, own: &OwnFiles, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());

@@ -128,7 +128,7 @@ fn examine(
     let mut result =
         find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
-        // In a first scan, the heads that are known here were read during the walk, not taken from the catalog.
+        // In a first scan, all known heads were read during the walk and do not come from the catalog.
         result.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
@@ -229,8 +229,8 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
 }
 
-/// Returns the error for an interrupt during the walk. The partial result of the walk is discarded. Saving it would not
-/// help: the next scan lists all directories again, and an incomplete list does not show which files are gone.
+/// Returns the error for an interrupt during the walk. The partial result of the walk is discarded. The next scan lists
+/// all directories anyway, and an incomplete list does not show which files were deleted.
 fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",

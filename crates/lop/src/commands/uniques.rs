@@ -90,7 +90,7 @@ pub(crate) fn listed(
     listed
 }
 
-/// What is printed along with a list of files, and the exit code.
+/// The exit code, and the messages that are printed with a list of files.
 pub(crate) struct ListAnswer<'a> {
     /// Exit code if there are no problems.
     pub(crate) exit: Exit,
@@ -138,7 +138,7 @@ pub(crate) fn print_list(
 #[derive(Serialize)]
 struct Summary {
     files: u64,
-    /// Files for which it is known that no copy counts.
+    /// Files that are known to be unique.
     uniques: u64,
     /// Total size of these files.
     bytes: u64,

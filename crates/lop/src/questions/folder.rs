@@ -91,8 +91,7 @@ impl Folder {
         Ok(Folder { tree, quarantined, files, distinct })
     }
 
-    /// Compares each file that, according to the catalog, has a copy with one of its copies. Updates `files` with the
-    /// result.
+    /// Compares each file with one of its copies, if the catalog lists any. Updates `files` with the result.
     ///
     /// # Errors
     ///

@@ -66,7 +66,8 @@ impl Inspector {
     }
 
     /// Returns for each entry whether it may be an alias of another entry. The entries must be unchanged and have the
-    /// same content. In each set of aliases, false is returned for one entry. Files below `distinct` are never aliases.
+    /// same content. For one entry in each set of aliases, the result is false. Files below `distinct` are never
+    /// aliases.
     pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
         if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
             return vec![false; entries.len()];

@@ -121,7 +121,7 @@ impl UnknownFiles {
         unknown
     }
 
-    /// Returns the counts with `files` files in quarantine added. The content of files in quarantine is unknown.
+    /// Returns the counts plus `files` files in quarantine. The content of files in quarantine is unknown.
     pub(crate) fn with_quarantined(self, files: u64) -> UnknownFiles {
         UnknownFiles { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }

@@ -46,8 +46,9 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// Compares the files inside the directory whose content number is in `contents` with their copies. `place` returns
-    /// the location of an absolute path. A file that also has a name outside is not read and has no verdict.
+    /// For each content number in `contents`, compares the files inside the directory with their copies. `place`
+    /// returns the location of an absolute path. A file that also has a name outside the directory is not read and has
+    /// no verdict.
     ///
     /// # Errors
     ///

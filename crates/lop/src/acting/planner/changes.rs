@@ -1,10 +1,10 @@
 //! Determines how a run changed the files of a catalog, so that the catalog can be updated.
 //!
-//! A run can take hours, and other programs may write to the same directories in the meantime. They may even preserve
-//! the size and the modification time of a file that they edit. The new state of a file is therefore recorded only if
-//! all changes to the file were made by the run: the file belongs to the group, was unchanged when the run began, and
-//! still has the status change time that the run gave it. For any other file the catalog keeps the old entry, and the
-//! next scan reads the file.
+//! A run can take hours, and other programs may write to the same directories in the meantime. Such a program may even
+//! preserve the size and the modification time of a file that it edits. The new state of a file is therefore recorded
+//! only if all changes to the file were made by the run: the file belongs to the group, was unchanged when the run
+//! began, and still has the status change time that the run gave it. For any other file the catalog keeps the old
+//! entry, and the next scan reads the file.
 
 use std::collections::{HashMap, HashSet};
 

@@ -25,7 +25,7 @@ pub(super) type Consents<'c> = &'c dyn Fn(&Removal, &Lines<'_>) -> bool;
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. The mirror is finished nevertheless before the error is returned.
+/// Fails if standard output cannot be written. Even then, the mirror runs to completion before the error is returned.
 pub(super) fn listed(
     lists: bool,
     consents: Option<Consents<'_>>,
@@ -52,7 +52,7 @@ pub(super) fn listed(
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. The mirror is finished nevertheless before the error is returned.
+/// Fails if standard output cannot be written. Even then, the mirror runs to completion before the error is returned.
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,

@@ -215,7 +215,7 @@ impl Connection {
                 _ => break,
             }
         }
-        // The program did not exit in time. Without the signal, it would continue to run.
+        // The program did not exit in time. If it were not killed, it would continue to run.
         let _gone = self.child.kill();
         self.child.wait().ok()
     }

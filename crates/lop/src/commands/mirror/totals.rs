@@ -198,7 +198,7 @@ mod tests {
         let failed = |entries, failed, unremoved, changes| {
             Totals { entries, failed, changes, unremoved, ..Totals::default() }.exit()
         };
-        // First the top directory cannot be read, then none of its entries.
+        // In the first case the top directory cannot be read, in the second case none of its entries.
         assert_eq!((failed(0, 1, 0, 0), failed(5, 5, 0, 0)), (Exit::Failed, Exit::Failed));
         assert_eq!((failed(5, 4, 0, 0), failed(5, 5, 0, 1)), (Exit::Partial, Exit::Partial));
         // The only changes were deletions.

@@ -1,4 +1,4 @@
-//! Looks up the copies of the files in a directory in the catalog.
+//! Uses the catalog to find copies of the files in a directory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -170,7 +170,7 @@ impl<'a> CopyFinder<'a> {
         Ok(content)
     }
 
-    /// For the files without a copy outside the directory, finds hard links outside.
+    /// Finds hard links outside the directory for files that have no copy there.
     fn find_links(
         &mut self,
         records: &[FileMatch],
