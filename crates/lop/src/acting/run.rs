@@ -156,7 +156,7 @@ pub(crate) fn carry_out(
     };
     let progress = Arc::new(Progress::default());
     amount.expect(&progress);
-    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
     let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
     let monitor = Monitor::begin(&progress, settings)?;
     let (run, outcome, ended) = runs.apply(&how, batches, &progress)?;

@@ -131,8 +131,8 @@ impl Side {
     }
 }
 
-/// Compares each file that has a copy in the other directory with one of its copies, and updates `one` and `found` with
-/// the result.
+/// For each file that has a copy in the other directory, compares the file with one of its copies. Updates `one` and
+/// `found` with the results.
 fn verify(
     one: &mut Side,
     other: &Side,

@@ -161,7 +161,7 @@ fn guard(settings: &Settings) -> Guard {
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())
 }
 
-/// Returns the options for an estimate. To remove the trees, the caller replaces `operation`.
+/// Returns options for an estimate. A caller that removes the trees has to change `operation`.
 fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| {

@@ -34,7 +34,7 @@ use search::{SearchResult, damaged, search};
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let scan = ScanSettings::new(args, settings)?;
     let mut clock = Clock::start();
-    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
     let writer = match &scan.catalog {
         Some(path) => Some(open_writer(path, settings)?),
         None => None,

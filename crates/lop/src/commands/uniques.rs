@@ -142,9 +142,10 @@ struct Summary {
     uniques: u64,
     /// Total size of these files.
     bytes: u64,
-    /// Unique files whose copies are all in the directory.
+    /// Files that count as unique because all of their copies are in the directory.
     only_inside: u64,
-    /// Unique files whose copies outside the directory are all in the trash or another system directory.
+    /// Files that count as unique because all copies outside the directory are in the trash or another system
+    /// directory.
     only_system_dirs: u64,
     /// Files without an answer.
     #[serde(flatten)]

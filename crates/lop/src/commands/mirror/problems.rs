@@ -43,7 +43,7 @@ impl PathProblem for MirrorProblem {
     }
 }
 
-/// Prints the names that could not be mirrored, as `lop: PATH: reason`.
+/// Prints each name that could not be mirrored, with the reason.
 pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let is_single = |problem: &&Problem| all || problem.reason.cause().is_none();
