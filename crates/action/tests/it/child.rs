@@ -31,7 +31,7 @@ pub(crate) enum What {
 /// The outcome of the process.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Number of changes that the process made. `None` if it was killed.
+    /// Number of changes that the process made. `None` if the process was killed.
     pub(crate) changes: Option<u64>,
     pub(crate) killed: bool,
     pub(crate) account: String,

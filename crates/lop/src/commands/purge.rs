@@ -72,8 +72,8 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     remove(&targets, missing, options, &patterns, &progress, args, settings)
 }
 
-/// Removes the trees and reports the result. With `--dry-run`, determines what would be removed instead. `missing`
-/// contains a problem for each path that could not be examined.
+/// Removes the trees and reports the result. With `--dry-run`, only reports what would be removed. `missing` contains a
+/// problem for each path that could not be examined.
 fn remove(
     targets: &[Target],
     missing: Vec<Problem>,

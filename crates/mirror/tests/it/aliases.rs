@@ -193,7 +193,7 @@ fn clear(place: &TempTree) {
     }
 }
 
-/// Returns a destination whose directory `in` is too large to be copied to it.
+/// Returns a destination with files in its directory `in`, but without enough free space for a copy of all of them.
 fn nearly_full(files: u64) -> Option<Mount> {
     let mount = Mount::new(FileSystem::Tmpfs, 2 << 20).map_err(|reason| skipped(&reason)).ok()?;
     let names = (0..files).map(|number| (format!("in/{number}"), number));

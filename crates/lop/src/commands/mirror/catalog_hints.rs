@@ -32,8 +32,8 @@ struct OfSource {
     files: HashMap<Vec<u8>, DigestedFile>,
 }
 
-/// Returns the hints about the trees on this host. If the catalog cannot be read, there are none, but the other host
-/// may still provide hints.
+/// Returns the hints about the trees on this host. If the catalog cannot be read, the result is empty, but the other
+/// host may still provide hints.
 pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,

@@ -87,8 +87,7 @@ fn path(top: &OsStr, below: &[u8]) -> Vec<u8> {
     if below.is_empty() {
         return top.to_vec();
     }
-    // After a colon no slash is inserted: it would turn a path relative to the remote home directory into an absolute
-    // path.
+    // No slash is inserted after a colon: it would make a path absolute that is relative to the remote home directory.
     let is_open = top.ends_with(b"/") || top.ends_with(b":");
     [top, if is_open { &b""[..] } else { b"/" }, below].concat()
 }
