@@ -233,8 +233,8 @@ fn content_that_the_source_has_twice_is_sent_once() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Some names wait for a file that is expected to have the same content. If it turns out to have another content, they
-/// are requested again.
+/// Some names wait for a file that is expected to have the same content. If its content turns out to be different, the
+/// content of the waiting names is requested.
 #[test]
 fn content_that_a_name_waits_for_in_vain_is_requested_again() {
     let place = TempTree::new();
