@@ -1,4 +1,4 @@
-//! Acting on files: turns groups of identical files into a run, reports its result and updates the catalog.
+//! Turns groups of identical files into a run, reports the result of the run, and updates the catalog.
 //!
 //! | module | what it does |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The commands, one file each. They connect the libraries and print the results, and contain no algorithms.
+//! The commands, one per file. They call the libraries and print the results, but contain no algorithms.
 
 mod completions;
 mod contains;

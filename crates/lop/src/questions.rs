@@ -1,4 +1,4 @@
-//! Answers questions about files with the help of the catalog. The answers describe the files as they are now.
+//! Answers questions about files with the help of the catalog. Before answering, checks the current state of the files.
 //!
 //! | module | what it does |
 //! |---|---|

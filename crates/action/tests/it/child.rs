@@ -1,4 +1,4 @@
-//! Runs the actions of lop in a separate process. The process can be killed at any change, and any
+//! Runs lop's actions in a separate process that can be killed before any change to the file system. Alternatively, any
 //! change can be made to fail.
 
 use std::os::unix::process::ExitStatusExt;
@@ -31,7 +31,7 @@ pub(crate) enum What {
 /// The outcome of the process.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The number of changes that the process made. `None` if it was killed.
+    /// Number of changes that the process made. `None` if the process was killed.
     pub(crate) changes: Option<u64>,
     pub(crate) killed: bool,
     pub(crate) account: String,
@@ -43,14 +43,14 @@ pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     testkit::spawn(command)?.wait_with_output()
 }
 
-/// The task of a process, with the faults to inject.
+/// The task of a process, with the fault to inject.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     /// The folder with the tree.
     folder: PathBuf,
     runs: PathBuf,
     what: What,
-    /// The number of the change before which the disk is synced.
+    /// Number of a change. The disk is synced just before this change.
     pub(crate) synced_at: Option<u64>,
     /// Whether to simulate a disk without room for a staging directory.
     pub(crate) is_full: bool,
@@ -139,7 +139,7 @@ fn child_process_follows_its_orders() {
         let plans = world::plans(&folder.join("tree"), kind);
         fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
-            // With one thread, the changes have the same numbers each time.
+            // With one thread, the changes are made in the same order each time.
             let (outcome, ended) = world::apply(&runs, kind, plans, 1);
             println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
         }

@@ -1,6 +1,5 @@
-//! If a run is killed at any step, no content is lost, and every file can be found under one of its
-//! names. The next run or an undo completes the work. These tests kill processes at more than 600
-//! points.
+//! No matter when a run is killed, no content is lost, and each file still has at least one of its names. The next run
+//! or an undo completes the work. These tests kill processes at more than 600 points.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -33,7 +32,7 @@ fn killed_everywhere(kind: Kind) -> u64 {
     points
 }
 
-/// Kills a run at each of its changes, and completes its work with another run.
+/// Kills a run at each of its changes, and starts another run to complete the work.
 fn killed_and_run_again(kind: Kind) -> u64 {
     let whole = World::new(&odd_tree());
     let whole_run = whole.apply(kind);
@@ -92,7 +91,7 @@ pub(crate) fn contents_are_there(world: &World, before: &Snapshot, account: &str
     assert!(kept.is_ok(), "{account}");
 }
 
-/// Asserts that no file is left in staging directories. Empty directories and manifests may remain.
+/// Asserts that no file is left in a staging directory. Empty directories and manifests may remain.
 pub(crate) fn no_file_is_left(world: &World, number: u64) {
     for store in world.stores() {
         let entries = Snapshot::without_names(&store, &["manifest.jsonl"]).entries;

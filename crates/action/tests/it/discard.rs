@@ -1,5 +1,5 @@
-//! Trash runs that are killed or that fail at each of their changes. Each tree is complete in one
-//! of two places, where the next process finds it.
+//! Trash runs that are killed or fail at each of their changes. Each tree is then complete, either at its original path
+//! or in the trash, and the next process finds it.
 
 #![expect(clippy::disallowed_methods, reason = "tests remove what they made")]
 
@@ -52,7 +52,7 @@ fn take(runs: &Path, run: u64) -> TrashRun {
 pub(crate) fn finish(world: &World) -> usize {
     let mut removed = 0;
     for run in TrashRun::unfinished(&world.runs).expect("a list") {
-        // A run that is killed before it begins leaves its lock behind.
+        // A run that is killed before it begins leaves a lock file behind, but there is nothing to claim.
         let Claim::Claimed(discard) = TrashRun::claim(&world.runs, run).expect("is read") else {
             continue;
         };
@@ -75,7 +75,7 @@ pub(crate) fn finish(world: &World) -> usize {
     removed
 }
 
-/// Kills a process, or makes a call fail, at each change. Returns the number of changes.
+/// Kills a process at each of its changes, or makes each change fail. Returns the number of changes.
 fn at_each_change(blow: ChangeFault) -> u64 {
     for number in 1.. {
         let world = World::new(&builder());
@@ -102,8 +102,8 @@ fn trees_there(tree: &Path) -> usize {
 
 #[test]
 fn a_kill_at_any_change_leaves_each_tree_whole_in_one_known_place() {
-    // The run creates a journal, a quarantine directory and a staging directory. Each tree takes
-    // one journal line and one move.
+    // The run creates a journal, a quarantine directory and a staging directory. For each tree, it writes one journal
+    // line and makes one move.
     assert!(at_each_change(ChangeFault::Kill) >= 10);
 }
 
@@ -203,8 +203,8 @@ fn trees_on_an_unmounted_file_system_do_not_count_as_gone() {
     assert!(!discard.finish().expect("is checked"));
 }
 
-/// A missing staging directory proves nothing, because a different file system may be visible in
-/// its place after an unmount.
+/// A missing staging directory does not prove that the tree is gone: the file system with the directory may have been
+/// unmounted.
 #[test]
 fn only_an_empty_staging_directory_proves_that_a_tree_is_gone() {
     let world = World::new(&builder());
@@ -249,7 +249,7 @@ fn an_entry_moved_by_mistake_is_moved_back_once_its_name_is_free() {
     let text = fs::read_to_string(&journal).expect("a journal");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains(r#""moved""#)).collect();
     fs::write(&journal, lines.join("\n")).expect("written");
-    // The new entry may have the inode number of the removed one.
+    // The new entry may get the inode number of the removed one.
     fs::remove_file(store.join("1")).expect("is removed");
     fs::write(world.tree.join("new"), "somebody's").expect("written");
     fs::rename(world.tree.join("new"), store.join("1")).expect("is moved");

@@ -1,5 +1,5 @@
-//! Tests that lop compares files itself. If a caller claims that two files are equal but a single
-//! byte differs, both are left alone.
+//! Tests that lop compares files itself. If a caller claims that two files are identical but a single byte differs,
+//! neither file is changed.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -28,7 +28,7 @@ fn member(path: &Path) -> Member {
     Member::new(target(path), Stat::of_path(path).expect("exists"))
 }
 
-/// Creates files with a common prefix, such as a log and a longer copy of it.
+/// Creates files with a common prefix, for example a log and a longer version of the log.
 fn grown() -> World {
     let tree = TreeBuilder::new()
         .file("kept", "line 1\n")

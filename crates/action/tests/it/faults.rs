@@ -14,8 +14,7 @@ use crate::world::{WHOLE, World, odd_tree};
 const ERRORS: [i32; 9] = [1, 4, 5, 13, 18, 22, 28, 30, 31];
 
 fn fails_everywhere(kind: Kind, what: What, rounds: usize) {
-    // Each change fails with a different error in each round. Adjacent changes fail with different
-    // errors.
+    // In each round, a change fails with a different error. Successive changes also fail with different errors.
     for round in 0..rounds {
         for number in 0.. {
             let errno = ERRORS[(usize::try_from(number).expect("few") + 3 * round) % ERRORS.len()];

@@ -1,5 +1,5 @@
-//! Actions on a disk without a free block, which is a typical situation. There is no room for a
-//! staging directory, so files are moved to temporary names in their own directories.
+//! Actions on a full disk. There is no room for a staging directory, so files are moved to temporary names in their own
+//! directories.
 
 #![expect(clippy::disallowed_methods, reason = "tests fill the disks they made")]
 
@@ -100,7 +100,7 @@ fn a_run_without_room_may_be_killed_anywhere() {
             let ended = orders.carry_out(number, ChangeFault::Kill);
             contents_are_there(&world, &before, &ended.account);
             while world.undo().is_some_and(|undone| undone.done > 0) {}
-            // The temporary names beside the files are gone too.
+            // No temporary names are left in the directories of the files.
             assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
             if !ended.killed {
                 assert!(number > 25, "{}", ended.account);

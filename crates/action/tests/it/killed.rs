@@ -1,5 +1,5 @@
-//! Tests of killed runs. Other programs change files between the kill and the next command. An undo
-//! restores only files that the run removed.
+//! Tests in which a run is killed and other programs then change files. A later undo restores only files that the run
+//! removed.
 
 #![expect(clippy::disallowed_methods, reason = "somebody changes a test's own tree")]
 
@@ -34,7 +34,8 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
             let was = text(&world, "b");
             let undone = world.undo();
             let now = text(&world, "b");
-            // A link to the kept file shows the edited text, but does not count as restored.
+            // If `b` is a link to the kept file, reading it returns the edited text, but the file does not count as
+            // restored.
             let is_link =
                 was.as_deref() == Some(EDITED) && undone.as_ref().is_none_or(|it| it.done == 0);
             let account = format!("{kind:?} killed at {number}: {was:?}, {now:?}, {undone:?}");
@@ -46,8 +47,7 @@ fn a_kept_file_edited_after_a_kill_does_not_restore_the_removed_one() {
     }
 }
 
-/// Calls `act`, and unwinds before change `number` to simulate a kill. Returns whether that change
-/// was reached.
+/// Calls `act`, but panics before change `number` to simulate a kill. Returns whether that change was reached.
 pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     before_change(number, || resume_unwind(Box::new(())));
     let ended = catch_unwind(AssertUnwindSafe(act));
@@ -55,8 +55,8 @@ pub(crate) fn cut_off_at(number: u64, act: impl FnOnce()) -> bool {
     ended.is_err()
 }
 
-/// The caller claims that two different files are equal. The run is killed, and then the owner
-/// renames one of the files.
+/// The caller wrongly claims that two files are identical. The run is killed, and then the owner renames one of the
+/// files.
 #[test]
 fn files_that_the_run_did_not_compare_are_not_restored() {
     for kind in [Kind::Delete, Kind::Hardlink, Kind::Symlink] {

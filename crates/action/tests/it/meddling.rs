@@ -1,4 +1,4 @@
-//! Edits by users between a kill and the next run survive, even if a second run is killed too.
+//! Edits that users make after a run was killed survive the next run, even if that run is killed as well.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -31,7 +31,7 @@ pub(crate) fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     file.set_modified(metadata.modified()?)
 }
 
-/// Writes a different text to every file below the tree.
+/// Writes a different text to each file in the tree.
 fn edit_all(world: &World, edit: Edit) {
     let files = world.snapshot();
     for (path, entry) in files.entries.iter().filter(|(_, entry)| entry.kind == Entry::File) {
@@ -42,7 +42,7 @@ fn edit_all(world: &World, edit: Edit) {
     }
 }
 
-/// Kills a run or an undo at each of its changes. A program then writes to all remaining files.
+/// Kills a run or an undo at each of its changes. After each kill, a program writes to all remaining files.
 fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
     for number in 0.. {
         let world = World::new(&odd_tree());
@@ -56,8 +56,8 @@ fn edited_after_a_kill(kind: Kind, what: What, edit: Edit) {
         contents_are_there(&world, &edited, &ended.account);
         drop(world.undo());
         contents_are_there(&world, &edited, &ended.account);
-        // Every written text is still under its name. Text that was written through a symbolic link
-        // is in the target of the link.
+        // Every file still contains the text written to it. A write through a symbolic link changes the target of the
+        // link.
         let after = world.snapshot();
         let alone = |entry: &testkit::snapshot::Entry| entry.sha256.is_some() && entry.links == 1;
         for (path, entry) in edited.entries.iter().filter(|(_, entry)| alone(entry)) {

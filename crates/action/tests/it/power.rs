@@ -1,5 +1,5 @@
-//! Power failures on the disk with the files, while the journals are on another disk. Everything
-//! that a run or an undo reports as done is on the disk, or another undo can complete it.
+//! The disk with the files loses power, while the journals are on a different disk. Each change that a run or an undo
+//! reported as done is either on the disk, or can be completed by another undo.
 
 use action::plan::Kind;
 use action::run::Runs;
@@ -27,8 +27,7 @@ fn sync(mount: &Mount) {
 
 /// Mounts a file system. Returns `None` if this kind of file system is not available.
 fn mounted(kind: FileSystem) -> Option<Mount> {
-    // For small images, mkfs defaults to a block size that is too small for the extended
-    // attributes.
+    // For small images, mkfs chooses a block size that is too small for the extended attributes of the tree.
     let features: &[&str] = if kind == FileSystem::Ext4 { &["-b", "4096"] } else { &[] };
     let mount = Mount::with_features(kind, 0, features).map_err(skipped).ok()?;
     sync(&mount);
@@ -108,7 +107,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
             let world = World::on(&odd_tree(), &mount);
             let before = world.snapshot();
             sync(&mount);
-            // The journal has the whole run, but the disk has only the changes up to `synced_at`.
+            // The journal is complete, but the disk only contains the changes before `synced_at`.
             let mut orders = Orders::of(&world, What::Apply(kind));
             orders.synced_at = Some(synced_at);
             let ended = orders.carry_out(synced_at + 12, ChangeFault::Kill);

@@ -1,5 +1,4 @@
-//! The progress counters of a run and of its undo. The totals are known in advance, and the
-//! counters reach them.
+//! The progress counters of a run and of its undo. The totals are known in advance, and the counters reach the totals.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -98,8 +97,7 @@ fn refused_files_count_as_processed() {
 #[test]
 fn the_totals_of_an_undo_are_known_in_advance_and_reached() {
     for (kind, bytes) in [
-        // Of a file with two names, the first name gets a copy, and the other becomes a link to the
-        // copy.
+        // If a file had two names, one name is restored as a copy, and the other name as a link to that copy.
         (Kind::Delete, 200_030),
         (Kind::Hardlink, 200_030),
         (Kind::Symlink, 200_030),

@@ -1,5 +1,5 @@
-//! Properties of every tree, kind and rule: no content is lost, protected files are not touched,
-//! and an undo restores everything.
+//! Properties that hold for any tree, any kind of action and any rules: no content is lost, protected files are not
+//! touched, and an undo restores everything.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -64,12 +64,12 @@ fn dice(path: &[u8], seed: u64) -> u64 {
     path.iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, step) >> 20
 }
 
-/// Returns true if a path is protected. On average, one path in `one_in` is protected.
+/// Returns whether a path is protected. On average, one of `one_in` paths is protected.
 fn is_protected(path: &[u8], seed: u64, one_in: u64) -> bool {
     one_in > 0 && dice(path, seed).is_multiple_of(one_in)
 }
 
-/// Asserts that every group keeps a file and that protected files are not acted on.
+/// Asserts that a file of every group is kept and that protected files are not changed.
 fn check_plans(plans: &[Plan]) {
     for plan in plans {
         let kept = plan.keep.stat.key();
@@ -145,7 +145,7 @@ proptest! {
 
 #[test]
 fn names_of_a_file_removed_in_several_batches_are_restored_as_one_file() {
-    // The batches have at most five names each, and the last batch has a single name.
+    // A batch has at most five names. With these numbers, the last batch has a single name.
     for number in [6, 11] {
         let names: Vec<String> = (0..number).map(|at| format!("names/{at}")).collect();
         let tree = TreeBuilder::new()

@@ -1,9 +1,9 @@
 //! An attacker moves entries around during a run or an undo. No content is lost, and nothing
 //! outside of the tree is touched.
 //!
-//! Content may be in the tree, in the attacker's directory, or in the staging directories. Attacks
-//! on fresh names are rare, because a run creates no new names in the tree. It moves entries there
-//! from its staging directory, where no other process can interfere.
+//! All content is in the tree, in the attacker's directory, or in a staging directory. Attacks on newly created names
+//! are rare: a run creates entries in its staging directory, where no other process can interfere, and then moves them
+//! into the tree.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use testkit::{
 
 use crate::world::{World, apply, plans, undo};
 
-/// The default duration of all races together. `RACE_SECONDS` overrides it.
+/// The default total duration of all races. `RACE_SECONDS` overrides this value.
 const BUDGET: Duration = Duration::from_secs(32);
 const KINDS: [Kind; 4] = [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine];
 
@@ -51,7 +51,7 @@ fn budget() -> Duration {
     asked.map_or(BUDGET, Duration::from_secs)
 }
 
-/// Returns a tree with duplicates in several directories. Some of the files are hard linked.
+/// Returns a tree with duplicates in several directories. Some of the files have hard links.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..150u64 {
@@ -71,7 +71,7 @@ fn judge(before: &Snapshot, world: &World, held: &[PathBuf]) {
     assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Runs one round: a run during attacks, an undo during attacks, and then an undo without attacks.
+/// Runs one round, which consists of a run during attacks, an undo during attacks, and an undo without attacks.
 fn round(kind: Kind, seed: u64, account: &mut Account) {
     let world = World::new(&tree());
     let outside = TempTree::new();
@@ -82,8 +82,7 @@ fn round(kind: Kind, seed: u64, account: &mut Account) {
         let options = AttackOptions {
             kinds: if seed.is_multiple_of(3) { Swap::ALL.to_vec() } else { ON_FILES.to_vec() },
             links_inside: if turn == 0 { 3 } else { 0 },
-            // Fast attackers hit narrow windows. Slow attackers let the run get as far as those
-            // windows.
+            // Only fast attackers hit short race windows, but only with slow attackers does the run get that far.
             rest: Duration::from_micros(20 + seed % 7 * 150),
             longest_dwell: Duration::from_micros(seed % 5 * 100),
         };

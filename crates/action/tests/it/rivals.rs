@@ -1,6 +1,5 @@
-//! Two runs with separate journal folders act on one tree at the same time, with opposite goals. At
-//! least one file with each content remains, and all files that the two runs can restore are
-//! complete.
+//! Two runs with separate journal directories act on the same tree at the same time, with opposite goals. At least one
+//! file of each group remains, and every file that one of the runs restores is complete.
 
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
@@ -65,7 +64,7 @@ fn two_runs_with_opposite_goals_lose_nothing() {
             let outcomes = at_once(&world, &folders, [one, other]);
             judge(&before, &world.tree, &folders);
             met += outcomes.iter().filter(|outcome| !outcome.refused.is_empty()).count();
-            // Undoes both runs at the same time, and then undoes the rest of each.
+            // Undoes both runs at the same time, and then one after the other to undo what is left.
             std::thread::scope(|scope| {
                 for folder in &folders {
                     scope.spawn(move || undo(folder));

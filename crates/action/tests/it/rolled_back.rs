@@ -1,6 +1,5 @@
-//! Two programs use a name while a run or an undo changes it. The first program replaces the file,
-//! so the run rolls the change back. The second program writes to the name meanwhile, and its text
-//! must survive.
+//! Two programs use a name while a run or an undo changes it. The first program replaces the file, so the run rolls the
+//! change back. During the rollback, the second program writes to the file, and the written text must survive.
 
 use std::cell::RefCell;
 use std::fs;

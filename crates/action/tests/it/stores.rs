@@ -1,4 +1,4 @@
-//! Tests of where staging directories are created.
+//! Tests for the location of staging directories.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -36,7 +36,7 @@ fn noted(world: &World) -> Vec<PathBuf> {
 fn the_staging_directory_is_below_the_topmost_directory_that_nobody_else_may_write_to() {
     let world = World::new(&tree());
     world.apply(Kind::Quarantine);
-    // The directory above is /tmp, or the value of TMPDIR.
+    // The parent directory is /tmp, or the directory that TMPDIR names.
     let [store] = &noted(&world)[..] else { panic!("{:?}", noted(&world)) };
     assert!(world.tree.starts_with(store));
     let above = store.parent().expect("has a parent");

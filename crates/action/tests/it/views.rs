@@ -1,5 +1,5 @@
-//! Tests of runs on stacked, cached and limited file systems. Each kind of action is either
-//! refused, or does what it reports and can be undone.
+//! Tests of runs on stacked, cached and limited file systems. Each kind of action is either refused, or has the effect
+//! that lop reports and can be undone.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
@@ -53,8 +53,8 @@ fn apply_as_a_catalog_would(world: &World, kind: Kind) -> ApplyOutcome {
     apply(&runs, kind, plans.collect(), 2).0
 }
 
-/// Carries out and undoes each kind of action on `names` names. For kinds other than hard links,
-/// `same` of these names turn out to belong to the kept file.
+/// Carries out and undoes each kind of action on `names` names. For all kinds except hard links, `same` of the names
+/// turn out to belong to the kept file.
 fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
     for kind in KINDS {
         let (world, _journals) = world_in(folder, &tree());
@@ -96,7 +96,7 @@ fn links_to_files_in_the_lower_layer_of_an_overlay_are_recognized() {
         assert!(outcome.refused.is_empty(), "{kind:?}: {outcome:?}");
         let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{kind:?}: {undone:?}");
-        // Names of one file in the lower layer become separate files when one of them is copied up.
+        // When one of two hard links in the lower layer is copied up, the two names become separate files.
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
@@ -130,8 +130,8 @@ fn a_file_in_a_layer_of_an_overlay_is_an_alias_of_what_the_overlay_shows() {
 
 #[test]
 fn each_kind_works_on_mergerfs_with_inode_numbers_per_file_and_per_name() {
-    // If each name has its own inode number, two names of one file look like two files until one of
-    // them is taken out.
+    // If each name has its own inode number, two names of one file look like two files until one of the names is moved
+    // away.
     for (view, names, same) in [(View::Mergerfs, 4, 1), (View::MergerfsUseIno, 3, 0)] {
         let branch = TempTree::new();
         let mount = match Mount::view(view, branch.path()) {
@@ -161,8 +161,8 @@ fn files_removed_from_exfat_can_be_restored() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
-    // Nothing is overwritten. A new entry with the file's name stays, and the file stays in
-    // quarantine.
+    // Nothing is overwritten. If a new entry has the name of a quarantined file, the entry stays, and the file remains
+    // in quarantine.
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");
@@ -252,14 +252,13 @@ fn each_kind_works_on_sshfs_or_is_refused() {
         Ok(mount) => mount,
         Err(reason) => return skipped(format!("no sshfs: {reason}")),
     };
-    // The links made in this tree lead upwards (`..`), and sshfs does not allow such links to be
-    // read.
+    // The targets of the symbolic links in this tree contain `..`, and sshfs refuses to read such links.
     let tree = TreeBuilder::new().file("a/one", "equal").file("b/two", "equal").file("c", "equal");
     for kind in KINDS {
         let (world, _journals) = world_in(mount.path(), &tree);
         let before = world.snapshot();
         let outcome = apply_as_a_catalog_would(&world, kind);
-        // sshfs does not count links, so a link looks like a copy.
+        // sshfs does not report link counts, so a hard link looks like a copy.
         let can = kind != Kind::Hardlink;
         let counts = (outcome.done, outcome.refused.len());
         assert_eq!(counts, if can { (2, 0) } else { (0, 2) }, "{kind:?}: {outcome:?}");

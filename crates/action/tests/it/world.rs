@@ -1,5 +1,5 @@
-//! A tree with its groups of duplicates and the runs on it. A simple independent reader finds the
-//! groups.
+//! A tree, its groups of duplicates, and the runs on the tree. The groups are found by a simple independent
+//! implementation.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -21,7 +21,7 @@ use testkit::{
 /// The properties to compare after a tree has been restored.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
-/// A tree, and the folder of its runs, which is outside of the tree.
+/// A tree, and the folder with the journals of its runs, which is outside the tree.
 pub(crate) struct World {
     pub(crate) tree: PathBuf,
     pub(crate) runs: PathBuf,
@@ -58,7 +58,7 @@ impl World {
         World { tree, runs, _home: TempTree::new() }
     }
 
-    /// Creates the tree on `mount`, and the folder of its runs on another file system.
+    /// Creates the tree on `mount`, and the folder with the journals on another file system.
     pub(crate) fn on(tree: &TreeBuilder, mount: &Mount) -> World {
         let mut world = World::in_home(&TreeBuilder::new(), TempTree::new());
         world.tree = mount.path().canonicalize().expect("a mount").join("tree");
@@ -92,9 +92,8 @@ impl World {
     }
 }
 
-/// Waits until the kernel reports that no file below a directory is open for writing. On a busy
-/// machine, the kernel may still report a file for a moment after the last writer closed it, and
-/// lop would leave that file alone.
+/// Waits until the kernel reports that no file below a directory is open for writing. On a busy machine, the kernel may
+/// report a file as open for a moment after the last writer has closed it, and lop would skip that file.
 fn wait_for_writers(dir: &Path) {
     let opened = Dir::open(dir).expect("exists");
     for entry in std::fs::read_dir(dir).expect("is listed").flatten() {
@@ -113,7 +112,7 @@ fn wait_for_writers(dir: &Path) {
 }
 
 impl Drop for World {
-    /// Removes everything that runs left outside of this folder.
+    /// Removes everything that runs left outside the folder.
     fn drop(&mut self) {
         for folder in [self.runs.clone(), other_runs(self)] {
             testkit::remove_stores(&folder);
@@ -204,12 +203,11 @@ pub(crate) fn apply_groups(
     }
 }
 
-/// Asserts that a finished run has counted everything that it expected to process, regardless of
-/// the outcome.
+/// Asserts that the progress counters of a finished run have reached their totals, regardless of the outcome.
 fn assert_gone_through(progress: &Progress) {
     let load = |counter: &AtomicU64| counter.load(Relaxed);
     assert_eq!(load(&progress.files_done), load(&progress.files_total));
-    // If only a few files may be open, the kept file is read more than once.
+    // If the limit on open files is low, the kept file is read more than once.
     assert!(load(&progress.bytes_done) >= load(&progress.bytes_total), "{progress:?}");
 }
 

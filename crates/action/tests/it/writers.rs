@@ -1,5 +1,5 @@
-//! Programs write to the files at each step of a run. If a write succeeds, the written text can be
-//! found in the tree after the run.
+//! At each step of a run, a program writes to a file. If the write succeeds, the written text can be found in the tree
+//! after the run.
 
 #![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
 
@@ -28,7 +28,7 @@ pub(crate) const SAME: &str = "equal in both\n";
 pub(crate) const EDITED: &str = "EQUAL";
 pub(crate) const PRECIOUS: &str = "written meanwhile\n";
 
-/// The action of a program on a file.
+/// What a program does with a file.
 pub(crate) type FileAction = fn(&Path) -> io::Result<()>;
 
 pub(crate) fn append(path: &Path) -> io::Result<()> {
@@ -53,7 +53,7 @@ pub(crate) fn edit(path: &Path) -> io::Result<()> {
     file.set_modified(modified)
 }
 
-/// A running program that uses a file. It may have to wait for the run.
+/// A running program that uses a file. The program may have to wait for the run.
 pub(crate) struct Program(JoinHandle<io::Result<()>>);
 
 impl Program {
@@ -81,8 +81,7 @@ impl Program {
     }
 }
 
-/// Returns whether a thread waits for another thread, for example in `open(2)` on a file with a
-/// lease.
+/// Returns whether a thread is blocked by another thread, for example in `open(2)` on a file with a lease.
 fn is_waiting(task: &Path) -> bool {
     let wchan = fs::read_to_string(task.join("wchan")).unwrap_or_default();
     if !matches!(&wchan[..], "" | "0") {
@@ -100,7 +99,7 @@ fn is_found(world: &World) -> bool {
         .any(|text| text.contains(PRECIOUS) || text.starts_with(EDITED))
 }
 
-/// Starts a program at each step of a run. Returns how many times the program wrote its text.
+/// Starts a program at each step of a run. Returns how often the program succeeded in writing its text.
 fn at_each_step(disk: &Path, kind: Kind, name: &'static str, file_action: FileAction) -> u64 {
     let mut written = 0;
     for number in 0.. {
@@ -150,7 +149,7 @@ fn writes_at_any_step_of_a_run_keep_a_name() {
 
 #[test]
 fn writes_keep_a_name_without_leases() {
-    // FUSE does not support leases, but a write shows in the size or the modification time.
+    // FUSE does not support leases, but a write changes the size or the modification time.
     let branch = TempTree::new();
     let mount = match Mount::view(View::MergerfsUseIno, branch.path()) {
         Ok(mount) => mount,
@@ -168,8 +167,8 @@ fn ctime_ns(path: &Path) -> Option<i64> {
     fsops::Stat::of_path(path).ok().map(|stat| stat.ctime_ns)
 }
 
-/// Returns whether an undo claims the current status change time of a file as its own and saw no
-/// earlier change by another program.
+/// Returns whether an undo attributes the last status change of a file to itself, and noticed no earlier change by
+/// another program.
 fn is_adopted(undone: &UndoOutcome, path: &Path, before_ns: Option<i64>) -> bool {
     let now = fsops::Stat::of_path(path).expect("exists");
     undone.statuses.of(now.key()).is_some_and(|status| {
@@ -224,7 +223,7 @@ fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
     }
 }
 
-/// The kept file no longer has its original name, so the undo replaces its last name.
+/// The kept file has lost its original name, so the undo replaces its last remaining name.
 #[test]
 fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
     let home = TempTree::new();
@@ -252,7 +251,7 @@ fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
     assert!(edits > 2, "{edits}");
 }
 
-/// A program edits one of two separated names while an undo turns them into one file again.
+/// A run has separated two names. While an undo joins them again, a program edits one of the files.
 #[test]
 fn no_content_is_lost_by_an_edit_while_an_undo_joins_two_names() {
     let home = TempTree::new();
@@ -297,8 +296,8 @@ fn has_copy(stores: &[PathBuf], path: &Path) -> bool {
     })
 }
 
-/// A run is cut off before each of the changes that separate two names. A program then edits the
-/// file while the next run removes the copy.
+/// A run that separates two names is killed before each of its changes. A program then edits the file while the next
+/// run removes the copy.
 #[test]
 fn an_edit_while_a_recovery_removes_a_copy_has_to_wait() {
     let home = TempTree::new();

@@ -19,20 +19,21 @@ use crate::settings::Settings;
 /// Maximum number of directories that are kept open.
 const OPEN_DIRS: usize = 64;
 
-/// Delay after which the timestamps of a file reveal every later change (see `catalog`). If a state is recorded
-/// earlier, the next scan has to read the file again.
+/// Delay after a change. Once it has passed, the timestamps of the file reveal every later change (see `catalog`). If
+/// the state of a file is recorded sooner, the next scan has to read the file again.
 const SETTLING_TIME: Duration = Duration::from_millis(15);
 
-/// Files of this size or more are never stored inline. Blocks of btrfs have at most 64 KiB, and an inline file is
+/// Files of this size or more are never stored inline. A btrfs block is at most 64 KiB long, and an inline file is
 /// smaller than a block.
 const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 
-/// Records how a run changed files that it did not take from the catalog, including their status change times.
+/// Records in the catalog how a run changed files, including their status change times. Used for runs whose files did
+/// not come from the catalog.
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be read or the catalog cannot be written. The files stay as the run left them, and the
-/// next scan corrects the catalog.
+/// Fails if the journal cannot be read or the catalog cannot be written. Even then, the changes to the files are kept,
+/// and the next scan updates the catalog.
 pub(crate) fn follow_run(
     run: u64,
     statuses: &Statuses,
@@ -43,15 +44,15 @@ pub(crate) fn follow_run(
     follow(file_actions.filter(is_done), statuses, settings)
 }
 
-/// Records changes of files in the catalog. Does nothing if there is no catalog.
+/// Records changes to files in the catalog. Does nothing if there is no catalog.
 ///
 /// The caller must not hold the lock of the journals, because another process may hold the lock of the catalog while it
 /// waits for the journals.
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be read or the catalog cannot be written. The files stay as they are, and the next scan
-/// corrects the catalog.
+/// Fails if the journal cannot be read or the catalog cannot be written. The files themselves are not affected, and the
+/// next scan updates the catalog.
 pub(crate) fn follow(
     file_actions: impl Iterator<Item = Result<FileAction, action::Error>>,
     statuses: &Statuses,
@@ -69,7 +70,7 @@ pub(crate) fn follow(
     writer.follow(file_actions, |path| live(path, statuses, &mut reach), inspected_ns)
 }
 
-/// Waits until the timestamps of files that were just changed are reliable. Returns the current time in nanoseconds
+/// Waits until the timestamps of recently changed files are reliable, then returns the current time in nanoseconds
 /// since the epoch.
 pub(crate) fn settled_now_ns() -> i64 {
     std::thread::sleep(SETTLING_TIME);
@@ -91,7 +92,7 @@ fn version(version: &action::plan::Version) -> Version {
     Version { inode, size, mtime_ns, ctime_ns }
 }
 
-/// Returns the regular file at a path, or `None` if there is none or it cannot be examined.
+/// Returns the regular file at a path, or `None` if the path is not a regular file or cannot be examined.
 fn live(path: &[u8], statuses: &Statuses, reach: &mut PathOpener) -> Option<LiveFile> {
     let (dir, name) = reach.parent_and_name(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;

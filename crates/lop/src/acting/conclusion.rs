@@ -1,7 +1,7 @@
-//! The common parts of commands that change files: opening the journals, and ending the command.
+//! Code shared by the commands that change files: opening the journals, and ending the command.
 //!
-//! The summary is printed even if the run stopped early, because the files that it changed stay changed. The catalog is
-//! updated after the summary, so that a failed update cannot hide the changes.
+//! The summary is printed even if the run stopped early, because its changes are not reverted. The catalog is updated
+//! after the summary, so that the user sees the summary even if the update fails.
 
 use std::cell::Cell;
 use std::io;
@@ -18,13 +18,13 @@ use crate::quantity::counted;
 use crate::questions::catalog::waiting_for;
 use crate::settings::Settings;
 
-/// Ends a command that changed files. Prints the files that were left alone, then the summary: `summary` as a document
-/// for programs, `text` for people. Then calls `update` to record the changes in the catalog, and returns the exit
-/// code.
+/// Ends a command that changed files. Prints the files that were skipped, then the summary: `summary` is printed as
+/// JSON, `text` as text. Then calls `update` to record the changes in the catalog, and returns the exit code.
 ///
 /// # Errors
 ///
-/// Returns the error in `ended`, which stopped the work early, after everything was printed and recorded.
+/// If `ended` contains an error, the work stopped early. The error is returned after the changes were printed and
+/// recorded.
 pub(crate) fn conclude(
     summary: &impl Serialize,
     text: &str,
@@ -73,7 +73,7 @@ pub(crate) fn readable<R>(
     runs.into_iter().filter_map(|run| run.map_err(&skip).ok()).collect()
 }
 
-/// Opens the directory of the journals, and prints a message if it has to wait for another process.
+/// Opens the journal directory, and prints a message if it has to wait for another process.
 ///
 /// # Errors
 ///

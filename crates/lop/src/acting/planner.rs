@@ -27,9 +27,9 @@ pub(crate) struct PlanOptions {
     min_size: u64,
     protect: Vec<Vec<u8>>,
     roots: Vec<Vec<u8>>,
-    /// True if files in system directories and other files that programs manage may be changed.
+    /// True if files in system directories and other files that are managed by programs may be changed.
     pub(crate) system_dirs: bool,
-    /// Own files of lop, which are never changed.
+    /// lop's own files, which are never changed.
     pub(crate) own: OwnFiles,
 }
 
@@ -77,12 +77,12 @@ pub(crate) struct Planner {
     options: PlanOptions,
     /// The current attributes of each file. `None` if the file has changed.
     now: Vec<Option<Attributes>>,
-    /// Files with the number of their group. They are sorted, so that the files of a group are adjacent.
+    /// Group number and file number of each member, sorted so that the members of a group are adjacent.
     members: Vec<(u32, FileId)>,
     /// The range of each group in `members`.
     groups: Vec<Range<usize>>,
     protected: Protected,
-    /// Number of files that are skipped because programs manage them.
+    /// Number of files that are skipped because they are managed by programs.
     left: u64,
 }
 
@@ -135,7 +135,7 @@ impl Planner {
         self
     }
 
-    /// Sorts the groups for people: by total size of the redundant files, largest first, then by path.
+    /// Sorts the groups for display: by total size of the redundant files, largest first, then by path.
     pub(crate) fn in_order_of_size(mut self) -> Planner {
         let (tree, members) = (self.source.tree(), &self.members);
         self.groups.sort_by_cached_key(|group| {
@@ -146,7 +146,7 @@ impl Planner {
         self
     }
 
-    /// Returns the number of files that are skipped because programs manage them.
+    /// Returns the number of files that are skipped because they are managed by programs.
     pub(crate) fn left_to_programs(&self) -> u64 {
         self.left
     }
@@ -206,8 +206,8 @@ impl Planner {
     }
 }
 
-/// Removes files that programs manage from the groups of a catalog, and returns their number. In any other source the
-/// user has named each file, so no file is removed.
+/// Removes files that are managed by programs from the groups of a catalog, and returns the number of removed files.
+/// Removes nothing from a report or a list, because the user chose each file in it.
 fn leave_to_programs(
     source: &Source,
     options: &PlanOptions,
@@ -220,16 +220,17 @@ fn leave_to_programs(
     (before - members.len()) as u64
 }
 
-/// Removes lop's own files from the groups of a catalog. They can be in a catalog if a scan used another one as its
-/// catalog. Other sources have already refused and reported them.
+/// Removes lop's own files from the groups of a catalog. A catalog can contain them if they were scanned while a
+/// different catalog was in use. Does nothing for a report or a list, because such files were refused when the report
+/// or list was read.
 fn leave_own(source: &Source, own: &OwnFiles, members: &mut Vec<(u32, FileId)>) {
     let Some(tree) = source.loaded().map(|loaded| &loaded.tree) else { return };
     let is_own = |file| own.has(dir_key(tree, tree.file(file).dir), tree.name(file).to_bytes());
     members.retain(|&(_, file)| !is_own(file));
 }
 
-/// The protected directories and all directories below them. They are also recognised by device and inode number, so
-/// that a second path to a directory does not circumvent its protection.
+/// The protected directories and all directories below them. Protected directories are also recognised by device and
+/// inode number, so that they are protected under every path.
 #[derive(Default)]
 struct Protected {
     dirs: HashSet<DirId>,

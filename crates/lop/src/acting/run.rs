@@ -60,7 +60,7 @@ impl PlanTotals {
         )
     }
 
-    /// Returns the text about the planned changes and the option that makes them.
+    /// Returns a summary of the planned changes that names the option to make them.
     fn preview_text(&self, kind: Kind, apply: &str) -> String {
         let mut text = self.text(kind);
         if self.files > 0 {
@@ -70,7 +70,7 @@ impl PlanTotals {
     }
 }
 
-/// Shows plans. `apply` is the option that carries them out.
+/// Shows plans. `apply` is the name of the option that carries out the plans.
 ///
 /// # Errors
 ///
@@ -124,19 +124,20 @@ pub(crate) struct Work<'a> {
     pub(crate) amount: Amount,
     /// True if the timestamps of directories are restored after the changes.
     pub(crate) directory_times: bool,
-    /// Directories from `--distinct`. Their files are never treated as aliases.
+    /// Directories from `--distinct`. Files below them are never treated as aliases.
     pub(crate) distinct: Vec<Vec<u8>>,
-    /// Number of changes that undo cannot revert: names that are separated from files with names elsewhere.
+    /// Number of changes that `lop undo` cannot revert. Such a change separates a name from a file that has further
+    /// names outside the selected paths.
     pub(crate) one_way: u64,
 }
 
-/// Carries out groups as a run and reports the result. Then calls `update` with the number and the outcome of the run,
-/// to record it in the catalog.
+/// Carries out a run and reports the result. Then calls `update` with the number and the outcome of the run, to record
+/// the changes in the catalog.
 ///
 /// # Errors
 ///
-/// Fails if the run cannot start or was interrupted. The files that it has changed stay changed and are in the journal.
-/// A failure of `update` is only reported, because the run itself has succeeded.
+/// Fails if the run cannot start or was interrupted. The changes made before an interrupt are kept and are in the
+/// journal. If `update` fails, the error is only reported, because the run itself succeeded.
 pub(crate) fn carry_out(
     work: Work<'_>,
     resources: &Resources,
@@ -155,7 +156,7 @@ pub(crate) fn carry_out(
     };
     let progress = Arc::new(Progress::default());
     amount.expect(&progress);
-    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
     let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
     let monitor = Monitor::begin(&progress, settings)?;
     let (run, outcome, ended) = runs.apply(&how, batches, &progress)?;

@@ -1,6 +1,7 @@
-//! The sources of groups of identical files: the catalog, a report, or a list of files that are compared now.
+//! The sources of groups of identical files: the catalog, a report, or a list of files to compare.
 //!
-//! A source only suggests which files are worth comparing. The run compares them again before it acts.
+//! The files of a group may have changed since they were compared. The run therefore compares them again before it
+//! acts.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -28,13 +29,13 @@ use crate::settings::{Resources, Settings};
 /// Maximum number of directories that are kept open to look up files.
 const OPEN_DIRS: usize = 64;
 
-/// Groups of files that are worth comparing.
+/// Groups of files that may be identical.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// The files of a catalog.
     Catalog(Box<Loaded>),
-    /// Files from a report or a list, with the number of their group. `refused` are the files that have changed or must
-    /// not be touched.
+    /// Files from a report or a list. `groups` contains the number of each file's group. `refused` lists the files that
+    /// have changed or must not be changed.
     Named { tree: Box<Tree>, groups: HashMap<FileId, u32>, refused: Vec<Refusal> },
 }
 
@@ -69,7 +70,7 @@ impl Source {
         loaded.fingerprints.content(file.0).and_then(|content| loaded.content(content).0)
     }
 
-    /// Returns all files that belong to a group, with the number of the group, in no particular order.
+    /// Returns each file that belongs to a group, with the group's number, in no particular order.
     pub(crate) fn members(&self) -> Vec<(u32, FileId)> {
         files(self.tree())
             .into_iter()
@@ -186,7 +187,8 @@ impl Source {
     }
 }
 
-/// The parts of a report that are used. The sizes show which files have changed. The digests are ignored.
+/// The fields of a report that lop reads. A file is treated as changed if its size differs from `size`. The digests are
+/// ignored.
 #[derive(Deserialize)]
 struct Report {
     format_version: u32,
@@ -214,7 +216,7 @@ impl ReportedFile {
     }
 }
 
-/// Removes lop's own files from their groups. Returns these files with the reason.
+/// Removes lop's own files from their groups, and returns a refusal for each of them.
 fn refuse_own(tree: &Tree, groups: &mut HashMap<FileId, u32>, settings: &Settings) -> Vec<Refusal> {
     let (own, mut reach, mut refused) = (settings.own(), PathOpener::new(OPEN_DIRS), Vec::new());
     groups.retain(|&file, _| {

@@ -56,10 +56,11 @@ pub(crate) fn run(args: &ContainsArgs, settings: &Settings) -> Result<Exit, Comm
     print_list(listed(&one, &found), &summary, &answer, &args.list, settings)
 }
 
-/// The current state of one of the two directories.
+/// One of the two directories, with the answers of the catalog about its files.
 struct Side {
     tree: Tree,
-    /// Number of files in quarantine. Zero for the second directory, where they do not count.
+    /// Number of files in quarantine. Zero for the second directory, because files in quarantine do not count as
+    /// copies.
     quarantined: u64,
     records: Vec<FileMatch>,
     knowledge: Vec<Knowledge>,
@@ -67,8 +68,8 @@ struct Side {
 }
 
 impl Side {
-    /// Looks up the files of a directory in the catalog. Files that were found damaged or unreadable get the content
-    /// `bad`.
+    /// Looks up the files of a directory in the catalog. The content of a file that was found damaged or unreadable is
+    /// set to `bad`.
     fn new(bad: Content, tree: Tree, catalog: &Catalog) -> Result<Side, CommandError> {
         let records = catalog.match_files(&tree)?;
         let content = |record: &FileMatch| match record.known() {
@@ -105,7 +106,8 @@ impl Side {
         self.knowledge[file.0 as usize]
     }
 
-    /// Returns the content of a file before it was found damaged or unreadable. Returns `None` for any other file.
+    /// Returns the content that a file had before it was found damaged or unreadable. Returns `None` for any other
+    /// file.
     fn bad_content(&self, file: FileId) -> Option<i64> {
         match self.records[file.0 as usize].known()? {
             KnownFile { state: FileState::Damaged | FileState::Unreadable, content, .. } => content,
@@ -113,7 +115,7 @@ impl Side {
         }
     }
 
-    /// Marks the missing files that had copies in `other`, all of which were found damaged or unreadable.
+    /// Marks the missing files whose copies in `other` were all found damaged or unreadable.
     fn note_bad_copies(&mut self, other: &Side, found: &[ContentLocation]) {
         let there = outside(&self.tree, &other.tree).into_iter();
         let bad: HashSet<i64> = there.filter_map(|file| other.bad_content(file)).collect();
@@ -129,8 +131,8 @@ impl Side {
     }
 }
 
-/// Compares each file that has a copy in the other directory with one of its copies, and updates `one` and `found` with
-/// the result.
+/// For each file that has a copy in the other directory, compares the file with one of its copies. Updates `one` and
+/// `found` with the results.
 fn verify(
     one: &mut Side,
     other: &Side,
@@ -221,14 +223,14 @@ struct Summary {
     /// Figures of the comparison, with `--verify`.
     #[serde(flatten)]
     tally: Option<Tally>,
-    /// Files in the first directory that may be in the second one, because a file there has the same size and unknown
-    /// content.
+    /// Files in the first directory that may also be in the second one, because the second one has a file of the same
+    /// size whose content is unknown.
     unsettled: u64,
-    /// Files of the first directory that have a hard link in the second one.
+    /// Files in the first directory that have a hard link in the second one.
     hard_links: u64,
     /// Files in the second directory whose current content is unknown.
     unknown_there: u64,
-    /// True if the catalog has no files of the second directory.
+    /// True if the catalog has no files below the second directory.
     #[serde(skip)]
     nothing_there: bool,
     /// Empty files, which are not compared.

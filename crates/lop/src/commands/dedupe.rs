@@ -78,7 +78,7 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     Ok(scope.exit(exit, settings))
 }
 
-/// Prints the number of files with duplicates that are left alone.
+/// Prints how many files with duplicates were skipped.
 fn note_left_out(files: u64, settings: &Settings) {
     if files > 0 && settings.verbosity != Verbosity::Quiet {
         let files = counted(files, "file", "files");
@@ -89,8 +89,9 @@ fn note_left_out(files: u64, settings: &Settings) {
     }
 }
 
-/// Returns whether the user selected the files that may be replaced or removed. Hard links and reflinks leave a file
-/// under every name, so they need no selection. Any other action on the whole catalog could empty a backup directory.
+/// Returns whether the user selected the files that may be replaced or removed. No selection is needed for hard links
+/// and reflinks, because they keep a file under every name. Any other action on the whole catalog could empty a backup
+/// directory.
 fn has_scope(by: By, args: &DedupeArgs) -> bool {
     let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
     // In interactive mode, the user chooses each file and confirms the choice.
@@ -98,7 +99,8 @@ fn has_scope(by: By, args: &DedupeArgs) -> bool {
     is_named || is_chosen || matches!(by, By::Hardlink | By::Reflink)
 }
 
-/// Asks for confirmation before many files are deleted. All other actions can be undone byte for byte.
+/// Asks for confirmation before many files are deleted. No other action needs confirmation, because `lop undo` restores
+/// every byte.
 fn confirm_deletion(
     kind: Kind,
     files: u64,
@@ -120,7 +122,7 @@ fn confirm_deletion(
 /// The files to act on.
 struct Input {
     source: Source,
-    /// The catalog, locked for writing. `None` unless the run changes files that the catalog knows.
+    /// The catalog, locked for writing. `None` unless the run will change files that are in the catalog.
     writer: Option<Writer>,
     /// The paths that limit the action to a part of the catalog.
     scope: Scope,
@@ -146,7 +148,7 @@ fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> 
 impl From<By> for Kind {
     fn from(by: By) -> Kind {
         match by {
-            // The user chooses the action of the script when running it. The plan assumes deletion.
+            // The user chooses the action when running the script. The plan assumes deletion.
             By::Delete | By::Script => Kind::Delete,
             By::Hardlink => Kind::Hardlink,
             By::Reflink => Kind::Reflink,
@@ -156,7 +158,7 @@ impl From<By> for Kind {
     }
 }
 
-/// The selected plans, and the action that the user requested.
+/// The action that the user requested, and the plans for it.
 struct Dedupe<'a> {
     by: By,
     kind: Kind,
@@ -172,7 +174,7 @@ impl Dedupe<'_> {
         Ok(Inspector::new(OPEN_DIRS, distinct, self.settings.own()))
     }
 
-    /// Lets the user choose which files of each group to keep, and carries out or saves the choices.
+    /// Lets the user choose which files of each group to keep, then carries out or saves the resulting plans.
     fn choose(&self) -> Result<Exit, CommandError> {
         let &Dedupe { by, kind, args, planner, settings, .. } = self;
         let (mut inspector, mut refused) = (self.inspector()?, Vec::new());

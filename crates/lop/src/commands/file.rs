@@ -28,11 +28,11 @@ use crate::settings::Settings;
 struct FileAnswer {
     #[serde(flatten)]
     file: Listed,
-    /// Number of hard links in `others`: other names of the file, and further names of its copies.
+    /// Number of hard links in `others`: the other names of the file, and all names of its copies except one per copy.
     hard_links: u64,
     /// Other names of the file, and all names of the files with the same content.
     others: Vec<Listed>,
-    /// Reason why there may be a copy, if none is known.
+    /// If no copy is known, the reason why there may be one.
     #[serde(skip)]
     doubt: Option<Knowledge>,
 }
@@ -147,8 +147,8 @@ impl FileQuery<'_> {
         Ok(Ok(FileAnswer { file, others: listed, hard_links, doubt }))
     }
 
-    /// Returns the other remembered names of a file and the files with its content, sorted by path. `links` is the link
-    /// count of the file.
+    /// Returns the other remembered names of a file, and the files with the same content, sorted by path. `links` is
+    /// the link count of the file.
     fn remembered(&self, entry: &Entry, links: u32) -> Result<Vec<Entry>, CommandError> {
         let mut entries = match entry.content {
             Some(content) => self.catalog.files_with(content)?,
@@ -165,7 +165,7 @@ impl FileQuery<'_> {
         Ok(entries)
     }
 
-    /// Examines the other names of a file and the files with its content. `links` is the link count of the file.
+    /// Examines the other names of a file, and the files with the same content. `links` is the link count of the file.
     fn others(&mut self, entry: &Entry, links: u32) -> Result<Others, CommandError> {
         let entries = self.remembered(entry, links)?;
         let FileQuery { inspector, distinct, .. } = self;
@@ -200,15 +200,15 @@ fn inode(entry: &Entry) -> (i64, u64) {
     (entry.volume, entry.inode)
 }
 
-/// The other names of a file, and the names of the files with its content.
+/// The other names of a file, and the names of the files with the same content.
 #[derive(Default)]
 struct Others {
-    /// The names of each inode are adjacent. Inodes are in the order of their first path.
+    /// The names of each inode are adjacent, and the inodes are sorted by their first path.
     listed: Vec<Listed>,
     /// Number of other inodes with the same content.
     duplicates: u64,
     hard_links: u64,
-    /// Reason why there may be a copy, if none is known.
+    /// If no copy is known, the reason why there may be one.
     doubt: Option<Knowledge>,
 }
 
@@ -240,8 +240,8 @@ impl Others {
     }
 }
 
-/// The file in question and the duplicates counted so far. Each further file is checked for being an alias of one of
-/// them.
+/// The file in question and the duplicates counted so far. A file is not counted if it may be an alias of one of these
+/// files.
 struct Counted<'d> {
     /// `None` if none of the files can be an alias.
     views: Option<AliasDetector>,

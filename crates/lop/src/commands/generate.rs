@@ -1,7 +1,7 @@
 //! `lop generate`: prints all generated files as one JSON object that maps file names to contents.
 //!
-//! The command is hidden and writes no files. `cargo xtask generate` writes its output below `docs/`, and `cargo xtask
-//! check` compares the two.
+//! The command is hidden and writes no files. `cargo xtask generate` writes the output to files below `docs/`, and
+//! `cargo xtask check` checks that these files are up to date.
 
 use std::collections::BTreeMap;
 use std::io::Write;

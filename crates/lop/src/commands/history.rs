@@ -78,7 +78,7 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
         Run::Files(run) => writeln!(out, "{}", of_files(run)),
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
-            // For an unfinished run, the line shows where its trees are, so that the user can inspect them.
+            // For an unfinished run, the line shows the location of its trees, so that the user can inspect them.
             let left = if run.ended_ms.is_none() { &run.staging_dirs[..] } else { &[] };
             for store in left {
                 write!(out, " ")?;

@@ -1,5 +1,4 @@
-//! `lop ls`: lists the files of a directory with the number of their duplicates, and its subdirectories with the totals
-//! of the catalog.
+//! `lop ls`: lists a directory, with the number of duplicates of each file and the totals of each subdirectory.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -74,7 +73,7 @@ struct Listing(Vec<Item>);
 /// A file or a directory.
 enum Item {
     File(Listed),
-    /// A directory. The totals cover the remembered files below it, and are `None` if there are no such files.
+    /// A directory, with the totals of the remembered files below it. `None` if there are no such files.
     Folder(Vec<u8>, Option<Totals>),
 }
 
@@ -182,7 +181,7 @@ impl<'a> Document<'a> {
 struct Lister<'a> {
     catalog: &'a Catalog,
     listings: Vec<Listing>,
-    /// One answer for each listed file. Empty files that are not in the catalog are left out.
+    /// One answer for each listed file, except for empty files that are not in the catalog.
     knowledge: Vec<Knowledge>,
     copy_counts: CopyCounts,
     waiting: PendingSizes,
@@ -190,8 +189,8 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists a directory, and returns the names of its subdirectories. The inner error is set if the directory cannot
-    /// be listed.
+    /// Lists a directory, and returns the names of its subdirectories. The inner result is an error if the directory
+    /// cannot be listed.
     fn list(
         &mut self,
         path: &Path,
@@ -255,7 +254,7 @@ impl Lister<'_> {
         }
         let duplicates =
             copy_counts.filter(|_| knowledge.is_known()).map(|copy_counts| copy_counts.duplicates);
-        // A scan skips empty files by default, so their absence from the catalog does not make them unknown.
+        // A scan skips empty files by default, so an empty file does not count as unknown if it is not in the catalog.
         let is_left_out = knowledge == Knowledge::NotInCatalog && now.size == 0;
         if !is_left_out {
             self.knowledge.push(knowledge);

@@ -49,7 +49,7 @@ struct Run<'r> {
     progress: Arc<Progress>,
     /// True if each change is listed.
     lists: bool,
-    /// True if the user can be asked before a large removal.
+    /// True if the user can be asked for confirmation before a large removal.
     asks: bool,
 }
 
@@ -156,10 +156,10 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the options. With `--reuse`, they include the hints of the catalog for the trees on this host.
+    /// Returns the options. With `--reuse`, the options include hints from the catalog about the trees on this host.
     fn with_memory(&self, source: Option<&Path>, destination: Option<&Path>) -> Options {
         let mut options = self.options.clone();
-        // A dry run copies nothing, so it has no use for hints.
+        // A dry run copies nothing, so it does not need hints.
         if self.args.reuse && !self.args.dry_run {
             options.content_hints =
                 Some(catalog_hints::remembered(self.settings, source, destination));
@@ -181,8 +181,8 @@ impl Run<'_> {
         source.check_not_empty().map_err(refused)
     }
 
-    /// Asks for confirmation before a large removal. A pattern that matched nothing may be mistyped, so it always leads
-    /// to a question.
+    /// Asks for confirmation before a large removal. Also asks if a pattern matched nothing, because it may be
+    /// mistyped.
     fn confirm_removal(&self, removal: &Removal) -> Result<bool, CommandError> {
         let Removal { entries, names, some, source, unchanged } = removal;
         let unmatched = self.patterns.unmatched();
@@ -307,7 +307,7 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
 /// Returns a path received from the other host as a `PathBuf`.
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    // An empty path is the directory in which a remote shell starts.
+    // An empty path refers to the directory in which a remote shell starts.
     let bytes = if bytes.is_empty() { b"." } else { bytes };
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

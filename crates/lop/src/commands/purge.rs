@@ -29,7 +29,7 @@ use crate::prompt::confirm::can_ask;
 use crate::quantity::counted;
 use crate::settings::{Patterns, Resources, Settings, Verbosity};
 
-/// The outcome of a removal, and whether it was interrupted.
+/// The outcome of a removal, and whether the removal was interrupted.
 type Ended = (Outcome, Result<(), Interrupted>);
 
 /// Runs the command.
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     remove(&targets, missing, options, &patterns, &progress, args, settings)
 }
 
-/// Removes the trees, or with `--dry-run` examines what would be removed, and reports the result. `missing` contains
-/// the problems of paths that could not be examined.
+/// Removes the trees and reports the result. With `--dry-run`, only reports what would be removed. `missing` contains a
+/// problem for each path that could not be examined.
 fn remove(
     targets: &[Target],
     missing: Vec<Problem>,
@@ -87,7 +87,7 @@ fn remove(
     let lists = args.dry_run && (settings.json || is_verbose);
     options.operation = if args.dry_run { Operation::Weigh } else { Operation::Remove };
     if lists {
-        // A single thread lists the names of a directory together, before the directory itself.
+        // With a single thread, all names in a directory are listed together, followed by the directory itself.
         options.threads = Threads { first: 1, grows: false };
     }
     let start = Instant::now();
@@ -111,7 +111,7 @@ fn remove(
         totals.print_document(settings)?;
         (ended, totals)
     };
-    // A closed pipe also stops the work. A listing removes nothing, so only a signal counts as an interrupt there.
+    // A listing also stops if its pipe is closed. Because it removes nothing, only a signal counts as an interrupt.
     let ended = if lists { monitor.finish() } else { ended.and(monitor.finish()) };
     if args.stats {
         settings.note(&document(&Figures::new(&totals, &outcome, &options)));
@@ -157,11 +157,11 @@ fn targets(
 fn guard(settings: &Settings) -> Guard {
     let catalog = settings.catalog().map(|path| Catalog::own_paths(&path));
     let here = std::env::current_dir().ok();
-    // Without a path for the catalog, there is no catalog to protect.
+    // If no path for the catalog can be determined, there is no catalog to protect.
     Guard::new(here.as_deref(), &catalog.unwrap_or_default())
 }
 
-/// Returns the options for an estimate. To remove the trees, the caller replaces `operation`.
+/// Returns options for an estimate. A caller that removes the trees has to change `operation`.
 fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| {

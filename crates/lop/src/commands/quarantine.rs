@@ -36,7 +36,7 @@ pub(crate) fn run(args: &QuarantineArgs, settings: &Settings) -> Result<Exit, Co
     }
 }
 
-/// Opens the quarantines in the directory of `--dir`, if the option is given.
+/// Opens the quarantines in the directory given with `--dir`. Returns `None` without this option.
 fn open_quarantines(
     args: &QuarantineDirArgs,
     unreadable: impl FnMut(action::Error),
@@ -85,7 +85,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         let deeds = shelf.restored_actions(&restored);
         (restored, ended.and(monitor.finish().map_err(Into::into)), Ok(deeds))
     } else {
-        // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+        // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
         let runs = conclusion::open_runs(&folder, settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (restored, ended) = runs.restore(&paths, &progress, &skip)?;
@@ -132,7 +132,7 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
         let (purged, ended) = shelf.purge(before_ms, &progress)?;
         (purged, ended, monitor)
     } else {
-        // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+        // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
         let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
         let (purged, ended) = runs.purge(before_ms, &progress, &skip)?;

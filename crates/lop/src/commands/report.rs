@@ -83,7 +83,7 @@ fn shown(args: &ReportArgs, settings: &Settings) -> (Format, usize) {
     (format, args.limit.unwrap_or(usual))
 }
 
-/// Prints the number of groups that were cut off, unless the user set a limit.
+/// Prints the number of groups that were not shown, unless the user set a limit.
 fn note_more(more: usize, nouns: [&str; 2], args: &ReportArgs, settings: &Settings) {
     if more > 0 && args.limit.is_none() && settings.verbosity != Verbosity::Quiet && !settings.json
     {
@@ -105,7 +105,8 @@ fn sort(tree: &Tree, groups: &mut [LiveGroup], by: Sort) {
     });
 }
 
-/// Writes a group. Changed files appear only in text, because a program would mistake them for duplicates.
+/// Writes a group. Changed files are only written to text output, because a program that reads the output would mistake
+/// them for duplicates.
 fn write_group(
     writer: &mut dyn GroupWriter,
     tree: &Tree,

@@ -34,7 +34,7 @@ use search::{SearchResult, damaged, search};
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let scan = ScanSettings::new(args, settings)?;
     let mut clock = Clock::start();
-    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
     let writer = match &scan.catalog {
         Some(path) => Some(open_writer(path, settings)?),
         None => None,
@@ -128,8 +128,7 @@ fn examine(
     let mut result =
         find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
-        // In a first scan, all known heads were read by the inline head reader during the walk. They must not count as
-        // known.
+        // In a first scan, all known heads were read during the walk and do not come from the catalog.
         result.found.known = 0;
     }
     clock.end(|s| &mut s.compare);
@@ -224,14 +223,14 @@ fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<T
     }
     let here = [PathBuf::from(".")];
     let roots = if paths.is_empty() { &here[..] } else { &paths[..] };
-    // Heads are read during the walk only if the catalog cannot supply them.
+    // Heads are read during the walk only if there is no catalog that could supply them.
     let inline_heads = (!known).then(|| InlineHeadReader::new(progress));
     let visitor = inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
     walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
 }
 
 /// Returns the error for an interrupt during the walk. The partial result of the walk is discarded. The next scan lists
-/// all directories anyway, and an incomplete list cannot show which files are gone.
+/// all directories anyway, and an incomplete list does not show which files were deleted.
 fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     let text = match scan.catalog {
         Some(_) => "interrupted before all files were listed; the catalog was not changed",
@@ -240,7 +239,7 @@ fn interrupted_walk(scan: &ScanSettings) -> CommandError {
     CommandError::new(Exit::Interrupted, text)
 }
 
-/// Prints the results to standard output. Returns whether the reader accepted the whole output.
+/// Prints the results to standard output. Returns whether all output was written before the reader closed the pipe.
 fn print_results(
     scan: &ScanSettings,
     settings: &Settings,

@@ -49,7 +49,7 @@ struct RunTotals {
     runs: u64,
     /// Runs that can be undone, at least in part.
     undoable: u64,
-    /// Runs that were interrupted or whose removal has not finished.
+    /// Runs that were interrupted, and runs whose trees have not been removed completely.
     not_over: u64,
     /// Files in quarantine.
     quarantined: u64,
@@ -90,7 +90,7 @@ struct Status<'a> {
     /// Size of the catalog in bytes.
     size: u64,
     overview: &'a Overview,
-    /// For each disk, true if it is not mounted.
+    /// True for each disk that is not mounted.
     offline: &'a [bool],
     done: &'a RunTotals,
 }
@@ -189,7 +189,7 @@ fn tally(tally: Tally) -> String {
     format!("{}, {}", counted(tally.files, "file", "files"), size(tally.bytes))
 }
 
-/// Pads texts with spaces to the same length.
+/// Pads all texts with spaces to the length of the longest one.
 fn aligned(texts: impl Iterator<Item = String>) -> Vec<String> {
     let texts: Vec<String> = texts.collect();
     let width = texts.iter().map(String::len).max().unwrap_or_default();

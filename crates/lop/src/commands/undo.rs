@@ -28,7 +28,7 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     if args.dry_run {
         return preview::show(args.run, &paths, settings);
     }
-    // Signals are not caught yet, so Ctrl-C ends a wait for another process at once.
+    // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
     let folder = Catalog::runs_dir(&settings.catalog()?);
     let runs = conclusion::open_runs(&folder, settings)?;
     let progress = Arc::new(Progress::default());

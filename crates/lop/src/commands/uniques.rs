@@ -1,6 +1,6 @@
 //! `lop uniques`: lists the files below a directory that have no copy elsewhere.
 //!
-//! The functions that print its list are shared with `lop dups` and `lop contains`.
+//! The functions that print the list are shared with `lop dups` and `lop contains`.
 
 use dupes::State;
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub(crate) fn listed(
     listed
 }
 
-/// The parts of an answer that accompany a list of files.
+/// The exit code, and the messages that are printed with a list of files.
 pub(crate) struct ListAnswer<'a> {
     /// Exit code if there are no problems.
     pub(crate) exit: Exit,
@@ -138,13 +138,14 @@ pub(crate) fn print_list(
 #[derive(Serialize)]
 struct Summary {
     files: u64,
-    /// Files that are known to have no copy that counts.
+    /// Files that are known to be unique.
     uniques: u64,
     /// Total size of these files.
     bytes: u64,
-    /// Unique files whose copies are all in the directory.
+    /// Files that count as unique because all of their copies are in the directory.
     only_inside: u64,
-    /// Unique files whose copies outside the directory are all in the trash or another system directory.
+    /// Files that count as unique because all copies outside the directory are in the trash or another system
+    /// directory.
     only_system_dirs: u64,
     /// Files without an answer.
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! `lop validate`: reads remembered files again and compares them with their recorded digests.
+//! `lop validate`: reads remembered files again and compares their contents with the recorded digests.
 
 use std::io::Write;
 
@@ -66,7 +66,8 @@ fn load(args: &ValidateArgs, settings: &Settings) -> Result<Loaded, CommandError
     Ok(catalog.load(Rows::Below(&below))?)
 }
 
-/// Returns the expected content of a file. For a damaged or unreadable file, this is the content before the damage.
+/// Returns the expected content of a file. For a damaged or unreadable file, this is the content that was recorded
+/// before the damage.
 fn expected(loaded: &Loaded, file: FileId) -> Expected {
     match loaded.unreliable(file) {
         Some(doubt) => Expected {

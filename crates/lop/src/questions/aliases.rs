@@ -1,7 +1,7 @@
-//! Recognises aliases: files that may be second paths to other files on a network, FUSE or overlay file system.
+//! Recognises aliases: paths on a network, FUSE or overlay file system that may lead to a file that also has another
+//! path.
 //!
-//! An alias must not count as a copy. With `--distinct DIR` the user declares that the files below `DIR` are not
-//! aliases.
+//! An alias must not count as a copy. With `--distinct DIR`, the user asserts that no file below `DIR` is an alias.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use walk::{DirId, FileId, Tree};
 use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
 
-/// Directories from `--distinct`. Their files are never aliases of files elsewhere.
+/// Directories from `--distinct`. Files below them are never treated as aliases.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct(Vec<Vec<u8>>);
 
 impl Distinct {
-    /// Resolves the directories as the user typed them.
+    /// Resolves the directories that the user typed.
     ///
     /// # Errors
     ///
@@ -33,29 +33,29 @@ impl Distinct {
     }
 }
 
-/// Decides whether a file elsewhere may be an alias of a file of the tree.
+/// Decides whether a file outside a tree may be an alias of a file in the tree.
 pub(crate) struct TreeAliases<'a> {
     tree: &'a Tree,
     distinct: &'a Distinct,
-    /// True if files of the tree may themselves be aliases.
+    /// True if files in the tree may themselves be aliases.
     is_view: bool,
-    /// Alias keys of the files of the tree, collected on first use.
+    /// Alias keys of the files in the tree, collected on first use.
     views: OnceCell<AliasDetector>,
 }
 
 impl<'a> TreeAliases<'a> {
-    /// Prepares to recognise aliases of the files of `tree`, except those below `distinct`.
+    /// Creates a detector for aliases of the files in `tree`. Files below `distinct` are never treated as aliases.
     pub(crate) fn new(tree: &'a Tree, distinct: &'a Distinct) -> TreeAliases<'a> {
         let is_view = dupes::may_have_aliases(tree);
         TreeAliases { tree, distinct, is_view, views: OnceCell::new() }
     }
 
-    /// Returns whether a file on `disk` may be an alias of a file of the tree. Makes no system call.
+    /// Returns whether a file on `disk` may be an alias of a file in the tree. Makes no system call.
     pub(crate) fn may_have(&self, disk: Option<Volume>) -> bool {
         self.is_view || may_show_others(disk)
     }
 
-    /// Returns whether the file at an absolute path may be an alias of a file of the tree.
+    /// Returns whether the file at an absolute path may be an alias of a file in the tree.
     pub(crate) fn has(&self, path: &[u8], sight: &AliasKey) -> bool {
         if !(self.is_view || sight.may_be_alias()) || self.distinct.has(path) {
             return false;
@@ -73,7 +73,7 @@ impl<'a> TreeAliases<'a> {
 }
 
 /// Returns whether a remembered file on `disk` may be an alias, based on the type of the file system. If the type is
-/// unknown, it may be one.
+/// unknown, returns true.
 pub(crate) fn may_show_others(disk: Option<Volume>) -> bool {
     disk.is_none_or(|disk| disk.may_show_others())
 }

@@ -52,17 +52,17 @@ impl From<catalog::Error> for CommandError {
 ///
 /// # Errors
 ///
-/// Fails if the catalog is missing, damaged, of another version, or cannot be read.
+/// Fails if the catalog is missing or damaged, has another version, or cannot be read.
 pub(crate) fn open(settings: &Settings) -> Result<Catalog, CommandError> {
     Ok(Catalog::open(&settings.catalog()?)?)
 }
 
-/// Opens a catalog for writing, and creates it if it is missing. Prints a message if it has to wait for another
-/// process.
+/// Opens a catalog for writing, and creates it if it is missing. Prints a message if another process has locked the
+/// catalog.
 ///
 /// # Errors
 ///
-/// Fails if the catalog is damaged, of another version, or cannot be written.
+/// Fails if the catalog is damaged, has another version, or cannot be written.
 pub(crate) fn open_writer(path: &Path, settings: &Settings) -> Result<Writer, CommandError> {
     Ok(Writer::open(path, |holder| {
         settings.complain(waiting_for(holder, "the catalog").as_bytes());
@@ -73,9 +73,9 @@ pub(crate) fn open_writer(path: &Path, settings: &Settings) -> Result<Writer, Co
 ///
 /// # Errors
 ///
-/// Fails if the catalog is missing, and for the same reasons as [`open_writer`].
+/// Fails if the catalog is missing, or for the reasons listed at [`open_writer`].
 pub(crate) fn open_existing(settings: &Settings) -> Result<Writer, CommandError> {
-    // Fails if there is no catalog. Opening it for writing right away would create one.
+    // Fails if there is no catalog. Without this step, opening the catalog for writing would create one.
     drop(open(settings)?);
     open_writer(&settings.catalog()?, settings)
 }

@@ -1,4 +1,4 @@
-//! Counts the copies of single files, as far as the catalog can tell.
+//! Counts the copies of individual files, based on the catalog.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use crate::questions::aliases::Distinct;
 use crate::questions::inspect::Inspector;
 use crate::questions::knowledge::Knowledge;
 
-/// Sizes of pending files. A pending file may be a copy of any other file of its size.
+/// Sizes of pending files. A pending file may be a copy of any other file of the same size.
 pub(crate) struct PendingSizes {
-    /// The sizes that were looked up, each with true if a pending file has it. `None` if the catalog has no pending
+    /// For each size that was looked up, whether a pending file has this size. `None` if the catalog has no pending
     /// files.
     sizes: Option<HashMap<u64, bool>>,
 }
@@ -53,12 +53,12 @@ pub(crate) struct CopyCount {
     pub(crate) doubt: Option<Knowledge>,
 }
 
-/// Counts the files with the same content. The result for each content is cached.
+/// Counts the copies of files. The number of files with the same content is cached.
 #[derive(Default)]
 pub(crate) struct CopyCounts {
     pub(crate) inspector: Inspector,
     distinct: Distinct,
-    /// The number of files by content number, and the reason why there may be more.
+    /// For each content number, the number of files and the reason why there may be more.
     files: HashMap<i64, (u64, Option<Knowledge>)>,
 }
 
@@ -99,7 +99,7 @@ impl CopyCounts {
             };
             self.files.insert(content, (inodes.len() as u64, doubt));
         }
-        // The count includes the file itself or a file that it is an alias of.
+        // The count includes the file itself or, if the file is an alias, the aliased file.
         let (files, doubt) = self.files[&content];
         Ok(CopyCount { duplicates: files.saturating_sub(1), doubt })
     }

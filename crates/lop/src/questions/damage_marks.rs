@@ -1,4 +1,4 @@
-//! Marks damaged and unreadable files in the catalog while the work that finds them continues.
+//! Marks damaged and unreadable files in the catalog as soon as they are found, while the search continues.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,11 +11,11 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::settings::Settings;
 
-/// Runs `work` on another thread, and writes the marks that it sends to the catalog without delay. Returns the result
-/// of `work`, and whether all marks were written.
+/// Runs `work` on another thread. Writes each mark to the catalog as soon as `work` sends it. Returns the result of
+/// `work`, and whether all marks were written.
 ///
-/// Only the calling thread uses the database. The locks of `SQLite` are owned by a file descriptor table, and the
-/// thread that runs `work` has a separate one.
+/// Only the calling thread uses the database. `SQLite` locks belong to a file descriptor table, and the thread that
+/// runs `work` has a separate table.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub(crate) fn with_marker<T: Send>(
     Ok((done?, marked))
 }
 
-/// Returns the new state of a file after a finding, or `None` if the state stays the same.
+/// Returns the state of a file after a finding, or `None` if the finding does not change the state.
 pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileState> {
     let is_bad = matches!(before, FileState::Damaged | FileState::Unreadable);
     let now = match finding {
@@ -54,12 +54,12 @@ pub(crate) fn state_after(before: FileState, finding: Finding) -> Option<FileSta
 struct MarkWriter {
     path: PathBuf,
     marker: Option<Marker>,
-    /// Marks that are not yet written to the catalog.
+    /// Marks that have not been written to the catalog yet.
     unwritten: Vec<Mark>,
 }
 
 impl MarkWriter {
-    /// Writes marks until all senders are gone.
+    /// Writes marks until all senders have been dropped.
     fn write_all(&mut self, marks: &Receiver<Mark>) {
         while let Ok(mark) = marks.recv() {
             self.unwritten.push(mark);

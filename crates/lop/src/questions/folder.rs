@@ -1,4 +1,4 @@
-//! The current files of a directory, and the copies of them that the catalog knows.
+//! The current files of a directory, and their copies according to the catalog.
 
 mod copy_finder;
 
@@ -37,7 +37,7 @@ pub(crate) struct Folder {
 /// The copies of a file. Only existing files that are unchanged since their scan count as copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
-    /// State of the answer about the file and its copies.
+    /// How reliable the answer about the file and its copies is.
     pub(crate) knowledge: Knowledge,
     /// Number of other inodes with the same content.
     pub(crate) duplicates: u64,
@@ -47,10 +47,10 @@ pub(crate) struct Copies {
     pub(crate) in_system_dir: bool,
     /// True if a copy is on a disk that is not mounted.
     pub(crate) offline: bool,
-    /// Reason why there may be a copy outside, if none is known.
+    /// If no copy outside the directory is known, the reason why there may be one.
     doubt: Option<Knowledge>,
     pub(crate) digest: Option<Digest>,
-    /// Catalog number of the content. `None` if the file was not compared or has a name outside the directory.
+    /// Content number in the catalog. `None` if the file was not compared or has a name outside the directory.
     content: Option<i64>,
 }
 
@@ -60,7 +60,7 @@ impl Copies {
         self.knowledge.is_known()
     }
 
-    /// Returns whether the file has copies, and all of them are in the directory.
+    /// Returns whether the file has copies and all of them are in the directory.
     pub(crate) fn is_only_inside(&self) -> bool {
         self.duplicates > 0 && !self.outside && !self.in_system_dir
     }
@@ -91,8 +91,7 @@ impl Folder {
         Ok(Folder { tree, quarantined, files, distinct })
     }
 
-    /// Compares each file that has a copy according to the catalog with one of its copies, and updates `files` with the
-    /// result.
+    /// Compares each file with one of its copies, if the catalog lists any. Updates `files` with the result.
     ///
     /// # Errors
     ///
@@ -131,7 +130,8 @@ impl Folder {
             };
             copies.outside = false;
             if counting == Counting::Anywhere {
-                // The comparison included the copies inside the directory.
+                // The comparison also covered the copies inside the directory, so the number from the catalog is
+                // outdated.
                 copies.duplicates = 0;
             }
         }
@@ -147,12 +147,12 @@ impl Folder {
     }
 }
 
-/// Treatment of system directories, such as trash folders and snapshots, during a walk.
+/// How a walk treats system directories, such as trash folders and snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SystemDirs {
-    /// The walk enters them, because they disappear together with the directory.
+    /// The walk enters system directories, because deleting the directory deletes them as well.
     Entered,
-    /// The walk skips them, as a scan does, because a copy there is not permanent.
+    /// The walk skips system directories, as a scan does, because copies in them are not permanent.
     LeftOut,
 }
 

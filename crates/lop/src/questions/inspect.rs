@@ -1,5 +1,5 @@
-//! Examines remembered files at their recorded paths. It follows no links, so it notices a directory that was replaced
-//! by a link.
+//! Examines remembered files at their recorded paths. Links are not followed, so that a directory that was replaced by
+//! a link is noticed.
 
 use std::cell::OnceCell;
 use std::io;
@@ -66,7 +66,8 @@ impl Inspector {
     }
 
     /// Returns for each entry whether it may be an alias of another entry. The entries must be unchanged and have the
-    /// same content. One entry of each set of aliases is not an alias itself. Files below `distinct` are never aliases.
+    /// same content. For one entry in each set of aliases, the result is false. Files below `distinct` are never
+    /// aliases.
     pub(crate) fn aliases_among(&mut self, entries: &[&Entry], distinct: &Distinct) -> Vec<bool> {
         if !entries.iter().any(|entry| may_show_others(entry.file_system)) {
             return vec![false; entries.len()];
@@ -78,14 +79,14 @@ impl Inspector {
         aliases_among(&candidates.collect::<Vec<_>>())
     }
 
-    /// Returns whether the directory of a remembered file is on a different file system now.
+    /// Returns whether the directory of a remembered file is now on a different file system.
     fn is_offline(&mut self, entry: &Entry) -> bool {
         entry
             .file_system
             .is_some_and(|volume| self.is_offline_at(&volume, split_path(&entry.path).0))
     }
 
-    /// Returns whether a different file system is mounted where the absolute path `dir` used to be on `disk`.
+    /// Returns whether the absolute path `dir`, which used to be on `disk`, is now on a different file system.
     pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
         loop {
             match self.reach.dir(dir).and_then(|dir| dir.volume()) {

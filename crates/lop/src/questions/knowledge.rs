@@ -1,7 +1,7 @@
-//! The state of an answer about a file, and the number of files without an answer.
+//! How reliable the answer about a file is, and how many files have no answer.
 //!
-//! An unknown file must never be reported as a file without a copy, because it may have one. Commands count unknown
-//! files separately, name the reasons, and end with a separate exit code.
+//! A file whose content is unknown must never be reported as unique, because it may have a copy. Commands count unknown
+//! files separately, print the reasons, and return a different exit code.
 
 use catalog::{FileMatch, FileState, UnreliableCounts};
 use dupes::State;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::formats::is_zero;
 use crate::quantity::count;
 
-/// The state of an answer about an existing file and its copies.
+/// How reliable the answer about an existing file and its copies is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Knowledge {
     /// The file is not in the catalog.
@@ -121,7 +121,7 @@ impl UnknownFiles {
         unknown
     }
 
-    /// Returns these counts with files in quarantine added. The content of such files is unknown.
+    /// Returns the counts plus `files` files in quarantine. The content of files in quarantine is unknown.
     pub(crate) fn with_quarantined(self, files: u64) -> UnknownFiles {
         UnknownFiles { all: self.all + files, quarantined: self.quarantined + files, ..self }
     }
@@ -129,7 +129,8 @@ impl UnknownFiles {
     fn add(&mut self, knowledge: Knowledge) {
         let counter = match knowledge {
             Knowledge::Is(State::Same) | Knowledge::CopiesBad => return,
-            // A file on an unmounted disk has an answer: it is not a copy that is available now.
+            // The answer about a file on an unmounted disk is known: the file does not count as a copy, because it is
+            // not available.
             Knowledge::Is(State::Offline) => {
                 self.offline += 1;
                 return;
@@ -151,12 +152,12 @@ impl UnknownFiles {
         self.all += 1;
     }
 
-    /// Counts the members of groups, and the unreliable files of the whole catalog.
+    /// Counts the changed members of groups, and all unreliable files in the catalog.
     pub(crate) fn of_catalog(
         members: impl Iterator<Item = State>,
         doubts: &UnreliableCounts,
     ) -> UnknownFiles {
-        // The counts of the whole catalog, added below, include these files.
+        // These files are not counted here, because they are included in `doubts`.
         let is_doubt = |state| matches!(state, State::Pending | State::Damaged | State::Unreadable);
         let members = members.filter(|state| !is_doubt(*state));
         let mut unknown = UnknownFiles::of(members.map(Knowledge::Is));
@@ -177,7 +178,8 @@ impl UnknownFiles {
         self.lines_of(["file", "files"])
     }
 
-    /// Returns the same lines. `missing` is the noun, singular and plural, for files that are not in the catalog.
+    /// Returns the same lines as [`UnknownFiles::lines`]. `missing` is the noun for files that are not in the catalog,
+    /// in the singular and the plural.
     pub(crate) fn lines_of(&self, missing: [&str; 2]) -> Vec<String> {
         let again = "run 'lop scan' again";
         let files = ["file", "files"];
@@ -224,12 +226,13 @@ impl UnknownFiles {
         .collect()
     }
 
-    /// Returns the lines in the form in which they are appended to a summary.
+    /// Returns the lines as text that can be appended to a summary.
     pub(crate) fn text(&self) -> String {
         indented(&self.lines())
     }
 
-    /// Returns the exit code for a question about `files` files. `answer` is the code if all of them have an answer.
+    /// Returns the exit code for a question about `files` files. `answer` is the exit code that applies if every file
+    /// has an answer.
     pub(crate) fn exit(&self, files: u64, answer: Exit) -> Exit {
         if self.all == 0 || answer != Exit::Done {
             answer
@@ -241,7 +244,7 @@ impl UnknownFiles {
     }
 }
 
-/// Returns each line on a new, indented line, so that the text can be appended to a summary.
+/// Puts a line break and an indentation before each line, so that the text can be appended to a summary.
 pub(crate) fn indented(lines: &[String]) -> String {
     lines.iter().flat_map(|line| ["\n  ", line.as_str()]).collect()
 }

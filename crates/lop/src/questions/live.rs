@@ -19,7 +19,7 @@ pub(crate) struct Live {
     states: Vec<State>,
 }
 
-/// The groups of a catalog, as they are now.
+/// The groups of a catalog, with the current state of their files.
 #[derive(Default)]
 pub(crate) struct Groups {
     /// Groups that still have at least two unchanged files.
@@ -68,7 +68,7 @@ impl Live {
         self.states[file.0 as usize]
     }
 
-    /// Marks files that may be aliases of another file with the same content. One file of each set of aliases stays
+    /// Marks files that may be aliases of another file with the same content. In each set of aliases, one file stays
     /// unmarked. Files below `distinct` are never marked.
     pub(crate) fn mark_aliases(&mut self, distinct: &Distinct) {
         let tree = &self.loaded.tree;
@@ -123,7 +123,7 @@ impl Live {
         Ok(groups)
     }
 
-    /// Recomputes the reclaimable space of groups that have lost files since the scan.
+    /// Recomputes the reclaimable space of groups in which files have changed or disappeared since the scan.
     fn measure(&self, groups: &mut [LiveGroup], settings: &Settings) -> Result<(), CommandError> {
         let mut fewer: Vec<&mut LiveGroup> =
             groups.iter_mut().filter(|group| !group.stale.is_empty()).collect();

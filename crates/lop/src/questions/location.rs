@@ -1,4 +1,4 @@
-//! The location of a path relative to the directory in question.
+//! Determines whether a path is inside or outside the directory that a question is about.
 
 use std::collections::HashSet;
 
@@ -17,29 +17,30 @@ pub(crate) enum Location {
     Outside,
     /// Inside the directory.
     Inside,
-    /// Outside the directory, but possibly an alias of a file inside.
+    /// Outside the directory, but possibly an alias of a file inside it.
     Alias,
     /// In a place where a copy does not count.
     Elsewhere,
 }
 
-/// The bounds of a directory. A path is inside if its parent is one of the directories of the tree. It does not matter
-/// by which path that directory is reached.
+/// Decides which paths are inside a directory: those whose parent is a directory of the tree. Directories are compared
+/// by device and inode number, so any path to such a directory counts.
 pub(super) struct Bounds<'a> {
     tree: &'a Tree,
-    /// Identities of the directories of the tree.
+    /// Device and inode number of each directory in the tree.
     dirs: HashSet<FileKey>,
     aliases: TreeAliases<'a>,
 }
 
 impl<'a> Bounds<'a> {
-    /// Returns the bounds of a tree. Files below `distinct` are never aliases of its files.
+    /// Returns the bounds of a tree. Files below `distinct` are never aliases of files in the tree.
     pub(super) fn new(tree: &'a Tree, distinct: &'a Distinct) -> Bounds<'a> {
         Bounds { tree, dirs: dirs_of(tree), aliases: TreeAliases::new(tree, distinct) }
     }
 
-    /// Returns the location of an existing file. `disk` is the file system that the catalog recorded for it. Files in
-    /// the trash or in a snapshot are [`Location::Elsewhere`], because they do not count as copies.
+    /// Returns the location of an existing file. `disk` is the file system of the file according to the catalog. For a
+    /// file in the trash or in a snapshot, returns [`Location::Elsewhere`], because such a file does not count as a
+    /// copy.
     pub(super) fn place(
         &self,
         path: &[u8],

@@ -1,5 +1,5 @@
-//! Counts the files in quarantine below a directory. A walk skips them, but they disappear together with the directory,
-//! and undoing a run may need them.
+//! Counts the files in quarantine below a directory. A walk skips them. They are counted because deleting the directory
+//! deletes them as well, although `lop undo` may still need them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -12,8 +12,8 @@ use crate::monitor::monitored;
 use crate::questions::work::files;
 use crate::settings::{Resources, Settings};
 
-/// Returns the number of files in the quarantines that a walk skipped. Paths that cannot be examined are added to the
-/// problems of the tree.
+/// Returns the number of files in the quarantines that a walk skipped. Adds paths that cannot be examined to the
+/// problems of `tree`.
 ///
 /// # Errors
 ///
@@ -32,6 +32,6 @@ pub(crate) fn count_quarantined(tree: &mut Tree, settings: &Settings) -> Result<
     tree.problems.append(&mut found.problems);
     let is_file = |name: &[u8]| name != action::quarantine::MANIFEST.to_bytes();
     let within = files(&found).into_iter().filter(|file| is_file(found.name(*file).to_bytes()));
-    // If lop could not create a directory, the quarantine is a single file.
+    // `skipped.quarantine` counts single quarantined files, which exist where lop could not create a directory.
     Ok(within.count() as u64 + found.skipped.quarantine)
 }

@@ -1,4 +1,4 @@
-//! The scope of a question or an action: the paths that the user gave, resolved and looked up in the catalog.
+//! The paths to which the user limited a question or an action, resolved and looked up in the catalog.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     paths: Vec<Vec<u8>>,
-    /// True if the catalog has no files below some of the paths.
+    /// True if some of the paths are not in the catalog.
     is_partial: bool,
 }
 
@@ -32,7 +32,7 @@ impl Scope {
         let roots = catalog.roots()?;
         let mut unknown = Vec::new();
         for (path, typed) in paths.iter().zip(typed) {
-            // A root without files is also known to the catalog.
+            // The catalog also contains roots without files.
             if !roots.contains(path) && !catalog.remembers(path)? {
                 unknown.push(typed);
             }

@@ -1,7 +1,8 @@
 //! Compares files with their remembered copies. Users may delete files based on the result, so all bytes are compared.
 //!
-//! The caller selects the contents to check and decides which files are inside and which are outside. Damaged and
-//! unreadable files are marked in the catalog as soon as they are found, and are reported on standard error.
+//! The caller selects the content numbers to check and decides which files are inside the directory and which are
+//! outside. Damaged and unreadable files are marked in the catalog as soon as they are found, and are reported on
+//! standard error.
 
 use runtime::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -37,7 +38,7 @@ pub(crate) enum Counting {
 /// The result of reading files and their copies.
 pub(crate) struct Verified {
     verdicts: HashMap<FileKey, Verdict>,
-    /// Number of damaged or unreadable files, by the number of their content.
+    /// Number of damaged or unreadable files for each content number.
     bad: HashMap<i64, u64>,
     bad_copies: u64,
     /// True if all damaged and unreadable files were marked in the catalog.
@@ -45,8 +46,9 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// Compares the files inside that have one of `contents` with their copies. `place` returns the location of an
-    /// absolute path. A file inside that has another name outside is not read, and gets no verdict.
+    /// For each content number in `contents`, compares the files inside the directory with their copies. `place`
+    /// returns the location of an absolute path. A file that also has a name outside the directory is not read and has
+    /// no verdict.
     ///
     /// # Errors
     ///
@@ -64,7 +66,7 @@ impl Verified {
             live.mark_aliases(distinct);
         }
         let claims = claims(&live, counting, place);
-        // A claim without copies is lost: its last copy changed after the catalog was searched.
+        // A claim has no copies if the last copy changed after the catalog was queried.
         let (claims, lost): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| !claim.copies.is_empty());
         let (tree, fingerprints) = (&live.loaded.tree, &live.loaded.fingerprints);
@@ -101,7 +103,7 @@ impl Verified {
         })
     }
 
-    /// Returns the verdict on a file inside, or [`Verdict::Changed`] if the file was not read.
+    /// Returns the verdict on a file inside the directory, or [`Verdict::Changed`] if the file was not read.
     pub(crate) fn verdict(&self, file: FileKey) -> Verdict {
         self.verdicts.get(&file).copied().unwrap_or(Verdict::Changed)
     }
@@ -143,7 +145,7 @@ impl From<Verdict> for Knowledge {
 /// The figures of a comparison, as part of a summary.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Tally {
-    /// Number of files that are equal to a copy.
+    /// Number of files that are identical to one of their copies.
     verified: u64,
     /// Total size of these files.
     verified_bytes: u64,
@@ -152,7 +154,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Returns the figures as further lines of a summary.
+    /// Returns the figures as lines to append to a summary.
     pub(crate) fn text(&self) -> String {
         let files = counted(self.verified, "file", "files");
         let mut text = format!("\n  {files} ({}) compared with a copy", size(self.verified_bytes));
@@ -169,7 +171,7 @@ impl Tally {
     }
 }
 
-/// Returns a claim for each content: the inodes to read, and their copies sorted by path.
+/// Returns a claim for each content number, with the inodes to read and their copies. The copies are sorted by path.
 fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Location) -> Vec<Claim> {
     let loaded = &live.loaded;
     let mut names: Vec<(ContentId, FileKey, Location, FileId)> = Vec::new();
@@ -184,8 +186,8 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Locat
     for equal in names.chunk_by(|a, b| a.0 == b.0) {
         let mut claim = Claim::default();
         for names in equal.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            // The names of an inode are sorted by location, and `Outside` comes first. A file with a name outside
-            // survives the deletion of the directory.
+            // The names of an inode are sorted by location, and `Outside` comes first. A file that has a name outside
+            // the directory survives if the directory is deleted, so it counts as a copy.
             match names[0] {
                 (.., Location::Outside, file) => claim.copies.push(file),
                 (.., Location::Inside, file) => claim.files.push(file),
@@ -203,7 +205,7 @@ fn claims(live: &Live, counting: Counting, mut place: impl FnMut(&[u8]) -> Locat
     claims
 }
 
-/// Returns claims in which the files inside also count as copies of each other.
+/// Splits a claim so that the files inside the directory also count as copies of each other.
 fn among_themselves(Claim { mut files, copies }: Claim) -> [Claim; 2] {
     let first = vec![files.remove(0)];
     let others = |files: &[FileId]| [files, &copies].concat();

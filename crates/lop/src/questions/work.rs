@@ -1,4 +1,4 @@
-//! Reads and compares all files of a tree while a monitor watches the work.
+//! Reads and compares all files of a tree while a monitor shows the progress and handles interrupts.
 
 use content::Fingerprints;
 use dupes::Work;
@@ -13,7 +13,7 @@ pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
     (0u32..).zip(tree.files()).map(|(id, _)| FileId(id)).collect()
 }
 
-/// Runs `work` on the files of a tree, with a monitor and the resources of this machine.
+/// Runs `work` on the files of a tree, with a monitor and with the resources of this machine.
 ///
 /// # Errors
 ///

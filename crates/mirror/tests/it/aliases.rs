@@ -65,7 +65,7 @@ fn a_source_that_an_alias_shows_in_the_destination_is_refused() {
     });
 }
 
-/// The directories above the alias do not reveal that it is inside the destination.
+/// The alias is inside the destination, but the directories above the alias do not reveal this.
 #[test]
 fn a_source_that_an_alias_shows_alone_is_refused() {
     let real = tree().make_temp();
@@ -79,12 +79,12 @@ fn a_source_that_an_alias_shows_alone_is_refused() {
     }
 }
 
-/// The pool creates new names in a different branch from the one that holds the source.
+/// The pool creates new names in a different branch than the one that contains the source.
 #[test]
 fn a_source_that_is_in_one_branch_of_a_pool_is_refused() {
     let place = TreeBuilder::new().file("one/data/x", "x").dir("two").dir("three").make_temp();
-    // Before a rename, the status change time equals the modification time, as on file systems that
-    // invent it.
+    // Until the rename, the status change time is equal to the modification time, as on file systems that do not store
+    // a status change time.
     let source = place.join("one/data");
     fs::write(source.join("x"), "x").expect("written");
     let branches = ["one", "two", "three"].map(|name| place.join(name).display().to_string());
@@ -128,7 +128,8 @@ fn a_destination_that_an_alias_shows_in_the_source_is_left_out() {
     });
 }
 
-/// The alias is mounted in the source. Source and destination are on a disk.
+/// An alias of the destination's parent directory is mounted in the source. Source and destination themselves are on a
+/// disk.
 #[test]
 fn a_destination_mounted_in_the_source_is_left_out() {
     let place = tree().dir("from/v").file("from/f", "f").dir("data/to").make_temp();
@@ -143,7 +144,8 @@ fn a_destination_mounted_in_the_source_is_left_out() {
     assert!(place.join("data/to/f").exists() && !place.join("data/to/v/to").exists());
 }
 
-/// An SFTP server follows the link, and sshfs gives the directory another inode number on the same device.
+/// The SFTP server follows the link, so sshfs shows the directory a second time, with a different inode number on the
+/// same device.
 #[test]
 fn a_destination_that_one_mount_shows_twice_is_left_out() {
     let place = TreeBuilder::new().file("a/f", "f").dir("to").symlink("y", "to").make_temp();
@@ -175,7 +177,7 @@ fn a_copy_of_the_source_is_not_refused_and_nothing_is_left() {
             let again = run(&from, &to, &Options { allow_empty: false, ..deleting() });
             assert_eq!((again.counts.changes(), again.counts.failed), (0, 0), "{again:?}");
         }
-        // The times of sshfs are whole seconds.
+        // sshfs only reports times in whole seconds.
         if view != View::Sshfs {
             assert_alike(&from, place.join("other/a"));
         }
@@ -191,7 +193,7 @@ fn clear(place: &TempTree) {
     }
 }
 
-/// Returns a destination with room for only a part of the files in its directory `in`.
+/// Returns a destination with files in its directory `in`, but without enough free space for a copy of all of them.
 fn nearly_full(files: u64) -> Option<Mount> {
     let mount = Mount::new(FileSystem::Tmpfs, 2 << 20).map_err(|reason| skipped(&reason)).ok()?;
     let names = (0..files).map(|number| (format!("in/{number}"), number));
@@ -214,7 +216,7 @@ fn assert_kept(from: &Path, to: &Path) {
     assert_same(&before, &Snapshot::of(to.join("in")), Compare::ALL);
 }
 
-/// The source is a directory of the destination, but no path reveals that.
+/// The source is a directory inside the destination, but its path does not reveal this.
 #[test]
 fn nothing_is_removed_if_not_all_of_an_aliased_source_could_be_copied() {
     let Some(to) = nearly_full(3) else { return };
@@ -280,8 +282,7 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
     }
 }
 
-/// The alias does not show the directories above the source, and merges the source with another
-/// directory or layer.
+/// The alias hides the directories above the source, and merges the source with another directory or layer.
 #[test]
 fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
     let ways = [View::Sshfs, View::Mergerfs].map(Some).into_iter().chain([None]);
@@ -307,7 +308,7 @@ fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
                 Err(reason) => return skipped(&reason),
             };
             let from = view.path().join(below);
-            // The top directory of an overlay has a different time.
+            // The top directory of an overlay has a different modification time.
             if way.is_none() && below.is_empty() {
                 continue;
             }

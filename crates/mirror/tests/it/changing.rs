@@ -50,8 +50,8 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
     assert_alike(&from, place.join("to"));
 }
 
-/// During a copy, a program edits the part that was already copied, and restores the modification
-/// time as `rsync --inplace --times` does. No later run could notice the edit.
+/// During a copy, a program edits the part that was already copied, and restores the modification time as `rsync
+/// --inplace --times` does. If this run did not notice the edit, no later run would.
 #[test]
 pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     const SIZE: usize = 8 << 20;
@@ -127,7 +127,7 @@ pub(crate) fn a_small_file_that_grows_large_is_copied_too() {
     let slow = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
     thread::scope(|scope| {
         scope.spawn(|| {
-            // By then, the first file is copied, and the others are waiting.
+            // After this delay, the first file has been copied, and the other files are waiting.
             thread::sleep(Duration::from_millis(150));
             for name in ["a", "b", "c"] {
                 let log = fs::OpenOptions::new().append(true).open(from.join(name));
@@ -176,7 +176,7 @@ pub(crate) fn names_that_come_and_go_do_not_fail() {
     assert_alike(&from, place.join("to"));
 }
 
-/// While workers replace files and links by directories, other workers open directories below them.
+/// While some workers replace files and links with directories, other workers open directories below them.
 #[test]
 pub(crate) fn directories_replace_other_entries() {
     let place = TempTree::new();

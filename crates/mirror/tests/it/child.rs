@@ -1,5 +1,4 @@
-//! Runs a mirror in a separate process, which is killed at a chosen change or in which a chosen
-//! change fails.
+//! Runs a mirror in a separate process. The process is killed at a given change, or the change is made to fail.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ const PLACES: &str = "MIRROR_TEST_PLACES";
 /// How the process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The number of changes made and of entries that failed; `None` if the process was killed.
+    /// The number of changes that were made and the number of entries that failed. `None` if the process was killed.
     pub(crate) done: Option<(u64, u64)>,
     pub(crate) account: String,
 }
@@ -29,7 +28,7 @@ pub(crate) fn run(folder: &Path, number: u64, blow: ChangeFault) -> Ended {
     run_with(folder, number, blow, &[])
 }
 
-/// Like [`run`], with hints that these files of the destination can be reused.
+/// Like [`run`], but with hints that the files in `places` can be reused.
 pub(crate) fn run_with(folder: &Path, number: u64, blow: ChangeFault, places: &[&str]) -> Ended {
     let mut command = Command::new(std::env::current_exe().expect("the binary of this test"));
     command.args(["--exact", "child::runs_the_mirror_of_the_parent", "--ignored", "--nocapture"]);
@@ -68,7 +67,7 @@ fn runs_the_mirror_of_the_parent() {
     let all = [Variant::OneHost, Variant::TwoHosts, Variant::DiskOrder];
     let way = all.into_iter().find(|known| format!("{known:?}") == way).expect("a way");
     way.of(|| {
-        // With one worker, a number always means the same change.
+        // With one worker, the changes are made in the same order each time.
         let mut options = mirror::Options { threads: with(1).threads, ..deleting() };
         if let Ok(places) = std::env::var(PLACES) {
             options = FakeHints::of(&places.split(' ').collect::<Vec<_>>()).to(options);

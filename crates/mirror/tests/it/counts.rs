@@ -10,7 +10,7 @@ use crate::world::{
     assert_alike, deleting, globs, is_between_hosts, run, temp_name_of, try_mirror, usual,
 };
 
-/// Names below a directory that could not be created count as missing too.
+/// Names below a directory that could not be created also count as missing.
 #[test]
 pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
     let small = match Mount::new(FileSystem::Tmpfs, 1 << 20) {
@@ -24,7 +24,7 @@ pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
         }
     }
     let place = tree.make_temp();
-    // Inodes for the top directory, the destination, and one more name.
+    // There are only enough inodes for the top directory, the destination, and one more name.
     if let Err(reason) = small.remount("nr_inodes=3") {
         return skipped(&reason);
     }
@@ -51,8 +51,8 @@ pub(crate) fn names_below_a_directory_that_could_not_be_created_are_counted() {
     assert_alike(place.path(), &to);
 }
 
-/// A remote sender still lists the entries of a directory long after the receiver has failed to
-/// create it.
+/// A remote sender continues to list the entries of a directory long after the receiver has failed to create the
+/// directory.
 #[test]
 pub(crate) fn many_names_below_a_directory_that_fails_at_once_are_counted() {
     let mut tree = TreeBuilder::new().file("to/name", "n");
@@ -112,7 +112,7 @@ pub(crate) fn left_out_entries_are_named() {
         left.sort();
         assert_eq!(left, expected, "{outcome:?}");
         assert_eq!((outcome.counts.left_out, outcome.counts.names), (2, 2), "{outcome:?}");
-        // Entries that belong only to the destination are neither removed nor mixed with others.
+        // The destination's own quarantine is not removed, and no entries of the source are added to it.
         let kept = place.join("to/.lop-quarantine-0/1/0");
         assert_eq!(fs::read_to_string(kept).expect("there"), "of the destination");
         assert!(!place.join("to/d/.lop-quarantine-1000").exists());
@@ -139,8 +139,7 @@ pub(crate) fn generated_files_of_the_kernel_are_not_copied() {
     assert_eq!(outcome.counts.names, 2);
     assert!(to.join("proc/kept").exists());
     drop(mounted);
-    // If such a file system is the source itself, its files cannot be copied, because they
-    // have no size.
+    // If the source itself is on such a file system, its files cannot be copied, because they have no size.
     let from = Path::new("/proc/sys/kernel/random");
     if !from.join("boot_id").exists() {
         return skipped("there is no /proc/sys/kernel/random");

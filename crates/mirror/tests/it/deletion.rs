@@ -1,4 +1,4 @@
-//! Extraneous entries are deleted if `--delete` is given, and never more than permitted.
+//! Extraneous entries are deleted only with `--delete`, and only up to the permitted number.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) fn nothing_is_removed_unless_asked_for() {
         assert!(place.join("to").join(path).symlink_metadata().is_ok(), "{path}");
     }
     let outcome = run(place.join("from"), place.join("to"), &deleting());
-    // Three names, and a directory with two entries, one of which is a directory with one name.
+    // Three single entries, and a directory that contains a file and a directory with one file.
     assert_eq!(outcome.counts.removed, 3 + 4);
     assert_alike(place.join("from"), place.join("to"));
 }
@@ -52,8 +52,8 @@ pub(crate) fn nothing_is_removed_if_it_would_be_more_than_allowed() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// A run counts entries before it deletes them, and removes leftovers of a killed run. Neither may
-/// appear in the progress.
+/// A run counts entries before it deletes them, and removes leftovers of a killed run. Neither the counted entries nor
+/// the leftovers may appear in the progress.
 #[test]
 fn progress_counts_removed_entries_once() {
     let place = two();
@@ -75,7 +75,7 @@ fn progress_counts_removed_entries_once() {
     assert_eq!(progress.files_done.load(Relaxed), 3);
 }
 
-/// The progress must not count entries that stay because they exceed the limit.
+/// The progress must not count entries that are kept because there are more than the limit allows.
 #[test]
 fn progress_counts_nothing_that_stays() {
     let place = two();
@@ -132,7 +132,7 @@ pub(crate) fn left_out_entries_are_not_removed_either() {
     assert_eq!(fs::read_to_string(place.join("to/extraneous")).expect("there"), "s");
     assert!(place.join("to/d/extraneous").exists());
     assert!(before.get("fifo").is_some() && !place.join("to/d/fifo").exists());
-    // A directory that the source does not have is treated the same.
+    // The same applies to a directory that is missing in the source.
     assert!(place.join("to/tree/x/y").exists(), "{outcome:?}");
     assert!(!place.join("to/tree/z").exists(), "{outcome:?}");
     let only = Options { include: globs(&["*.txt"]), ..deleting() };
@@ -170,8 +170,8 @@ pub(crate) fn a_file_replaces_a_directory_only_with_delete() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Mirrors in a dry run and in a real run. Returns the reason why the only name failed, which must
-/// be the same in both.
+/// Mirrors twice, first in a dry run. A single name fails, and the reason must be the same in both runs. Returns that
+/// reason.
 fn why_it_failed(place: &TempTree, options: &Options) -> Reason {
     let run = |dry_run| {
         let options = Options { dry_run, ..options.clone() };

@@ -1,4 +1,4 @@
-//! Destinations that differ from the source: with several devices, coarse times, or no room for
+//! Destinations that differ from the source: they span several devices, store coarse times, or have no room for
 //! attributes. Also sources in odd places.
 
 use std::fs::{self, Permissions};
@@ -71,7 +71,7 @@ pub(crate) fn times_of_any_year_are_kept() {
     assert_eq!(run(place.join("from"), place.join("to"), &usual()).counts.changes(), 0);
 }
 
-/// On file systems that store only seconds, times would otherwise differ in each run.
+/// On a file system that stores times in whole seconds, a naive comparison would find a difference in each run.
 #[test]
 pub(crate) fn where_times_are_coarse_nothing_is_copied_again() {
     let small = Mount::with_features(FileSystem::Ext4, 16 << 20, &["-I", "128"]);
@@ -126,7 +126,7 @@ pub(crate) fn metadata_that_is_not_kept_is_not_set_in_each_run() {
     let acl = acl.concat();
     let tree = tree.file("e/acl", "a").xattr("e/acl", "system.posix_acl_access", &acl);
     let tree = tree.xattr("e", "system.posix_acl_default", &acl);
-    // There are many files, so that several workers probe at the same time.
+    // There are many files, so that several workers probe the file system at the same time.
     let files = (0..40).map(|n| format!("d/{n}"));
     let place =
         files.fold(tree, |tree, name| tree.file(&name, "x").mtime(name, 1_000, 123_456_789));
@@ -173,8 +173,7 @@ pub(crate) fn a_file_whose_attributes_do_not_fit_is_copied_without_them() {
     }
 }
 
-/// A file with two names has metadata that the destination cannot store. Its copy is not created
-/// again in each run.
+/// A file with two names has metadata that the destination cannot store. Later runs do not copy the file again.
 #[test]
 pub(crate) fn metadata_that_cannot_be_stored_does_not_cause_a_copy_in_each_run() {
     let (xfs, ext4) = match (Mount::new(FileSystem::Xfs, 0), Mount::new(FileSystem::Ext4, 0)) {
@@ -207,7 +206,7 @@ pub(crate) fn metadata_that_cannot_be_stored_does_not_cause_a_copy_in_each_run()
             "{again:?}"
         );
     }
-    // The copy is also not created again in each backup that links to the previous one.
+    // A backup that links to the previous backup does not copy the file again either.
     let next = ext4.path().join("next");
     let (outcome, _) = mirror_reporting(&from, &next, Some(&to), &usual());
     lacks(&outcome);
@@ -250,7 +249,7 @@ pub(crate) fn times_that_are_not_kept_are_reported_and_cause_no_copies() {
             let none = round > 0;
             assert_eq!(outcome.counts.changes() == 0, none, "{round}: {outcome:?}");
         }
-        // A different time still counts as a difference.
+        // A different time within the supported range still counts as a difference.
         set_time(&to.join("late"), 1_000);
         assert_eq!(run(&from, &to, &usual()).counts.files, 1);
     }
@@ -263,7 +262,7 @@ pub(crate) fn times_that_are_not_kept_are_reported_and_cause_no_copies() {
 /// The ACLs of a file or directory can be read even if it has more attributes than can be listed.
 #[test]
 pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without_them() {
-    // The names take 70 KB. Only file systems that store attributes in trees can hold so many.
+    // The names take 70 KB. Only file systems that store attributes in trees support so many attributes.
     let from = match Mount::new(FileSystem::Xfs, 0) {
         Ok(from) => from,
         Err(reason) => return skipped(&reason),
@@ -312,7 +311,7 @@ pub(crate) fn a_removed_capability_is_removed_from_the_copy() {
     if !testkit::is_root() {
         return skipped("only root can set capabilities");
     }
-    // CAP_NET_RAW, effective and permitted: vfs_cap_data of capability.h.
+    // CAP_NET_RAW, effective and permitted, as a `vfs_cap_data` structure (linux/capability.h).
     let mut capability = [0; 20];
     (capability[0], capability[3], capability[5]) = (1, 2, 0x20);
     let plain = TreeBuilder::new().file("a", "a").mtime("a", 1_000, 0).mtime("", 1_000, 0);
@@ -332,7 +331,7 @@ pub(crate) fn security_labels_of_the_destination_stay_and_are_not_a_difference()
         return skipped("only root can label files");
     }
     let (plain, label) = (TreeBuilder::new().file("d/a", "a"), "security.lop-test");
-    // Security modules set such labels on their own, on hosts that have one.
+    // On hosts with a security module, the module sets such labels itself.
     let labelled =
         ["d", "d/a"].into_iter().fold(plain.clone(), |t, name| t.xattr(name, label, b"x"));
     let place = TempTree::new();

@@ -1,5 +1,4 @@
-//! A source that is treated as a cold hard disk: the order of reads, and the bound on deferred
-//! files.
+//! Tests with a source that is treated as a cold hard disk: the order of reads, and the limit on deferred files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -66,7 +65,7 @@ fn contents_are_read_in_the_order_of_the_disk() {
     }
 }
 
-/// There are more files, and more names of one file, than can be deferred.
+/// The tree has more files than can be deferred, and one file has more names than can be deferred.
 #[test]
 fn not_everything_is_deferred() {
     let place = TempTree::new();

@@ -1,5 +1,5 @@
-//! Kills and failed system calls at every change of a run. Every name then leads to a complete
-//! file, and the next run completes the mirror.
+//! A run is killed, or a system call fails, at every change. Every name then leads to a complete file, and the next run
+//! completes the mirror.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn at_every_change(blow: ChangeFault) -> u64 {
             assert!(failed > 0 || is_harmless(&place), "{}", ended.account);
         }
         run(place.join("from"), place.join("to"), &deleting());
-        // Names that had to wait for the removal of a directory are linked only by the second run.
+        // Hard links that had to wait until a directory was removed are only made by the second run.
         run(place.join("from"), place.join("to"), &deleting());
         assert_alike(place.join("from"), place.join("to"));
         no_temporary_names_are_left(&place.join("to"));
@@ -85,7 +85,8 @@ fn at_every_change(blow: ChangeFault) -> u64 {
     0
 }
 
-/// Returns whether the trees are equal despite a failed change, because the run tried another way.
+/// Returns whether the trees are equal despite a failed change, because the run achieved the same result in another
+/// way.
 fn is_harmless(place: &TempTree) -> bool {
     let (from, to) = (Snapshot::of(place.join("from")), Snapshot::of(place.join("to")));
     from.diff(&to, testkit::Compare::ALL).is_empty()

@@ -15,20 +15,20 @@ use mirror::{ContentHint, ContentHints, Options};
 pub(crate) struct FakeHints {
     /// Hints for files of the source, by path.
     of_source: HashMap<Vec<u8>, ContentHint>,
-    /// Paths in the destination that may have any content.
+    /// Paths in the destination that are offered for any content.
     places: Vec<Vec<u8>>,
     /// A file that grows when a hint about it is requested.
     growing: Option<PathBuf>,
 }
 
 impl FakeHints {
-    /// Returns hints without source files, and with these files of the destination.
+    /// Returns hints about files of the destination only.
     pub(crate) fn of(places: &[&str]) -> FakeHints {
         let places = places.iter().map(|place| place.as_bytes().to_vec()).collect();
         FakeHints { places, ..FakeHints::default() }
     }
 
-    /// Adds the digests of the files in a directory, and claims that `also` has the same content.
+    /// Adds the digests of the files in a directory, and claims that each file has the same content as `also`.
     pub(crate) fn with_digests(mut self, dir: &Path, also: &str) -> FakeHints {
         for entry in fs::read_dir(dir).expect("listed") {
             let entry = entry.expect("read");
@@ -39,7 +39,7 @@ impl FakeHints {
         self
     }
 
-    /// Claims that a file of the source has these bytes, and that `also` has them too.
+    /// Claims that a file of the source and the file `also` both consist of `bytes`.
     pub(crate) fn with_digest(mut self, path: &[u8], bytes: &[u8], also: &str) -> FakeHints {
         let hint =
             ContentHint { digest: blake3::hash(bytes).into(), also: also.as_bytes().to_vec() };

@@ -1,5 +1,4 @@
-//! A hostile sender or receiver that breaks the protocol. The run always ends, and touches nothing
-//! outside of the trees.
+//! A hostile sender or receiver that breaks the protocol. The run always ends, and changes nothing outside the trees.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -26,7 +25,7 @@ use crate::world::{deleting, with};
 /// The time for random conversations.
 const BUDGET: Duration = Duration::from_secs(6);
 
-/// The time that an answer waits for a request that may never be made.
+/// How long an answer waits for a request that may never be made.
 const SHORT: Duration = Duration::from_millis(50);
 
 fn pipe() -> (File, File) {
@@ -118,7 +117,7 @@ fn any(dice: &mut Dice, sides: usize) -> usize {
     usize::try_from(dice.below(sides as u64)).expect("it is small")
 }
 
-/// Changes a conversation at a random place.
+/// Corrupts a conversation at a random point.
 fn spoil(messages: &mut Vec<Vec<u8>>, dice: &mut Dice) {
     let at = any(dice, messages.len());
     match dice.below(8) {
@@ -135,7 +134,7 @@ fn spoil(messages: &mut Vec<Vec<u8>>, dice: &mut Dice) {
             set_length(message);
         }
         5 => {
-            // Replaces bytes by the largest possible number.
+            // Overwrites bytes with the largest possible number.
             let message = &mut messages[at];
             let place = 4 + any(dice, message.len() - 3);
             let huge = [255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
@@ -157,8 +156,7 @@ fn set_length(message: &mut [u8]) {
     message[..4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Sends these messages to a receiver. An answer waits until its request was made, but not too
-/// long.
+/// Sends these messages to a receiver. An answer is sent after its request, or when `patience` has passed.
 fn replay(
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
@@ -272,21 +270,21 @@ fn a_sender_that_sends_too_much_is_cut_off() {
     let ways: [&(dyn Fn(u64) -> Result<Vec<u8>, ConnectionError> + Sync); 6] =
         [&enter, &failed, &left, &closed, &again, &closed_again];
     for (number, message) in ways.into_iter().enumerate() {
-        // Sends directories that were never listed, until the receiver refuses more. Storing
-        // 100,000 of them would take 6 GB.
+        // Sends directories that were never listed, until the receiver refuses to continue. Storing 100,000 such
+        // messages would take 6 GB.
         let messages = (1..100_000).map(|dir| {
             let message = message(dir).expect("it is encoded");
             let length = u32::try_from(message.len()).expect("it is short");
             [&length.to_le_bytes()[..], &message].concat()
         });
         let to = place.join(number.to_string());
-        // The receiver must not keep all of them in memory either.
+        // The receiver must not keep all messages in memory either.
         let ended = replay(&to, messages, SHORT);
         assert!(matches!(ended, Err(ConnectionError::ProtocolViolation(_))), "{ended:?}");
     }
 }
 
-/// Returns the listing of a sender that uses other patterns.
+/// Returns the listing that a sender with different patterns would send.
 fn listed(name: &[u8], is_dir: bool) -> Vec<FromSender<'_>> {
     let meta = |mode, size| Meta { mode, size, links: 1, ..Meta::default() };
     let facts = |mode| InodeMetadata { meta: meta(mode, 0), xattrs: Vec::new(), partial: false };
@@ -327,7 +325,7 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
         let made = to.join(std::str::from_utf8(name).expect("text"));
         let messages: Vec<_> = listed(name, is_dir).iter().map(framed).collect();
         let last = messages.len() - 1;
-        // The end is sent after the receiver had time to process the listing.
+        // The last message is sent after the receiver has had time to process the listing.
         let messages = messages.into_iter().enumerate().map(|(number, message)| {
             let end = Instant::now() + if taken { PATIENCE } else { 10 * SHORT };
             while number == last && Instant::now() < end && !(taken && made.exists()) {
@@ -342,7 +340,7 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
     }
 }
 
-/// A correct sender may do the same if the file changes at that moment.
+/// A correct sender may also send these messages, if the file changes at the wrong moment.
 #[test]
 fn a_file_that_changed_after_it_was_found_equal_is_copied_as_it_is() {
     let place = TreeBuilder::new().seeded("to/two/a", 8, 40_000).make_temp();

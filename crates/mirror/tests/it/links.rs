@@ -1,4 +1,4 @@
-//! Hard links: a file keeps all of its names, and does not get names of another file.
+//! Hard links: a file keeps all of its names, and does not get the names of other files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -62,7 +62,7 @@ pub(crate) fn more_names_than_a_file_can_have() {
         let inodes = inodes(&to);
         assert_eq!(inodes.len(), 2);
         assert_eq!(inodes.values().map(BTreeSet::len).sum::<usize>(), names);
-        // Several threads may see the first two names of the other copy at the same time.
+        // Several threads may come across the first two names of the other copy at the same time.
         for threads in [1, 4, 4, 4, 4, 4, 4, 4, 4] {
             let again = run(tmpfs.path(), &to, &with(threads));
             assert_eq!((again.counts.changes(), again.counts.link_limit_copies), (0, 0));
@@ -176,8 +176,8 @@ pub(crate) fn links_that_lead_out_of_the_tree_are_cut() {
     assert_eq!(run(place.join("from"), place.join("to"), &deleting()).counts.changes(), 0);
 }
 
-/// A name leads to another file by the time its content is read. The names of the first file must
-/// not be linked to it.
+/// By the time the content of a name is read, the name leads to another file. That file must not get the other names of
+/// the first file.
 #[test]
 pub(crate) fn a_name_that_becomes_another_file_does_not_affect_other_names() {
     let place = TempTree::new();
@@ -192,8 +192,7 @@ pub(crate) fn a_name_that_becomes_another_file_does_not_affect_other_names() {
     let swap = |to: &str, i: u32| {
         fs::hard_link(from.join(format!("{to}/{i}")), from.join("new")).expect("linked");
         fs::rename(from.join("new"), from.join(format!("a/{i}"))).expect("renamed");
-        // Renaming one name of a file to another name of the same file has no effect, so `new` may
-        // still exist.
+        // If both names belong to the same file, `rename` does nothing, so `new` may still exist.
         let _gone = fs::remove_file(from.join("new"));
     };
     let way = Variant::now();
@@ -214,7 +213,7 @@ pub(crate) fn a_name_that_becomes_another_file_does_not_affect_other_names() {
             for i in 0..50 {
                 for (dir, content) in [("b", "first"), ("other", "other")] {
                     let is = fs::read_to_string(place.join(format!("to/{dir}/{i}")));
-                    // A name that has just changed may be missing.
+                    // A name that was just changed may be missing.
                     assert!(
                         is.as_deref().unwrap_or(content) == content,
                         "{way:?} {dir}/{i} {is:?}"

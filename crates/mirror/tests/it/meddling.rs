@@ -1,4 +1,4 @@
-//! Attackers that swap entries of both trees for links that lead outside.
+//! Attackers replace entries of both trees with links that lead outside.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn tree(seed: u64) -> TreeBuilder {
     tree
 }
 
-/// Creates files outside of the trees. Their contents occur nowhere in the trees.
+/// Creates files outside the trees, with contents that do not occur in the trees.
 fn outside(place: &TempTree) {
     let mut tree = TreeBuilder::new();
     for i in 0..20u64 {
@@ -61,8 +61,8 @@ pub(crate) fn an_attacker_who_swaps_entries_for_links_gains_nothing() {
     }
 }
 
-/// An attacker who can swap a name of the source for a link must not learn the content behind the
-/// link. A name with the content of an outside file would reveal it.
+/// An attacker who replaces an entry of the source with a link must not be able to read the target through the copy.
+/// The test fails if the copy contains the content of a file outside the source.
 #[test]
 pub(crate) fn nothing_outside_is_read() {
     let place = TempTree::new();

@@ -1,4 +1,4 @@
-//! Temporary names, which nobody else may use, and names that the destination treats as equal.
+//! Temporary names, which other programs must not use, and names that the destination treats as equal.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -33,7 +33,7 @@ pub(crate) fn names_chosen_to_collide_are_kept_apart() {
         run(place.join("from"), place.join("to"), &with(2 + round % 3));
         assert_alike(place.join("from"), place.join("to"));
     }
-    // Files of the same size and time that replace others.
+    // Files with the same size and modification time, each of which replaces an existing file.
     let mut tree = TreeBuilder::new();
     for (at, name) in COLLIDING.into_iter().enumerate() {
         tree =
@@ -82,7 +82,7 @@ fn nested_destinations_are_not_mirrored_to_at_the_same_time() {
     assert!(Roots::check(&place.join("from"), &place.join("to/5"), None, true).is_ok());
 }
 
-/// A run to a directory does not notice a run whose destination is below an unreadable directory.
+/// A run does not notice a second run whose destination is inside the first destination, below an unreadable directory.
 #[test]
 pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
     let place = TreeBuilder::new()
@@ -105,8 +105,8 @@ pub(crate) fn temporary_names_of_an_unseen_run_are_left_alone() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// In a directory where everybody can create entries, another user could trick this user into
-/// filling a directory that this user owns.
+/// In a directory where anyone can create entries, another user could prepare an unfinished directory and make lop copy
+/// files into it.
 #[test]
 pub(crate) fn an_unfinished_directory_of_another_user_is_not_adopted() {
     if !testkit::is_root() {
@@ -160,14 +160,14 @@ fn path_of(bytes: &[u8]) -> &Path {
     Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
 }
 
-/// Returns the options of [`deleting`] without the names that FUSE gives to files that are removed
-/// while open. Such names come and go at any time.
+/// Returns the options of [`deleting`], but excludes the names that FUSE gives to files that are removed while open.
+/// Such names can appear and disappear at any time.
 fn deleting_but_hidden() -> Options {
     let exclude = Globs::new(&[".fuse_hidden*".into()]).expect("a pattern");
     Options { exclude, ..deleting() }
 }
 
-/// Of two names that differ only in case, one exists after each run, and the other fails.
+/// If two names differ only in case, each run keeps one of them and reports the other as failed.
 #[test]
 pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
     let there = match Mount::new(FileSystem::ExFat, 0) {
@@ -209,7 +209,7 @@ pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
     }
 }
 
-/// The entry with the other spelling stays, and nothing replaces it.
+/// The entry with the other spelling is neither removed nor replaced.
 #[test]
 pub(crate) fn a_name_in_another_spelling_is_not_removed() {
     let there = match Mount::new(FileSystem::ExFat, 0) {

@@ -90,7 +90,7 @@ pub(crate) fn a_bandwidth_limit_is_kept() {
     let options = Options { bandwidth: Arc::new(Throttle::new(rate)), ..usual() };
     let start = Instant::now();
     run(&from, place.join("to"), &options);
-    // One second, less the initial burst of the throttle.
+    // The copy takes one second minus the initial burst that the throttle allows.
     assert!(start.elapsed() > Duration::from_millis(700), "{:?}", start.elapsed());
     assert_alike(&from, place.join("to"));
 }
@@ -110,7 +110,7 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
     let inode = |root: &std::path::Path, name| root.join(name).metadata().expect("there").ino();
     assert_eq!(inode(&monday, "large"), inode(&tuesday, "large"));
     assert_ne!(inode(&monday, "d0/s0/f0"), inode(&tuesday, "d0/s0/f0"));
-    // Two names of one file become two files that look the same.
+    // The two names of a file become two files with the same content and metadata.
     fs::remove_file(from.join("z/a2")).expect("removed");
     fs::copy(from.join("a1"), from.join("z/a2")).expect("copied");
     set_time(&from.join("a1"), 1000);
@@ -128,8 +128,7 @@ pub(crate) fn files_are_linked_to_those_of_the_previous_backup() {
         assert_alike(&from, &to);
     }
     run(&from, &tuesday, &usual());
-    // A run with nothing to do, and then a change to a linked file, which must affect only this
-    // backup.
+    // The first run has nothing to do. Then a linked file changes, and the change must not affect the other backup.
     let again = |from: &std::path::Path| {
         mirror_reporting(from, &tuesday, Some(std::path::Path::new("../monday")), &usual()).0
     };
@@ -178,7 +177,7 @@ pub(crate) fn mounts_in_the_source_can_be_left_out() {
     assert_eq!(fs::read_dir(place.join("to/mounted")).expect("made").count(), 0);
     run(place.join("from"), place.join("to"), &usual());
     assert_alike(place.join("from"), place.join("to"));
-    // It is unknown whether the entry is extraneous.
+    // The entry is kept, because it is not known whether it is extraneous.
     run(place.join("from"), place.join("to"), &within);
     assert!(place.join("to/mounted/inside").exists());
 }
@@ -203,8 +202,7 @@ fn pairs_that_would_lose_data_are_refused() {
     assert!(matches!(check("a", ".lop-quarantine-0"), Err(Refusal::Quarantine)));
 }
 
-/// A user who can create a link on the path of the destination must not be able to choose where
-/// root writes.
+/// A user who can create a link in the path of the destination must not be able to redirect what root writes.
 #[test]
 fn a_link_of_another_user_does_not_choose_where_to_write() {
     if !testkit::is_root() {
@@ -236,7 +234,7 @@ fn a_link_of_another_user_does_not_choose_where_to_write() {
     }
     assert!(!place.join("secret/new").exists());
     assert!(check("mine/new", Some("mine/in"), false).is_ok() && place.join("secret/new").exists());
-    // A tree that is only read may be reached through such a link.
+    // The path of a tree that is only read may contain such a link.
     assert!(Roots::check(&place.join("theirs"), &place.join("to"), None, true).is_ok());
 }
 

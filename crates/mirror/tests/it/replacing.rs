@@ -1,5 +1,5 @@
-//! Entries that replace an entry of another kind. They are reported as replaced, and counted once
-//! they have their final name.
+//! Entries that replace an entry of another kind. A replacement is reported as such, and counted when the new entry
+//! gets its final name.
 
 use std::fs;
 
@@ -8,8 +8,7 @@ use testkit::{FileSystem, Mount, TempTree, TreeBuilder, is_root, skipped};
 
 use crate::world::{assert_alike, deleting, mirror_reporting, run, temp_names_in, usual};
 
-/// Returns a tree in which the destination has a file in place of a directory, and a directory in
-/// place of a file with two names.
+/// Creates a source and a destination in which kinds differ: where one has a directory, the other has a file or a link.
 fn opposed() -> TempTree {
     TreeBuilder::new()
         .file("from/dir/in", "i")
@@ -104,7 +103,7 @@ pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Includes file systems that cannot exchange two names in one step.
+/// This includes file systems that cannot exchange two names in one step.
 #[test]
 pub(crate) fn a_directory_replaces_a_file_on_every_file_system() {
     let there = match Mount::new(FileSystem::ExFat, 0) {

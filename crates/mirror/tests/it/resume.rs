@@ -1,4 +1,4 @@
-//! The bytes of a file that the destination already has are not sent again.
+//! The part of a file that the destination already has is not sent again.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -18,7 +18,7 @@ fn place() -> TempTree {
     TreeBuilder::new().seeded("from/a", 1, 5 * MB).dir("to").make_temp()
 }
 
-/// Puts the first bytes of the source file under a name of the destination.
+/// Writes the first bytes of the source file to a file in the destination.
 fn leave(place: &TempTree, name: &str, bytes: u64) {
     let mut all = fs::read(place.join("from/a")).expect("read");
     all.push(0);

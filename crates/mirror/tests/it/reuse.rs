@@ -1,5 +1,5 @@
-//! Content that the destination has elsewhere is not copied again. Whatever the hints claim, the
-//! trees are equal afterwards.
+//! Content that the destination already has under another name is not copied again. Even if the hints are wrong, the
+//! trees are equal after the run.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -34,8 +34,8 @@ fn known() -> FakeHints {
     FakeHints::of(&["old/1", "old/2", "old/3"])
 }
 
-/// Mirrors. Returns the inodes of the three files before and after, and the number of files reused
-/// and copied.
+/// Mirrors. Returns the inodes of the three files before and after the run, and how many files were reused and how many
+/// were copied.
 fn mirrored(place: &Path, options: &Options) -> (Vec<u64>, Vec<u64>, (u64, u64)) {
     let (from, to) = (place.join("from"), place.join("to"));
     let inodes = |dir: &str| -> Vec<u64> {
@@ -58,7 +58,7 @@ pub(crate) fn a_file_that_was_renamed_is_not_copied() {
             }
         };
         renamed(mount.path());
-        // On one host the file would be cloned from the source.
+        // If source and destination were on the same file system, the file would be cloned from the source.
         let source = TempTree::new();
         renamed(source.path());
         let place = TempTree::new();
@@ -86,7 +86,7 @@ fn clones(place: &Path) -> bool {
     copied.is_ok_and(|status| status.success())
 }
 
-/// A reason for files to stay, and the options that cause it.
+/// A reason why the old files stay, and the options that have this effect.
 type Lasting = (&'static str, fn() -> Options);
 
 #[test]
@@ -110,7 +110,7 @@ pub(crate) fn a_file_that_stays_is_not_given_another_name() {
     }
 }
 
-/// Two source files with the same content stay two files, whichever worker finds them first.
+/// Two source files with the same content remain two files, regardless of which worker finds them first.
 #[test]
 pub(crate) fn two_files_do_not_become_one() {
     for threads in [1, 4] {
@@ -118,8 +118,8 @@ pub(crate) fn two_files_do_not_become_one() {
         let mut tree = TreeBuilder::new();
         let mut names = Vec::new();
         for i in 0..40 {
-            // Each name is in a different directory, some before and some after the directory of
-            // the other file.
+            // Each name is in a different directory. Some of the directories come before the directory with the
+            // existing file, others after it.
             for name in [format!("a/{i}"), format!("b{i}/x"), format!("{i}")] {
                 let path = format!("from/{name}");
                 tree = tree.seeded(&path, i, 20_000).mtime(&path, 5, 5);
@@ -131,7 +131,7 @@ pub(crate) fn two_files_do_not_become_one() {
         tree.make(place.path());
         for i in 0..40u64 {
             let options = Options { threads: with(threads).threads, ..deleting() };
-            // Each run hints at another name, so that different workers find the file.
+            // In each run, the hint names a different file, so that different workers find it.
             let from = names.iter().map(String::as_str).skip(usize::try_from(i).expect("small"));
             let options = FakeHints::of(&from.take(1).collect::<Vec<_>>()).to(options);
             run(place.join("from"), place.join("to"), &options);
@@ -233,8 +233,8 @@ fn content_that_the_source_has_twice_is_sent_once() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// Names wait for a file with the same content. If that content does not arrive, it is requested
-/// again.
+/// Some names wait for a file that is expected to have the same content. If its content turns out to be different, the
+/// content of the waiting names is requested.
 #[test]
 fn content_that_a_name_waits_for_in_vain_is_requested_again() {
     let place = TempTree::new();
@@ -243,7 +243,7 @@ fn content_that_a_name_waits_for_in_vain_is_requested_again() {
         tree = tree.seeded(format!("from/{i}"), 1, SIZE);
     }
     tree.make(place.path());
-    // The hints claim that all of them have the same content, which is wrong.
+    // The hints wrongly claim that all files have the same content.
     let mut told = FakeHints::default();
     for i in 0..10 {
         fs::write(place.join(format!("from/{i}")), vec![i; 100_000]).expect("written");
@@ -275,7 +275,7 @@ fn a_hint_of_the_source_finds_a_copy_in_the_destination() {
     assert_alike(place.join("from"), place.join("to"));
 }
 
-/// The old file is only a prefix of the grown one.
+/// When the source file has grown, the old file is only a prefix of it.
 #[test]
 fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
     for size in [SIZE, 3 << 20] {
@@ -290,8 +290,7 @@ fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
     }
 }
 
-/// Wherever the run is killed, each name has its old or its new content, and the next run completes
-/// the rename.
+/// No matter when the run is killed, each name has its old or its new content, and the next run completes the rename.
 #[test]
 pub(crate) fn killed_at_every_change_of_a_rename() {
     for blow in [ChangeFault::Kill, ChangeFault::Fail(libc::EIO), ChangeFault::Fail(libc::EMLINK)] {

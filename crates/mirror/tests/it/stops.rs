@@ -1,4 +1,5 @@
-//! One side is stopped. On the other side, unlisted entries must not count as absent.
+//! The sender or the receiver is stopped. After that, entries that were not listed must not be treated as missing in
+//! the source.
 
 use std::fs::File;
 use std::net::Shutdown;
@@ -15,8 +16,7 @@ use wire::{ConnectionError, EnteredDir, FromSender, Incoming, InodeMetadata, Met
 
 use crate::world::{deleting, run, temp_name_of, temp_names_in, with};
 
-/// The number of names, each 200 bytes long. Half of them fit into the listings that may be sent
-/// ahead.
+/// Number of names. Each name is 200 bytes long. Half of the names fit into the listings that may be sent ahead.
 const NAMES: u64 = 12_000;
 
 fn pipe() -> (Incoming<File>, File) {
@@ -90,8 +90,7 @@ fn nothing_is_removed_because_the_sender_stops() {
     assert_same(&before, &Snapshot::of(place.join("to")), Compare::ALL);
 }
 
-/// Receives these messages, and returns how the run ended. `after` runs meanwhile and may use the
-/// progress.
+/// Receives messages, and returns how the run ended. Calls `meanwhile` during the run.
 fn received(
     place: &TempTree,
     (mut said, to_sender): (Incoming<File>, File),

@@ -1,4 +1,4 @@
-//! The same tests in two variants: with two engines that talk through pipes, as between two hosts,
+//! Runs tests again in two variants: with a sender and a receiver that are connected by pipes, as between two hosts,
 //! and with a source that is treated as a cold hard disk.
 
 use crate::world::Variant;

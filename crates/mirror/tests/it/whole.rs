@@ -1,4 +1,4 @@
-//! Whole trees: whatever the source and the destination contained, they are equal after the run.
+//! Tests with whole trees: regardless of what the source and the destination contained, they are equal after the run.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -27,7 +27,7 @@ pub(crate) fn everything_is_mirrored_and_a_second_run_changes_nothing() {
     }
 }
 
-/// Mirrors between file systems of each kind, and then mirrors each kind of change.
+/// Mirrors between all kinds of file systems, and then mirrors all kinds of changes.
 #[test]
 pub(crate) fn every_file_system_takes_every_change() {
     if !is_root() {
@@ -62,7 +62,7 @@ pub(crate) fn every_file_system_takes_every_change() {
 
 type Change = (&'static str, fn(&Path));
 
-/// Returns changes of each kind to the tree of [`everything`], to be made in order.
+/// Returns all kinds of changes to the tree of [`everything`], in the order in which to make them.
 fn changes() -> Vec<Change> {
     vec![
         ("content", |root| fs::write(root.join("d0/s0/f0"), "new").expect("written")),
@@ -89,7 +89,7 @@ fn changes() -> Vec<Change> {
             link(&root.join("large"), &root.join("d0/a3"));
         }),
         ("alike but not one", |root| {
-            // Two files that do not differ in anything that is compared.
+            // Two files that differ in nothing that lop compares.
             for name in ["twin 1", "twin 2"] {
                 fs::write(root.join(name), "twin").expect("written");
                 set_time(&root.join(name), 1_000);
@@ -194,7 +194,7 @@ proptest! {
             fs::create_dir(&from).expect("made");
             tree.make(&from);
             run(&from, &to, &with(3));
-            // Entries of the first source that are missing in the second one still exist.
+            // Until the next run, entries that only the first source contains still exist.
             run(&from, &to, &deleting());
             assert_alike(&from, &to);
         }
@@ -234,8 +234,8 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
         .file("from/mode", "same")
         .hard_links("old", &["to/content", "outside/content"])
         .hard_links("same", &["to/mode", "outside/mode"])
-        // Differs from the time of the other file. Otherwise both could be created in the same
-        // clock tick.
+        // An explicit time, because both files could otherwise be created in the same clock tick and have the same
+        // time.
         .mtime("from/content", 9, 9)
         .mtime("from/mode", 5, 5)
         .mtime("to/mode", 5, 5)
@@ -253,8 +253,7 @@ pub(crate) fn a_file_of_the_destination_that_has_other_names_is_not_written_to()
 pub(crate) fn a_run_leaves_access_times_of_the_source_alone() {
     let place = testkit::TreeBuilder::new().file("from/a", "a").make_temp();
     let (file, dir) = (place.join("from/a"), place.join("from"));
-    // The access time is older than the last change, so reading updates it even on a file system
-    // that rarely does.
+    // The access time is older than the last change, so that reading the file updates it even with `relatime`.
     let times = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
     fs::File::open(&file).and_then(|open| open.set_times(times)).expect("set");
     fs::File::open(&dir).and_then(|open| open.set_times(times)).expect("set");

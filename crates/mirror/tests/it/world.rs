@@ -15,7 +15,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
 use walk::Globs;
 use wire::{Incoming, Outgoing};
 
-/// Returns the usual options with this many workers.
+/// Returns the usual options with the given number of workers.
 pub(crate) fn with(threads: usize) -> Options {
     Options {
         dry_run: false,
@@ -59,7 +59,7 @@ pub(crate) fn globs(patterns: &[&str]) -> Globs {
 pub(crate) enum Variant {
     /// On one host.
     OneHost,
-    /// With a sender and a receiver that talk through pipes, as between two hosts.
+    /// With a sender and a receiver that are connected by pipes, as between two hosts.
     TwoHosts,
     /// From a source that is treated as a cold hard disk.
     DiskOrder,
@@ -136,7 +136,7 @@ pub(crate) fn run(from: impl AsRef<Path>, to: impl AsRef<Path>, options: &Option
     outcome
 }
 
-/// Asserts that two trees are equal in everything, including holes.
+/// Asserts that two trees are equal in every respect, including holes.
 pub(crate) fn assert_alike(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let (from, to) = (from.as_ref(), to.as_ref());
     let (before, after) = (Snapshot::of(from), Snapshot::of(to));
@@ -222,7 +222,7 @@ pub(crate) fn everything() -> TreeBuilder {
         .mtime("", 1_500_000_000, 1)
 }
 
-/// Sets a flag on drop, so that other threads end even if an assertion fails.
+/// Sets a flag when dropped, so that other threads end even if an assertion fails.
 pub(crate) struct Ends<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
 
 impl Drop for Ends<'_> {

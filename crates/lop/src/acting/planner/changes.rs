@@ -1,9 +1,10 @@
-//! Records in the catalog how a run changed files that came from the catalog.
+//! Determines how a run changed the files of a catalog, so that the catalog can be updated.
 //!
-//! A run can take hours, and other programs may write to the same directories in the meantime. An edit can even restore
-//! the size and the modification time. The catalog therefore adopts the state of a file at the end of the run only if
-//! the file belongs to the group, was unchanged between plan and run, and has the status change time that the run gave
-//! it. For any other file the catalog keeps the old entry, and the next scan reads the file.
+//! A run can take hours, and other programs may write to the same directories in the meantime. Such a program may even
+//! preserve the size and the modification time of a file that it edits. The new state of a file is therefore recorded
+//! only if all changes to the file were made by the run: the file belongs to the group, was unchanged when the run
+//! began, and still has the status change time that the run gave it. For any other file the catalog keeps the old
+//! entry, and the next scan reads the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,8 +19,8 @@ use crate::acting::catalog_update;
 use crate::questions::inspect::Inspector;
 
 impl Planner {
-    /// Returns the changes to files of the catalog. Each file is returned once: the files that the run changed, and the
-    /// other names of their inodes, whose status change time is new.
+    /// Returns the changes to files of the catalog. These are the files that the run changed, and all other names of
+    /// the same inodes, because their status change time has changed as well. Each name is returned once.
     pub(crate) fn changes<'o>(
         &'o self,
         outcome: &'o ApplyOutcome,
@@ -43,7 +44,7 @@ impl Planner {
         })
     }
 
-    /// Returns the names of those changed files that have several names, keyed by their inode before the run.
+    /// Returns the names of every changed file that had several names, keyed by the file's inode before the run.
     fn further_names(&self, outcome: &ApplyOutcome) -> HashMap<FileKey, Vec<FileId>> {
         let changed = outcome.changed.iter().map(|changed| FileId(changed.tag));
         let keys = changed.filter_map(|file| self.linked_key(file));
@@ -75,7 +76,8 @@ impl Planner {
     }
 }
 
-/// The inodes of one group before the run. They are cached, because the files of a group are usually queried in a row.
+/// The inodes of one group before the run. They are cached, because the files of a group are usually queried one after
+/// the other.
 #[derive(Default)]
 struct Known {
     group: Option<u32>,
@@ -98,10 +100,10 @@ impl Known {
     }
 }
 
-/// Returns each name of the changed inodes once: a changed name with its result, any other name without one.
+/// Returns each name of the changed inodes once. A name that the run changed is returned with its result.
 ///
-/// The first changed name of an inode is followed by all unchanged names of the inode. An inode may have 100,000 names,
-/// all of them changed.
+/// All unchanged names of an inode are returned after its first changed name. To stay fast for an inode with 100,000
+/// changed names, the function goes through the names of an inode only once.
 fn each_once(
     changed: &[ChangedFile],
     mut further: HashMap<FileKey, Vec<FileId>>,
@@ -127,7 +129,7 @@ mod tests {
 
     use super::each_once;
 
-    /// A loop over all other names for every changed name would take quadratic time.
+    /// With 50,000 names, the test would be slow if the function took quadratic time.
     #[test]
     fn each_name_of_an_inode_is_returned_once() {
         const NAMES: u32 = 50_000;
@@ -136,7 +138,7 @@ mod tests {
         for file in (0..NAMES).map(FileId) {
             further.entry(key(file).expect("a key")).or_default().push(file);
         }
-        // All names of inode 0 were changed, and one name of inode 1.
+        // All names of inode 0 and one name of inode 1 were changed.
         let tags = (0..NAMES).filter(|tag| tag % 2 == 0 || *tag == 7);
         let changed: Vec<ChangedFile> =
             tags.map(|tag| ChangedFile { tag, is_there: false, unshared: 0 }).collect();

@@ -20,8 +20,8 @@ use crate::settings::{Resources, Settings};
 ///
 /// # Errors
 ///
-/// Fails if the file exists and is not a plan, or if it cannot be written. A file that could not be written completely
-/// is left behind.
+/// Fails if the file exists and is not a plan, or if it cannot be written. If writing fails, the incomplete file is not
+/// removed.
 pub(super) fn save(
     plans: impl Iterator<Item = Plan>,
     planned: PlanTotals,

@@ -21,7 +21,7 @@ use crate::settings::Settings;
 ///
 /// # Errors
 ///
-/// Fails if there is no such run or its journal cannot be read.
+/// Fails if the run does not exist or its journal cannot be read.
 pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit, CommandError> {
     match Runs::actions(folder, run) {
         Ok((summary, deeds)) => of_files(summary, deeds, settings),

@@ -1,7 +1,7 @@
 //! Hints from the catalog about the source and the destination of a mirror, for `--reuse`.
 //!
-//! The mirror compares content before it uses a hint. A catalog that cannot be read is not an error. It provides no
-//! hints.
+//! The mirror compares content before it relies on a hint. If the catalog cannot be read, there are no hints and no
+//! error is reported.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -32,8 +32,8 @@ struct OfSource {
     files: HashMap<Vec<u8>, DigestedFile>,
 }
 
-/// Returns the hints about the trees on this host. There are none if the catalog cannot be read, but the hints of the
-/// other host may still be useful.
+/// Returns the hints about the trees on this host. If the catalog cannot be read, the result is empty, but the other
+/// host may still provide hints.
 pub(super) fn remembered(
     settings: &Settings,
     source: Option<&Path>,
@@ -81,7 +81,7 @@ impl OfSource {
     }
 }
 
-/// Errors of the catalog are ignored, because the results are only hints.
+/// Catalog errors are ignored, because the mirror can do without hints.
 impl ContentHints for Remembered {
     fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint> {
         let mut source = self.source.as_ref()?.lock();

@@ -12,7 +12,7 @@ use crate::output::formats::{JsonList, summary_document, to_json};
 use crate::output::stdout::{self, Lines};
 use crate::settings::Settings;
 
-/// The outcome of a mirror, and the error that ended it early.
+/// The outcome of a mirror, and the error that ended the mirror early, if any.
 pub(super) type Ended = (Outcome, Result<(), CommandError>);
 
 /// A mirror that reports its changes to a user and asks for consent.
@@ -21,11 +21,11 @@ pub(super) type Work<'w> = &'w mut dyn FnMut(User<'_>) -> Ended;
 /// Flushes all output, then asks for consent to a removal.
 pub(super) type Consents<'c> = &'c dyn Fn(&Removal, &Lines<'_>) -> bool;
 
-/// Runs the mirror, and prints each change on a line if `lists` is set.
+/// Runs the mirror. If `lists` is set, prints each change on a separate line.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. The mirror has run to its end by then.
+/// Fails if standard output cannot be written. Even then, the mirror runs to completion before the error is returned.
 pub(super) fn listed(
     lists: bool,
     consents: Option<Consents<'_>>,
@@ -47,11 +47,12 @@ pub(super) fn listed(
     done(ended)
 }
 
-/// Runs the mirror and prints one document with the summary. If `lists` is set, it also contains the changes.
+/// Runs the mirror and prints one JSON document with the summary. If `lists` is set, the document also contains the
+/// changes.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written. The mirror has run to its end by then.
+/// Fails if standard output cannot be written. Even then, the mirror runs to completion before the error is returned.
 pub(super) fn listed_as_json(
     lists: bool,
     consents: Option<Consents<'_>>,

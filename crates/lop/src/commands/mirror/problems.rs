@@ -1,4 +1,5 @@
-//! Prints the names that could not be mirrored, one per line. A cause that affects many names is printed once.
+//! Prints the names that could not be mirrored, one per line. If many names fail for the same cause, a single line
+//! reports the cause.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -12,13 +13,13 @@ use crate::output::problems::{self, PathProblem};
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// Returns the reason of a failure as text for people.
+/// Returns the reason for a failure as human-readable text.
 pub(super) fn reason_text(reason: &Reason) -> String {
     match reason {
         Reason::Source { op, source }
         | Reason::Destination { op, source }
         | Reason::Unremoved(purge::Reason::Failed { op, source }) => {
-            // The verb "read the attributes of" needs an object after it, but here the path comes first.
+            // The path comes before this text, so the "of" in "read the attributes of" would have no object.
             let verb = op.verb().strip_suffix(" of").unwrap_or(op.verb());
             format!("cannot {verb}: {}", io_text(source))
         }
@@ -26,7 +27,7 @@ pub(super) fn reason_text(reason: &Reason) -> String {
     }
 }
 
-/// A problem. Its path begins with the source or destination as the user typed it.
+/// A problem. The path begins with the source or the destination as the user typed it.
 struct MirrorProblem {
     path: Vec<u8>,
     reason: String,
@@ -42,7 +43,7 @@ impl PathProblem for MirrorProblem {
     }
 }
 
-/// Prints the names that could not be mirrored, as `lop: PATH: reason`.
+/// Prints each name that could not be mirrored, with the reason.
 pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     let all = settings.verbosity == Verbosity::Verbose;
     let is_single = |problem: &&Problem| all || problem.reason.cause().is_none();
@@ -66,7 +67,7 @@ pub(super) fn print(outcome: &Outcome, args: &MirrorArgs, settings: &Settings) {
     }
 }
 
-/// Returns the message about a cause that prevented many names from being written to the destination.
+/// Returns the message about names that could not be written to the destination because of `cause`.
 fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> Vec<u8> {
     let why = match cause {
         Cause::Full => "is full",
@@ -80,13 +81,13 @@ fn blocked_text(cause: Cause, destination: &OsStr, names: u64, missing: u64) -> 
     [path(destination, b"").as_slice(), text.as_bytes()].concat()
 }
 
-/// Returns a path below a top directory. The top is written as the user typed it.
+/// Joins a top directory, as the user typed it, and a path below it.
 fn path(top: &OsStr, below: &[u8]) -> Vec<u8> {
     let top = top.as_bytes();
     if below.is_empty() {
         return top.to_vec();
     }
-    // A path directly after the colon is relative to the home directory on the other host.
+    // No slash is inserted after a colon: it would make a path absolute that is relative to the remote home directory.
     let is_open = top.ends_with(b"/") || top.ends_with(b":");
     [top, if is_open { &b""[..] } else { b"/" }, below].concat()
 }

@@ -1,4 +1,4 @@
-//! The other host: parses its name, starts lop there, and gives advice if that fails.
+//! The connection to the other host: parses the host name, starts lop on that host, and gives advice on failure.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,11 +17,13 @@ use crate::args::MirrorArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 
-/// Time that the remote program may take to exit after its input was closed.
+/// Time that the remote program may take to exit after its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Exit code of a shell for an unknown command (POSIX). The next constant is the exit code of ssh if it cannot connect.
+/// Exit code of a shell for an unknown command (POSIX).
 const NO_COMMAND: i32 = 127;
+
+/// Exit code of ssh if it cannot connect.
 const NO_CONNECTION: i32 = 255;
 
 /// A tree as the user typed it.
@@ -40,8 +42,8 @@ pub(super) struct Host {
 }
 
 impl TreeArg {
-    /// Parses `HOST:PATH` as scp does: the host ends at the first colon that has no slash before it, and a host in
-    /// brackets may contain colons.
+    /// Parses `HOST:PATH` as scp does: the host ends at the first colon, unless a slash precedes it. A host in brackets
+    /// may contain colons.
     pub(super) fn of(typed: &OsStr) -> TreeArg {
         let bytes = typed.as_bytes();
         let start = bytes.iter().position(|&b| b == b'[').map_or(0, |open| {
@@ -58,7 +60,7 @@ impl TreeArg {
 }
 
 impl TreeArg {
-    /// Returns the top directory in the form that patterns can refer to.
+    /// Returns the top directory in the form that is used to match patterns.
     pub(super) fn top(&self) -> TopDir {
         match self {
             TreeArg::Local(path) => TopDir::new(path),
@@ -79,11 +81,11 @@ pub(super) struct Connection {
 }
 
 impl Host {
-    /// Starts lop on the host and sends it the request. Returns the identity of the destination if it is on that host.
+    /// Starts lop on the host and sends it the request. If the destination is on that host, returns its identity.
     ///
     /// # Errors
     ///
-    /// Fails if lop cannot be started there, speaks another protocol, or refuses the request.
+    /// Fails if lop cannot be started on the host, speaks another protocol, or refuses the request.
     pub(super) fn connect(
         &self,
         args: &MirrorArgs,
@@ -213,7 +215,7 @@ impl Connection {
                 _ => break,
             }
         }
-        // The program did not exit in time. It would continue to run if it were not killed.
+        // The program did not exit in time. If it were not killed, it would continue to run.
         let _gone = self.child.kill();
         self.child.wait().ok()
     }

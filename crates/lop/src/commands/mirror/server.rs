@@ -1,7 +1,7 @@
-//! `lop mirror-server`: the part of a mirror that lop starts on the other host.
+//! `lop mirror-server`: the process that `lop mirror` starts on the other host.
 //!
-//! It speaks the protocol on standard input and output and prints nothing else. The lop that the user started prints
-//! all messages.
+//! It speaks the protocol on standard input and output and prints nothing else. All messages are printed by the `lop
+//! mirror` process that the user started.
 
 use std::fs::File;
 use std::io;
@@ -26,13 +26,13 @@ use crate::settings::{Resources, Settings};
 /// Runs the command.
 pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::default());
-    // The terminal may belong to the lop that the user started, which prints the progress.
+    // Progress is printed by the `lop mirror` process that the user started, possibly on the same terminal.
     let monitor = Monitor::begin(&progress, &settings.without_progress())?;
     let spoken = serve(&progress, settings);
     monitor.finish()?;
     match spoken {
         Ok(()) => Ok(Exit::Done),
-        // The other host has reported the error to the user, if the connection still works.
+        // If the connection still works, the other host has reported the error to the user.
         Err(_) => Ok(Exit::Failed),
     }
 }

@@ -1,4 +1,4 @@
-//! The summary of a mirror, and the reason why extraneous entries were kept.
+//! The summary of a mirror, including the reason why extraneous entries were kept.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, duration, size};
 use crate::settings::Settings;
 
-/// Maximum number of skipped entries to name for each reason.
+/// Maximum number of skipped entries to list for each reason.
 const MAX_NAMED: usize = 3;
 
 /// Prints the problems and the summary, and returns the exit code.
 ///
 /// # Errors
 ///
-/// Returns the error in `ended`, which ended the mirror early.
+/// If `ended` contains an error, it ended the mirror early and is returned after everything was printed.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,
@@ -36,8 +36,8 @@ pub(super) fn conclude(
     settings.finish(ended, totals.exit(), &text)
 }
 
-/// Returns the summary line: the changes that were or would be made, and the entries that are missing. `cut` is the
-/// error that ended the run early.
+/// Returns the summary line, with the changes that were or would be made and the entries that are missing. `cut` is the
+/// error that ended the run early, if any.
 pub(super) fn summary(totals: &Totals, cut: Option<&CommandError>) -> Vec<u8> {
     let took = duration(Duration::from_secs_f64(totals.seconds));
     let least = if totals.is_least { "at least " } else { "" };

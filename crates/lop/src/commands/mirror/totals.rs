@@ -16,7 +16,7 @@ use crate::settings::Patterns;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Totals {
     pub(super) dry_run: bool,
-    /// True if the run reached its end.
+    /// True if the run was not cut short.
     pub(super) complete: bool,
     pub(super) entries: u64,
     pub(super) files_copied: u64,
@@ -33,7 +33,7 @@ pub(super) struct Totals {
     /// Extraneous entries that were not deleted.
     #[serde(rename = "extraneous_kept")]
     pub(super) kept: u64,
-    /// Files that were copied again because the previous copy had reached the limit of hard links.
+    /// Hard links that were copied as new files because the previous copy had reached the maximum number of links.
     pub(super) link_limit_copies: u64,
     pub(super) vanished: u64,
     pub(super) failed: u64,
@@ -61,8 +61,7 @@ pub(super) struct Totals {
     /// Number of skipped entries, including those that are not listed.
     #[serde(skip)]
     pub(super) left_out_count: u64,
-    /// True if the counts may be too low, because the receiver on the other host could not report everything that it
-    /// did.
+    /// True if the counts may be too low, because the connection failed before the receiver had reported all changes.
     #[serde(skip)]
     pub(super) is_least: bool,
 }
@@ -121,7 +120,7 @@ impl Totals {
         }
     }
 
-    /// Returns the exit code of a run that reached its end.
+    /// Returns the exit code of a run that was not cut short.
     pub(super) fn exit(&self) -> Exit {
         // Failures to copy. Failures to delete are not included.
         let failed = self.failed.saturating_sub(self.unremoved);
@@ -199,7 +198,7 @@ mod tests {
         let failed = |entries, failed, unremoved, changes| {
             Totals { entries, failed, changes, unremoved, ..Totals::default() }.exit()
         };
-        // Neither the top directory nor anything in it could be read.
+        // In the first case the top directory cannot be read, in the second case none of its entries.
         assert_eq!((failed(0, 1, 0, 0), failed(5, 5, 0, 0)), (Exit::Failed, Exit::Failed));
         assert_eq!((failed(5, 4, 0, 0), failed(5, 5, 0, 1)), (Exit::Partial, Exit::Partial));
         // The only changes were deletions.

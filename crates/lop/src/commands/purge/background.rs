@@ -39,7 +39,7 @@ const RECORD_INTERVAL: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be written. The trees that were already moved are in the journal, and `lop purge
+/// Fails if the journal cannot be written. Trees that were moved before the error are in the journal, and `lop purge
 /// --resume` removes them.
 pub(super) fn begin(
     targets: &[Target],
@@ -117,7 +117,7 @@ impl Moved {
     }
 }
 
-/// Starts the process that removes the trees that a run moved. Returns its process id once it has started to work.
+/// Starts a process that removes the trees moved by a run. Returns the process ID once the process has started to work.
 fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lop").arg("--catalog").arg(catalog);
@@ -131,8 +131,8 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     if let Some(io) = args.io.to_possible_value() {
         command.args(["--io", io.get_name()]);
     }
-    // The process inherits the idle I/O class but no descriptors. An inherited descriptor could keep another file
-    // system busy, or hold a lock of the program that called lop.
+    // The process inherits the idle I/O class but no descriptors. An inherited descriptor could keep a file system
+    // busy, or keep a lock of lop's parent process from being released.
     runtime::close_descriptors_on_exec();
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
@@ -141,7 +141,7 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     (read.is_ok() && line.trim_end() == READY).then(|| child.id())
 }
 
-/// Runs as the background process: detaches from the terminal and removes the trees that a run moved.
+/// The main function of the background process: detaches from the terminal and removes the trees that a run moved.
 ///
 /// # Errors
 ///
@@ -252,16 +252,16 @@ fn remove(
     });
     let failed = outcome.failed + refused.len() as u64;
     let noted = discard.note_progress(outcome.files + outcome.dirs, Some(failed));
-    // An interrupted removal may nevertheless be complete, so `finish` checks it in every case.
+    // Even after an interrupt, all trees may have been removed, so `finish` is always called.
     if let Err(error) = noted.and_then(|()| discard.finish()) {
-        // The result of the removal is still reported.
+        // The error does not prevent the result of the removal from being reported.
         settings.report(&explained(error));
         outcome.failed += 1;
     }
     Ok(Removed { outcome, refused, unmoved, ended })
 }
 
-/// Returns the message about a tree that is not in the directory to which it was moved.
+/// Returns the message about a tree that was not found in the trash.
 fn missing_text(missing: &MissingTree) -> Vec<u8> {
     let MissingTree { path, store, is_at_path } = missing;
     if *is_at_path {
@@ -278,7 +278,7 @@ fn recording_progress<T>(discard: &TrashRun, progress: &Progress, work: impl FnO
     thread::scope(|scope| {
         let record = move || {
             while is_done.recv_timeout(RECORD_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                // After a failure, the next record includes this progress.
+                // If this fails, the next record includes the progress made so far.
                 let _noted =
                     discard.note_progress(progress.removed_done.load(Relaxed) - before, None);
             }
@@ -321,14 +321,14 @@ fn remove_trees(
     (outcome, ended)
 }
 
-/// Moves a tree back to its original path if only files in quarantine are left in it. Such files are not removed, and
-/// can be restored only from their original place.
+/// Moves a tree back to its original path if only files in quarantine are left in it. Files in quarantine are not
+/// removed, and can be restored only if the tree is at its original path.
 fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) {
     let Outcome { ref problems, failed, .. } = *outcome;
     let all_are_stores = failed > 0
         && failed == problems.len() as u64
         && problems.iter().all(|problem| matches!(problem.reason, Reason::Store));
-    // If the original name is in use by now, the tree stays where it is and remains in the journal.
+    // If the original path is in use again, the tree stays in the trash and in the journal.
     if all_are_stores && discard.move_back(tree).is_ok() {
         for problem in &mut outcome.problems {
             problem.path = [&tree.path, &problem.path[tree.at.len()..]].concat();
@@ -336,7 +336,7 @@ fn return_stores(discard: &TrashRun, tree: &TrashedTree, outcome: &mut Outcome) 
     }
 }
 
-/// Adds a hint about `--resume` to an error of the journal.
+/// Adds a hint about `--resume` to a journal error.
 fn explained(error: action::Error) -> CommandError {
     advised(
         error,

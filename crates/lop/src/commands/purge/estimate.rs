@@ -13,7 +13,7 @@ use crate::prompt::confirm::{CONFIRM_ABOVE, Question};
 use crate::quantity::count;
 use crate::settings::{Patterns, Settings};
 
-/// Time limit for the count. Two seconds do not matter for a removal that takes hours, and a removal that takes seconds
+/// Time limit for the count. Two seconds are negligible if the removal takes hours, and a removal that takes seconds
 /// needs no estimate.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
@@ -50,8 +50,8 @@ impl Estimate {
         Ok(Estimate { entries: outcome.files + outcome.dirs, is_complete: ended.is_ok() })
     }
 
-    /// Asks the user, and returns whether the removal may begin. A small removal needs no confirmation unless a pattern
-    /// matched nothing, because such a pattern may be mistyped.
+    /// Asks the user for confirmation, and returns whether the removal may begin. A small removal needs no confirmation
+    /// unless a pattern matched nothing, because such a pattern may be mistyped.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Lists the entries that would be removed: one path per line, or one JSON document.
+//! Lists the entries that would be removed, as text with one path per line or as one JSON document.
 
 use purge::Tell;
 use runtime::{Mutex, Progress};

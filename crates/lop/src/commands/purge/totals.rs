@@ -22,7 +22,7 @@ pub(super) struct Totals {
     dirs: u64,
     unselected: u64,
     pub(super) failed: u64,
-    /// Failures in `failed` that only the user can resolve.
+    /// Number of failures, included in `failed`, that only the user can resolve.
     #[serde(skip)]
     pub(super) to_user: u64,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `lop report --dirs`: shows directories that are equal, contained in each other, or overlapping.
+//! `lop report --dirs`: shows directories that are equal, overlap, or are contained in each other.
 
 use std::cmp::Reverse;
 
@@ -88,7 +88,7 @@ fn sort(tree: &Tree, related: &mut [Related], by: Sort) {
     });
 }
 
-/// Prints the related directories. Returns whether the reader accepted the whole output.
+/// Prints the related directories. Returns whether all output was written before the reader closed the pipe.
 fn print(
     format: Format,
     settings: &Settings,
@@ -125,7 +125,7 @@ fn print(
 struct Summary {
     /// Sets of equal directories.
     equal: u64,
-    /// Directories in these sets, not counting one directory of each set.
+    /// Directories in these sets, except one directory per set.
     redundant_dirs: u64,
     contained: u64,
     overlapping: u64,

@@ -15,15 +15,15 @@ use crate::exit::Exit;
 use crate::quantity::{count, counted, size};
 use crate::settings::Settings;
 
-/// Interval at which the clock and the request to stop are checked.
+/// Interval at which the calling thread checks the time and whether the scan was interrupted.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Time that an interrupted search may take to end before its results are saved. A disk that no longer responds can
-/// block the search.
+/// Time to wait for an interrupted search to end before its results are saved. If a disk no longer responds, the search
+/// may never end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Minimum time between two saves, as a multiple of the duration of a save. Saving therefore takes at most a twentieth
-/// of the time of one thread. The search threads continue meanwhile.
+/// of the scan time. The search threads continue in the meantime.
 const SAVE_INTERVAL_FACTOR: u32 = 20;
 
 /// Saves the results of a scan.
@@ -37,19 +37,19 @@ pub(super) struct Checkpointer<'a> {
     /// Interval at which the results of a long search are saved.
     pub(super) every: Duration,
     pub(super) progress: &'a Progress,
-    /// The files to compare, computed at the first save.
+    /// The files to compare, determined at the first save.
     pub(super) candidates: Option<Candidates>,
     /// True if the scan reads known files again. If such a scan is interrupted, the next one starts from the beginning.
     pub(super) rereads: bool,
-    /// True if the interrupt and the saved results have been reported.
+    /// True if a message about the interrupt and the saved results has been printed.
     pub(super) has_reported: bool,
 }
 
 impl Checkpointer<'_> {
     /// Runs `search` on another thread, and saves the results at intervals.
     ///
-    /// Only the calling thread uses the catalog. The locks of `SQLite` are owned by a file descriptor table, and the
-    /// search threads have a separate one.
+    /// Only the calling thread uses the catalog. `SQLite` locks belong to a file descriptor table, and the search
+    /// threads have a separate table.
     pub(super) fn search_and_save<T: Send>(
         &mut self,
         settings: &Settings,

@@ -14,16 +14,16 @@ use crate::settings::ScanSettings;
 #[derive(Default)]
 pub(super) struct SearchResult {
     pub(super) found: Found,
-    /// Files for which `--hash-all` computed no digest because their holes are too large.
+    /// Files without a digest despite `--hash-all`, because their holes are too large.
     pub(super) hollow: u64,
 }
 
-/// Finds the groups of a tree, computes the other digests that are needed, and finds suspects whose content changed
-/// even though their metadata did not.
+/// Finds the groups of a tree and computes any other digests that are needed. Also finds suspects: files whose content
+/// changed even though their metadata did not.
 ///
 /// # Errors
 ///
-/// Fails on an interrupt. The results up to the interrupt are in `fingerprints`.
+/// Fails on an interrupt. The results obtained before the interrupt are in `fingerprints`.
 pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,

@@ -59,7 +59,7 @@ pub(super) fn show(
     Ok(settings.partial_if(is_partial, Exit::Done, &text))
 }
 
-/// Prints the preview of each file as it arrives.
+/// Prints how each file would be restored, as soon as this is known.
 struct List<'o, W> {
     out: Out<'o, W>,
     written: io::Result<()>,
@@ -97,7 +97,7 @@ impl<'o, W: Write> List<'o, W> {
         }
     }
 
-    /// Ends the output. If there is no preview, nothing was printed, so there is nothing to end.
+    /// Ends the output. Without a preview, nothing was printed, and no JSON document has to be closed.
     fn finish(&mut self, preview: Option<&UndoPreview>) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {

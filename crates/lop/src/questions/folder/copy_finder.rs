@@ -1,4 +1,4 @@
-//! Finds the copies of the files of a directory in the catalog.
+//! Uses the catalog to find copies of the files in a directory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,20 +22,20 @@ struct Content {
     inodes: HashSet<(i64, u64)>,
     /// Unchanged files that have a name outside the directory.
     outside: HashSet<(i64, u64)>,
-    /// Unchanged files that have a name in the trash or another system directory outside the directory in question.
+    /// Unchanged files that have a name outside the directory, in the trash or another system directory.
     in_system_dirs: HashSet<(i64, u64)>,
     /// Unchanged files that may be aliases of the files in `inodes`.
     views: HashSet<(i64, u64)>,
-    /// Reason why there may be a copy outside, if none is known.
+    /// If no copy outside the directory is known, the reason why there may be one.
     doubt: Option<Knowledge>,
-    /// True if a file outside had this content and was found damaged or unreadable.
+    /// True if a file outside the directory had this content before it was found damaged or unreadable.
     bad_outside: bool,
     /// True if a file with this content is on a disk that is not mounted.
     offline: bool,
     digest: Option<Digest>,
 }
 
-/// Finds the copies of the files of one tree. The result for each content is cached.
+/// Finds the copies of the files in a tree. Files with the same content are looked up only once.
 pub(super) struct CopyFinder<'a> {
     catalog: &'a Catalog,
     tree: &'a Tree,
@@ -62,7 +62,7 @@ impl Content {
 }
 
 impl<'a> CopyFinder<'a> {
-    /// Prepares to find copies of the files of `tree`.
+    /// Creates a finder for copies of the files in `tree`.
     ///
     /// # Errors
     ///
@@ -128,14 +128,15 @@ impl<'a> CopyFinder<'a> {
         self.unless_waiting(Copies { knowledge, ..copies }, size)
     }
 
-    /// Returns `copies`, marked as not compared yet if no copy is outside and a pending file has the same size.
+    /// Returns `copies`. If no copy is outside the directory and a pending file has the same size, the result is marked
+    /// as pending.
     fn unless_waiting(&mut self, copies: Copies, size: u64) -> Result<Copies, CommandError> {
         let waits = !copies.outside && self.waiting.has(size, self.catalog, &mut self.inspector)?;
         let knowledge = if waits { Knowledge::Is(State::Pending) } else { copies.knowledge };
         Ok(Copies { knowledge, ..copies })
     }
 
-    /// Examines the files that share one content.
+    /// Examines the files with a given content number.
     fn content(&mut self, number: i64) -> Result<Content, CommandError> {
         let entries = self.catalog.files_with(number)?;
         let digest = entries.first().and_then(|entry| entry.digest);
@@ -148,7 +149,7 @@ impl<'a> CopyFinder<'a> {
                     content.note_location(entry, bounds, inspector);
                     same.push(entry);
                 }
-                // The file may still have this content.
+                // The file may still have this content even though it changed or could not be examined.
                 State::Changed | State::Unknown | State::Alias | State::Pending => {
                     if bounds.is_outside(&entry.path, inspector) {
                         content.doubt = Some(Knowledge::CopiesChanged);
@@ -169,7 +170,7 @@ impl<'a> CopyFinder<'a> {
         Ok(content)
     }
 
-    /// Finds hard links outside the directory for the files that have no copy there.
+    /// Finds hard links outside the directory for files that have no copy there.
     fn find_links(
         &mut self,
         records: &[FileMatch],
@@ -188,7 +189,7 @@ impl<'a> CopyFinder<'a> {
             return Ok(());
         }
         for entry in self.catalog.names_of(&linked.keys().copied().collect())? {
-            // A hard link is the same file, so its recorded content does not matter.
+            // A hard link leads to the same file, so its recorded content does not matter.
             let is_same =
                 self.inspector.stat(&entry.path).is_ok_and(|now| entry.is_unchanged(&now));
             if is_same && self.bounds.is_outside(&entry.path, &mut self.inspector) {
