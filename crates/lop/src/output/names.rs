@@ -1,6 +1,6 @@
 //! Escapes file names that are printed for people, so that the names cannot disturb a terminal or forge a log line.
 //!
-//! Names are bytes. Names are written unchanged to a pipe or a file. On a terminal, a control character could move the
+//! Names are bytes, which are written unchanged to a pipe or a file. On a terminal, a control character could move the
 //! cursor, and a bidirectional override could make one name look like another. Names are therefore escaped on
 //! terminals and in all messages. The escapes cannot be reversed, because a backslash in a name is not doubled.
 

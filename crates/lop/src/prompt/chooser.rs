@@ -1,7 +1,7 @@
 //! Lets the user go through groups of identical files on the terminal and choose which files to keep, with one line
 //! for each group.
 //!
-//! The chooser does not change files. The chooser collects the choices, shows all of them at the end, and returns
+//! It does not change files. It collects the choices, shows all of them at the end, and returns
 //! them. All choices are discarded if the input ends early.
 
 mod answer;
