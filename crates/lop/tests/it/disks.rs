@@ -90,7 +90,7 @@ impl Ailing {
         sector..sector + SECTOR
     }
 
-    /// Waits until the disk has served `more` further requests while the scan runs.
+    /// Waits until the disk has served `requests` more requests while the scan runs.
     pub(crate) fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
         until(running, || self.disk().usage().requests >= before + requests);
