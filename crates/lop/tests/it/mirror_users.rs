@@ -35,7 +35,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(said.starts_with("lop: src/secret: cannot open: Permission denied\n"), "{said}");
     assert!(said.contains("kept 1 extraneous entry: not all"), "{said}");
     let stat = |name: &str| lop.path(name).metadata().expect("there");
-    // Permissions that were meant for the original owner must not be granted to this one.
+    // Permissions that were meant for the original owner must not be granted to the new owner.
     assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (65534, 0o755));
     assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
     assert!(lop.path("dst/extraneous").exists());

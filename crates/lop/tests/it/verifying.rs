@@ -140,7 +140,7 @@ fn a_copy_that_cannot_be_read_does_not_count() {
         let lop = Lop::with(&tree);
         let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
         nobody(&["scan", "."]).success();
-        // The file must be damaged before the first scan, so that the catalog has the damaged content.
+        // Makes a copy unreadable, and updates its times in the catalog, so that it does not look changed.
         let bytes = fs::read(lop.path("archive/a")).expect("readable");
         let closed = fs::Permissions::from_mode(0o600);
         fs::set_permissions(lop.path("archive/a"), closed).expect("changed");

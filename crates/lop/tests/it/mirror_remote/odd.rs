@@ -1,4 +1,5 @@
-//! Mirrors trees to or from a remote host that are odd, change during the run, or are not fully readable.
+//! Mirrors to or from a remote host: odd trees, trees that change during the run, and trees that are not fully
+//! readable.
 
 use std::fs;
 use std::io::Write;
@@ -258,7 +259,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
         assert!(said.starts_with(&expected), "{direction:?}: {said}");
         assert!(said.contains("kept 1 extraneous entry: "), "{said}");
         let stat = |name: &str| lop.path(name).metadata().expect("there");
-        // Permissions that were meant for the original owner must not be granted to this one.
+        // Permissions that were meant for the original owner must not be granted to the new owner.
         assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (NOBODY, 0o755));
         assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
         assert!(lop.path("dst/extraneous").exists());
