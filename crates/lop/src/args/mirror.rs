@@ -105,7 +105,7 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(crate) include: Vec<String>,
 
-    /// Neither mirror nor remove entries that match, nor anything in directories that match
+    /// Neither mirror nor remove entries that match, or anything in directories that match
     ///
     /// A GLOB that matched nothing is reported.
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
