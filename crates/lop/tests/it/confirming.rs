@@ -6,7 +6,7 @@ use testkit::{FileSystem, Mount, Shown, TreeBuilder, skipped};
 
 use crate::lop::Lop;
 
-/// Returns a tree with the given number of files in one directory.
+/// Returns a tree with the given number of files below one directory.
 fn files(tree: TreeBuilder, dir: &str, number: usize) -> TreeBuilder {
     (0..number).fold(tree, |tree, n| tree.file(format!("{dir}/{}/{n}", n % 7), "x"))
 }

@@ -11,7 +11,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// Returns files of all sizes for which reading differs, as single files and in groups of 2, 3 and 40 identical files.
+/// Returns files of all sizes that lop reads differently: single files, and groups of 2, 3 and 40 files.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for (n, size) in [1, 100, 4096, 16_384, 65_536, 65_537, 300_000].into_iter().enumerate() {

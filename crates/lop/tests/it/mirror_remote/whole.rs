@@ -19,8 +19,8 @@ const JUDGED: usize = 12;
 /// The changes empty the trees here on purpose.
 const DELETE: [&str; 2] = ["--delete", "--allow-empty-source"];
 
-/// Mirrors in both directions between `home` and `other`, which is on the remote host. Mirrors again after every
-/// `at_once` changes, until every kind of change has been made.
+/// Mirrors from `home` to `other`, once by pushing and once by pulling. Repeats this after every `at_once` changes,
+/// until every kind of change has been made.
 fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose: &str) {
     let lop = Lop::new();
     let from = home.join("from");
