@@ -42,7 +42,7 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "file" -d 'Show the duplicat
 complete -c lop -n "__fish_lop_needs_command" -f -a "ls" -d 'List a directory, with the duplicates of its files and the sizes of its directories'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_needs_command" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_needs_command" -f -a "contains" -d 'Check whether everything in one directory is also in another one'
+complete -c lop -n "__fish_lop_needs_command" -f -a "contains" -d 'Check whether everything in one directory is also in another'
 complete -c lop -n "__fish_lop_needs_command" -f -a "dedupe" -d 'Act on duplicates'
 complete -c lop -n "__fish_lop_needs_command" -f -a "separate" -d 'Replace hard links with independent copies'
 complete -c lop -n "__fish_lop_needs_command" -f -a "undo" -d 'Restore what a run changed'
@@ -70,7 +70,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Scan only f
 complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Skip files and directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Scan the files listed in FILE; - is standard input' -r -F
 complete -c lop -n "__fish_lop_using_subcommand scan" -l save-every -d 'Save the results so far every MS milliseconds' -r
-complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'The kind of storage, instead of measuring it: auto, hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'Kind of storage: auto (measure it), hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
 hdd\t'Hard disk: read in order of position on the disk'
 ssd\t'SSD: read many files at once'
 cached\t'Files are already in the page cache'"
@@ -88,7 +88,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l ignore-case -d 'Ignore 
 complete -c lop -n "__fish_lop_using_subcommand scan" -s x -l one-file-system -d 'Stay on the file system of each PATH'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l no-hidden -d 'Skip files and directories whose names start with a dot'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l system-dirs -d 'Enter system directories too, such as snapshots, trash and @eaDir'
-complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Scan empty files too, which are all equal'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Also scan empty files, which are all identical'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count hard links to one file as duplicates of each other'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL instead of a newline'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l reread -d 'Read all files again, even if the catalog has them and they have not changed'
@@ -347,13 +347,13 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "purge" -d 'Remove files from quarantine for good'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l max-delete -d 'Remove nothing if more than N entries would be removed, including those in directories' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Hard-link files to equal files in DIR instead of copying them' -r -f -a "(__fish_complete_directories)"
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l link-dest -d 'Hard-link files to identical files in DIR instead of copying them' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l include -d 'Mirror only files that match' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l exclude -d 'Neither mirror nor remove entries that match, or anything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l bwlimit -d 'Copy at most RATE bytes per second: 500k, 20MiB' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l rsh -d 'Connect to the other host with COMMAND' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l remote-lop -d 'Name or path of lop on the other host' -r
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l io -d 'The kind of storage of SRC, instead of measuring it: auto, hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l io -d 'Kind of storage of SRC: auto (measure it), hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
 hdd\t'Hard disk: read in order of position on the disk'
 ssd\t'SSD: read many files at once'
 cached\t'Files are already in the page cache'"
@@ -387,7 +387,7 @@ complete -c lop -n "__fish_lop_using_subcommand purge" -l include -d 'Remove onl
 complete -c lop -n "__fish_lop_using_subcommand purge" -l exclude -d 'Keep entries that match, and everything in directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l older-than -d 'Remove only entries last modified at least this long ago: 12h, 30d, 2w, 6mo, 1y' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l rate -d 'Remove at most N entries per second' -r
-complete -c lop -n "__fish_lop_using_subcommand purge" -l io -d 'The kind of storage, instead of measuring it: auto, hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l io -d 'Kind of storage: auto (measure it), hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
 hdd\t'Hard disk: read in order of position on the disk'
 ssd\t'SSD: read many files at once'
 cached\t'Files are already in the page cache'"
@@ -509,7 +509,7 @@ complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcom
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List a directory, with the duplicates of its files and the sizes of its directories'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Check whether everything in one directory is also in another one'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Check whether everything in one directory is also in another'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "separate" -d 'Replace hard links with independent copies'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help" -f -a "undo" -d 'Restore what a run changed'

@@ -90,7 +90,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) json: bool,
 }
 
-/// When to use a feature of terminals.
+/// When to use a terminal feature, such as colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     /// On a terminal
@@ -115,7 +115,7 @@ pub(crate) enum Io {
     Cached,
 }
 
-/// The output format of groups of duplicates.
+/// The output format for groups of duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A heading and the files of each group, for reading
@@ -189,13 +189,14 @@ Examples:
 }
 
 impl Command {
-    /// Returns the amount of memory in bytes that the command needs, if it does not depend on the amount of data.
+    /// Returns the memory that the command needs, in bytes, if that does not depend on the amount of data.
     pub(crate) fn usual_memory(&self) -> Option<u64> {
         match self {
-            // A purge keeps only a stack of directories. A chain of a million nested directories takes this much.
+            // A purge keeps only a stack of directories in memory. Even for a chain of a million nested directories,
+            // this amount is enough.
             Command::Purge(_) => Some(64 << 20),
-            // Bounds the hard links that wait for their file. The table of inodes is not counted, because it consists
-            // of small allocations.
+            // Limits the number of hard links that wait for their file to be copied. The inode table is not counted,
+            // because it consists of small allocations.
             Command::Mirror(_) | Command::MirrorServer => Some(24 << 20),
             _ => None,
         }

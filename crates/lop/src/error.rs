@@ -8,7 +8,7 @@ use std::io;
 
 use crate::exit::Exit;
 
-/// An error of a command: a message, its cause, the exit code, and advice for the user.
+/// A command's error: a message, its cause, the exit code, and advice for the user.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     pub(crate) exit: Exit,
@@ -58,7 +58,7 @@ impl CommandError {
         let mut last = String::new();
         while let Some(error) = cause {
             let said = plain(error);
-            // SQLite reports its message a second time as its own cause, with a number in front.
+            // SQLite repeats its message as its own cause, prefixed with a number.
             if last.is_empty() || !said.ends_with(&last) {
                 text.push_str(": ");
                 text.push_str(&said);

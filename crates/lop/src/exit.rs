@@ -1,6 +1,6 @@
-//! The exit codes. A number never gets a second meaning and is never reused.
+//! The exit codes. An exit code never changes its meaning and is never reused.
 //!
-//! `docs/exit-codes.md` documents them, and a test compares it with this module.
+//! `docs/exit-codes.md` documents the exit codes, and a test compares it with this module.
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

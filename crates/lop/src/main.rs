@@ -1,7 +1,7 @@
 //! `lop` finds duplicate files and remembers them in a catalog. It also mirrors and removes directory trees.
 //!
 //! The binary only connects the libraries. It resolves the arguments, runs one command, and turns the outcome into
-//! output and an exit code. Algorithms do not belong here: in a library they can be tested without starting a process.
+//! output and an exit code. Algorithms do not belong here, because a library can be tested without starting a process.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -74,11 +74,11 @@ fn run(cli: Cli) -> Exit {
     exit
 }
 
-/// Prints the help, the version, or the error about the arguments.
+/// Prints the help text, the version, or an error about the arguments.
 fn refuse(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A failed write cannot be reported anywhere else.
+            // If this write fails, there is nowhere else to report the failure.
             let _unheard = error.print();
             Exit::Done
         }

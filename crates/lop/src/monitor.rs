@@ -1,7 +1,7 @@
-//! Watches a command while the libraries work. A separate thread passes on requests to stop, shows progress, and
+//! Monitors a command while the libraries work. A separate thread passes on requests to stop, shows progress, and
 //! reports files that do not answer.
 //!
-//! On a terminal, progress is a single line that is redrawn. In a log, each update is a new line. The first one
+//! On a terminal, progress is a single line that is redrawn. In a log, each update is a new line. The first line
 //! appears after [`FIRST_LINE_AFTER`], and the intervals then grow from a second to a minute.
 //!
 //! The thread sleeps between its checks, and the libraries never wait for it. [`interrupt`] catches the signals, and
@@ -26,24 +26,25 @@ use crate::monitor::stalls::Stalls;
 use crate::output::stream::Stream;
 use crate::settings::Settings;
 
-/// Interval between two checks. It is short enough that Ctrl-C feels immediate and the line moves.
+/// Interval between two checks. The interval is short enough that Ctrl-C feels immediate and the progress line keeps
+/// moving.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Delay before the first progress line. Shorter work shows none, so the terminal does not flicker.
+/// Delay before the first progress line. Shorter work shows no progress, so the terminal does not flicker.
 const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 
-/// First and longest interval between two progress lines in a log.
+/// The first and the longest interval between two progress lines in a log.
 const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
-/// Time that the work may take to end after it was asked to stop.
+/// How long the work may take to end after it was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Watches work until it is dropped. Dropping it also clears the progress line.
 pub(crate) struct Monitor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    /// Blocks the signals in this thread, so that the monitor's thread receives them. A working thread may be blocked
-    /// forever.
+    /// Blocks the signals in this thread, so that the monitor's thread receives them. The signals cannot go to a
+    /// working thread, because that thread may be blocked forever.
     _signals: SignalsBlocked,
 }
 
@@ -60,11 +61,11 @@ struct Display {
     done: bool,
     drawn: bool,
     progress_line: Option<ProgressLine>,
-    /// Time of the next line and the interval after it. Set only if progress goes to a log.
+    /// Time of the next progress line, and the interval after that line. Set only if progress goes to a log.
     log: Option<(Instant, Duration)>,
 }
 
-/// Runs `work` under a monitor with a new set of counters.
+/// Runs `work` under a monitor with new counters.
 ///
 /// # Errors
 ///
@@ -81,7 +82,7 @@ pub(crate) fn monitored<T>(
 }
 
 impl Monitor {
-    /// Starts to watch work that counts in `progress`.
+    /// Starts to monitor work that updates the counters in `progress`.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ impl Monitor {
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
-            // A separate table here keeps the working thread's descriptor table unshared.
+            // With a separate descriptor table for this thread, the working thread does not share its table.
             runtime::own_descriptor_table();
             watcher.watch();
         })?;
@@ -117,7 +118,7 @@ impl Monitor {
         Hold(line)
     }
 
-    /// Ends the watch after the work is done. A signal that arrived too late to stop the work still counts as an
+    /// Ends the monitoring after the work is done. A signal that arrived too late to stop the work still counts as an
     /// interrupt, because a shell loop would otherwise continue.
     ///
     /// # Errors
@@ -129,7 +130,7 @@ impl Monitor {
     }
 }
 
-/// Hides the progress line until it is dropped.
+/// Keeps the progress line hidden until dropped.
 struct Hold<'m>(MutexGuard<'m, Display>);
 
 impl Drop for Hold<'_> {
@@ -143,7 +144,7 @@ impl Drop for Monitor {
         self.shared.line().done = true;
         self.shared.wake.notify_one();
         if let Some(thread) = self.thread.take() {
-            // The panic hook has already reported a panic of that thread.
+            // If that thread panicked, the panic hook has already reported it.
             let _panicked = thread.join();
         }
         interrupt::disarm();
@@ -166,7 +167,8 @@ impl Shared {
                     asked = None;
                 } else if asked.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
                     line.clear();
-                    // Ending here is safe, because all commits are complete and nothing else is being written.
+                    // It is safe to end the program here, because all commits are complete and nothing else is being
+                    // written.
                     if let Some(paths) = stalls.now() {
                         let text = [&b"no longer waiting for "[..], &paths].concat();
                         self.stderr.complain(&text);

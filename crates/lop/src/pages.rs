@@ -64,7 +64,7 @@ pub(crate) fn completions(shell: Shell) -> Vec<u8> {
 }
 
 /// Returns the command with its values marked as paths, files or directories according to their names, so that shells
-/// complete only those.
+/// complete only paths, files or directories.
 fn hinted(command: Command) -> Command {
     let hint = |arg: Arg| match arg.get_value_names().and_then(<[_]>::first).map(|name| &**name) {
         Some("DIR" | "SRC" | "DST" | "A" | "B") => arg.value_hint(ValueHint::DirPath),

@@ -40,8 +40,8 @@ pub(crate) fn resolve(path: &Path) -> Result<Vec<u8>, CommandError> {
 
 /// Returns the absolute paths that the user may mean: the path with links resolved, and the path as typed.
 ///
-/// The catalog stores resolved paths. The typed path is needed too, because it may now be a link where a disk was
-/// mounted.
+/// The catalog stores resolved paths. The typed path is needed too, because there may now be a link at the path where
+/// a disk was mounted.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Questions to the user on the terminal.
 //!
 //! [`confirm`] asks once before a command removes many entries. [`chooser`] lets the user choose, group by group,
-//! which files to keep. Neither changes files. Scripts are never asked, so they cannot hang.
+//! which files to keep. Neither changes files. Scripts are never asked, so questions cannot make them hang.
 
 pub(crate) mod chooser;
 pub(crate) mod confirm;

@@ -165,7 +165,7 @@ pub(crate) struct DedupeArgs {
 /// below the PATHs get copies. Copies share disk space if the file system supports it.
 ///
 /// Without --apply, lop only shows what it would do. 'lop undo' turns the copies back into hard links if they are
-/// still equal and all names of the file were below the PATHs.
+/// still identical and all names of the file were below the PATHs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -218,7 +218,7 @@ pub(crate) struct UndoArgs {
 ///
 /// The newest run comes last. If a run was interrupted, the next command that changes files reverts the change that it
 /// had begun but not finished. For trees that 'lop purge --instant' moved out of the way, the list shows how many
-/// entries have been removed, which process removes them, and where the rest is.
+/// entries have been removed, which process removes them, and where the remaining entries are.
 ///
 /// With RUN, lop lists each file of that run with its result. Times are in the local time zone.
 #[derive(Debug, Args)]

@@ -80,20 +80,22 @@ pub(crate) struct ReportArgs {
     /// Show equal, contained and overlapping directories instead of groups
     ///
     /// Two directories are equal if they have the same relative paths with the same contents. A directory is contained
-    /// in another one if each of its files has an equal file there, whatever its name. Two directories overlap if at
-    /// least half of the bytes of one of them are also in the other. A directory is never compared with one of its
+    /// in another one if each of its files has an identical file there, whatever its name. Two directories overlap if
+    /// at least half of the bytes of one of them are also in the other. A directory is never compared with one of its
     /// parents. lop shows only the largest directories, and nothing below a directory that is equal to another one or
     /// contained in it. You can delete all directories of each equal set except the first, together with all contained
     /// directories, without losing any content.
     ///
     /// Empty files, empty directories, links and special files are ignored. Any other file that is new, has changed or
     /// was not scanned prevents its directory from being equal to or contained in another one. lop shows the number of
-    /// these files. Bytes are reclaimable if no other remembered name refers to them. To find the directory that
-    /// contains another one, lop tries 16 directories that hold its contents with the fewest copies. To find overlaps,
-    /// it uses contents that at most 6 files share, and for all other contents each file and the next one by path.
+    /// these files. Bytes are reclaimable if no other remembered name refers to them.
+    ///
+    /// To find a directory that contains another one, lop tries up to 16 directories that have its rarest content. To
+    /// find overlaps, lop compares the directories of all files with the same content if there are at most 6 such
+    /// files, and otherwise only the directories of neighbours in path order.
     ///
     /// --min-size skips directories that share less than SIZE, and --sort count sorts by the number of shared files.
-    /// The formats fdupes and nul print only the sets of equal directories.
+    /// The formats fdupes and nul print only sets of equal directories.
     #[arg(long)]
     pub(crate) dirs: bool,
 
@@ -215,16 +217,17 @@ pub(crate) struct UniquesArgs {
     pub(crate) distinct: DistinctArgs,
 }
 
-/// Check whether everything in one directory is also in another one
+/// Check whether everything in one directory is also in another
 ///
-/// Run this before you delete A because you have B. It checks whether every file in A has an equal file in B, whatever
-/// its name, and prints the files of A for which this is not known to be true. lop checks which files are in both
-/// directories now, but takes their contents from the catalog. A file in A that is new or has changed since the scan
-/// is listed, and such a file in B does not count as a copy. A file that is in both A and B, because one directory
-/// contains the other or through a second path, does not count as being in B. A hard link to a file in B does count,
-/// although deleting it frees nothing. Empty files count as being in every directory. Links and special files are
-/// counted but not compared. The exit code is 0 if everything in A is in B, 6 if not, 3 if the answer is unknown for a
-/// file or something could not be examined, and 5 if the catalog contains nothing of A or of B.
+/// Run this before you delete A because you have B. It checks whether every file in A has an identical file in B,
+/// whatever its name, and prints the files of A for which this is not known to be true. lop checks which files are in
+/// both directories now, but takes their contents from the catalog. A file in A that is new or has changed since the
+/// scan is listed, and such a file in B does not count as a copy. A file that is in both A and B, because one
+/// directory contains the other or through a second path, does not count as being in B. A hard link to a file in B
+/// does count as a copy, although deleting it frees nothing. Empty files count as being in every directory. Links and
+/// special files are counted but not compared. The exit code is 0 if everything in A is in B, 6 if not, 3 if the
+/// answer is unknown for a file or something could not be examined, and 5 if the catalog contains nothing of A or of
+/// B.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

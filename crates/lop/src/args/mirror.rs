@@ -78,7 +78,7 @@ pub(crate) struct MirrorArgs {
     #[arg(long)]
     pub(crate) fsync: bool,
 
-    /// Hard-link files to equal files in DIR instead of copying them
+    /// Hard-link files to identical files in DIR instead of copying them
     ///
     /// Use this for daily backups that take only the space of what has changed. DIR is the previous backup. A relative
     /// DIR is relative to DST.
@@ -129,7 +129,7 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "PATH", default_value = "lop", help_heading = "Other hosts")]
     pub(crate) remote_lop: OsString,
 
-    /// The kind of storage of SRC, instead of measuring it: auto, hdd, ssd or cached
+    /// Kind of storage of SRC: auto (measure it), hdd, ssd or cached
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,

@@ -15,9 +15,9 @@ use crate::quantity::{at_least_one, parse_age};
 /// to see what would be removed and how much space that would free.
 ///
 /// lop follows no links and enters no mounts, not even bind mounts of the same file system. Before it removes
-/// anything, it refuses the root directory, the working directory, the catalog, all directories that contain these,
-/// mount points, and links to any of them, however the path is spelled. Entries that cannot be removed are reported,
-/// and the run continues.
+/// anything, lop refuses the root directory, the working directory, the catalog, all directories that contain any of
+/// these, mount points, and links to any of them, however the path is spelled. Entries that cannot be removed are
+/// reported, and the run continues.
 ///
 /// Several directories are emptied in parallel, each in the order of its inodes. On btrfs, a subvolume is removed as a
 /// whole if that is permitted.
@@ -115,7 +115,7 @@ pub(crate) struct PurgeArgs {
     #[arg(long)]
     pub(crate) idle: bool,
 
-    /// The kind of storage, instead of measuring it: auto, hdd, ssd or cached
+    /// Kind of storage: auto (measure it), hdd, ssd or cached
     #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) io: Io,
@@ -129,8 +129,8 @@ pub(crate) struct PurgeArgs {
     pub(crate) stats: bool,
 }
 
-/// Options that `--instant` excludes. They select parts of a PATH or change nothing, but `--instant` moves whole
-/// PATHs.
+/// Options that `--instant` excludes. These options select parts of a PATH or change nothing, but `--instant` moves
+/// whole PATHs.
 const NOT_WITH_INSTANT: [&str; 6] =
     ["dry_run", "keep_root", "include", "exclude", "older_than", "cross_mounts"];
 

@@ -81,7 +81,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Selection")]
     pub(crate) system_dirs: bool,
 
-    /// Scan empty files too, which are all equal
+    /// Also scan empty files, which are all identical
     #[arg(long, help_heading = "Selection")]
     pub(crate) empty: bool,
 
@@ -117,7 +117,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "MS", hide = true)]
     pub(crate) save_every: Option<u64>,
 
-    /// The kind of storage, instead of measuring it: auto, hdd, ssd or cached
+    /// Kind of storage: auto (measure it), hdd, ssd or cached
     ///
     /// hdd reads in order of position on the disk, ssd reads many files at once, and cached does neither. With auto,
     /// lop measures the first few reads to find out whether the files are cached and whether the disk is bound by

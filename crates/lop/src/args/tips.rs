@@ -3,7 +3,7 @@
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Removes misleading tips, and adds one for users who type `purge -rf`.
+/// Removes misleading tips, and adds a tip for users who type `purge -rf`.
 pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
     match error.kind() {
         // The usage line of clap would show both of the conflicting options.
@@ -16,7 +16,7 @@ pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
 fn unknown(error: &mut clap::Error, command: Option<&str>) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return };
     let typed = typed.clone();
-    // This tip suggests that the argument may be the name of a file. Keep it only if there is such a file.
+    // This tip suggests that the argument may be a file name. Keep it only if there is such a file.
     if !std::path::Path::new(&typed).exists() {
         error.remove(ContextKind::Suggested);
     }

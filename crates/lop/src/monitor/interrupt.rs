@@ -2,7 +2,7 @@
 //! the program at once.
 //!
 //! Signals are caught only between [`arm`] and [`disarm`], around work that checks for a request to stop. At all other
-//! times they have their default action.
+//! times, the signals have their default action.
 //!
 //! A signal that was ignored when the program started stays ignored. `nohup` and shells that run background commands
 //! in a script rely on this.
@@ -42,7 +42,7 @@ pub(crate) fn arm() -> io::Result<()> {
     for signal in
         [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !runtime::is_ignored(signal))
     {
-        // The order of the handlers matters, because the first signal must check the flag before it sets it.
+        // The order of the handlers matters: for the first signal, the flag must be checked before it is set.
         flag::register_conditional_default(signal, Arc::clone(&flags.deadly))?;
         flag::register(signal, Arc::clone(&flags.deadly))?;
         flag::register_usize(signal, Arc::clone(&flags.caught), signal.unsigned_abs() as usize)?;
@@ -50,18 +50,18 @@ pub(crate) fn arm() -> io::Result<()> {
     Ok(())
 }
 
-/// Restores the default action of the signals.
+/// Restores the default actions of the signals.
 pub(crate) fn disarm() {
     if let Some(flags) = FLAGS.get() {
         flags.deadly.store(true, Relaxed);
     }
 }
 
-/// Runs `wait` with the default action of all signals. Use this for code that may block on another process and does
+/// Runs `wait` with the default actions of all signals. Use this for code that may block on another process and does
 /// not check for a request to stop.
 pub(crate) fn default_during<T>(wait: impl FnOnce() -> T) -> T {
     disarm();
-    // Acts on a signal that arrived just before, which would otherwise take effect only after the wait.
+    // Acts on a signal that was caught just before, which would otherwise take effect only after `wait`.
     end_as_caught();
     let result = wait();
     if let Some(flags) = FLAGS.get() {
@@ -79,7 +79,7 @@ pub(crate) fn caught() -> Option<i32> {
 /// Ends the program as the caught signal would have. Returns if no signal was caught.
 pub(crate) fn end_as_caught() {
     if let Some(signal) = caught() {
-        // If this fails too, the caller exits with the code for an interrupt.
+        // If this fails, the caller exits with the code for an interrupt.
         let _refused = low_level::emulate_default_handler(signal);
     }
 }

@@ -1,4 +1,4 @@
-//! The memory bound of a run, and the report if a run exceeds it.
+//! The memory limit of a run, and the message if a run exceeds it.
 
 use std::path::PathBuf;
 

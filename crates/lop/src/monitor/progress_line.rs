@@ -1,9 +1,9 @@
 //! The text of the progress line: the current stage, its progress, the time left, and the rate.
 //!
-//! A line begins with the percentage and the time left, because users look for these first, and continues with counts.
-//! On a narrow terminal, the last counts are omitted so that no part is cut in the middle.
+//! The line begins with the percentage and the time left, because users look for these first, and continues with
+//! counts. On a narrow terminal, the last counts are omitted so that no count is cut off.
 //!
-//! Counts may come from another host, so they can have any value and can decrease.
+//! Counts may come from another host, so they can have any value and can even decrease.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -12,10 +12,11 @@ use runtime::{Progress, Stage};
 
 use crate::quantity::{clock, count, size};
 
-/// Width to assume if the terminal does not report one.
+/// Width that is assumed if the terminal does not report one.
 const DEFAULT_COLUMNS: usize = 80;
 
-/// Period over which a rate is averaged. It is long enough for a steady figure and short enough to follow the disk.
+/// Period over which a rate is averaged. It is long enough for a steady figure and short enough to reflect changes in
+/// the speed of the disk.
 const RATE_PERIOD: Duration = Duration::from_secs(3);
 
 /// Minimum age of a stage before the line shows an estimate of the time left.
@@ -26,8 +27,8 @@ pub(crate) struct ProgressLine {
     stage: Option<Stage>,
     /// The counters at the beginning of the stage.
     since: Sample,
-    /// Samples that rates are computed from. `newer` is at most half of [`RATE_PERIOD`] old, and `older` one to two
-    /// halves.
+    /// Samples that rates are computed from. `newer` is at most half of [`RATE_PERIOD`] old. `older` is between half
+    /// of it and the whole period old.
     older: Sample,
     newer: Sample,
 }
@@ -62,10 +63,11 @@ impl Sample {
 /// A counter that grows during a stage.
 type Counter = fn(&Sample) -> u64;
 
-/// The parts of the line in one stage.
+/// The parts of the progress line in one stage.
 struct Line {
     doing: &'static str,
-    /// The counter that measures the stage and its final value, or `None` if the final value is unknown.
+    /// The counter that measures the stage, and the final value of that counter, or `None` if the final value is
+    /// unknown.
     goal: Option<(Counter, u64)>,
     /// Counts and rates, the most informative ones first.
     parts: Vec<String>,
@@ -90,7 +92,7 @@ impl ProgressLine {
     fn text_within(&mut self, progress: &Progress, at: Instant, columns: usize) -> String {
         let (now, stage) = (Sample::of(progress, at), progress.stage());
         if self.stage != Some(stage) {
-            // The first stage counts from the start of the program, a later one from its first sample.
+            // The first stage counts from the start of the program, later stages from their first sample.
             self.since = if self.stage.is_some() { now } else { self.since };
             (self.older, self.newer) = (self.since, self.since);
             self.stage = Some(stage);
@@ -160,7 +162,8 @@ impl ProgressLine {
         text(rate) + "/s"
     }
 
-    /// Estimates the time left from the average rate since the stage began. Returns `None` if it is too early to tell.
+    /// Estimates the time left from the average rate since the stage began. Returns `None` if it is too early for an
+    /// estimate.
     fn left(&self, now: &Sample, counter: Counter, all: u64) -> Option<Duration> {
         let done = counter(now).checked_sub(counter(&self.since)).filter(|&done| done > 0)?;
         let elapsed = now.at - self.since.at;
@@ -218,18 +221,18 @@ fn contents(
     if bytes > 0 || now.bytes > 0 {
         parts.push(of(now.bytes, bytes, size));
     }
-    // Shows the rate only once bytes have been processed, because a mere read is not progress.
+    // Shows the rate only once bytes have been processed, because bytes that were only read are not progress.
     parts.extend(Some(rate).filter(|_| now.bytes > 0));
     Line { doing, goal: Some(goal).filter(|_| files > 0 && !grows), parts }
 }
 
-/// Returns "done of all", or only the first number if the total is unknown.
+/// Returns text such as "3 of 10", or only the first number if the total is unknown.
 fn of(done: u64, all: u64, text: fn(u64) -> String) -> String {
     // More files may have been found after the total was counted.
     if all == 0 { text(done) } else { format!("{} of {}", text(done), text(all.max(done))) }
 }
 
-/// Returns the work for some files and bytes, expressed in bytes.
+/// Returns the work for some files and bytes, expressed as a number of bytes.
 fn weight(files: u64, bytes: u64) -> u64 {
     // Number of bytes that can be read in the time it takes to open a file.
     const FILE_COST_BYTES: u64 = 64 << 10;

@@ -1,4 +1,5 @@
-//! Detects files and directories that do not answer, such as a dead mount or a disk that keeps retrying a sector.
+//! Detects files and directories that do not respond, for example on a dead mount or on a disk that keeps retrying a
+//! sector.
 //!
 //! A thread counts as blocked if several consecutive checks find it asleep in the same system call with the same
 //! arguments. The blocked threads need not cooperate.
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use runtime::BlockedThread;
 
-/// Time that a call may block before it is reported. A disk with a bad sector retries for some seconds. A server that
+/// How long a call may block before it is reported. A disk with a bad sector retries for a few seconds. A server that
 /// does not answer for longer than this is probably down.
 const REPORT_AFTER: Duration = Duration::from_secs(10);
 
@@ -29,12 +30,12 @@ struct Stall {
 }
 
 impl Stalls {
-    /// Starts to watch at `now`. The first check is due after one interval, so a short run makes none.
+    /// Starts to watch at `now`. The first check is due after one interval, so a short run makes no check.
     pub(crate) fn since(now: Instant) -> Stalls {
         Stalls { last: now, known: HashMap::new() }
     }
 
-    /// Runs a check if one is due. Returns a message about calls that have been blocked for long. Each call is
+    /// Runs a check if one is due. Returns a message about calls that have been blocked for a long time. Each call is
     /// reported once.
     pub(crate) fn check(&mut self, now: Instant) -> Option<Vec<u8>> {
         if now - self.last < CHECK_INTERVAL {
@@ -70,7 +71,7 @@ impl Stalls {
     }
 }
 
-/// Returns the first of the paths and the number of the others as text, or `None` if there are no paths.
+/// Returns the first path and the number of other paths as text, or `None` if there are no paths.
 fn first_and_others(mut paths: Vec<Vec<u8>>) -> Option<Vec<u8>> {
     paths.sort_unstable();
     paths.dedup();

@@ -11,11 +11,12 @@ pub(crate) struct Device {
     pub(crate) name: String,
     /// True if the device rotates, according to the kernel.
     pub(crate) rotational: Option<bool>,
-    /// True if data had to be read from the device. False if everything was in the page cache.
+    /// True if data had to be read from the device. False if everything came from the page cache.
     pub(crate) cold: bool,
     /// True if the device was read in elevator order.
     pub(crate) seek_bound: bool,
-    /// Duration of a single random read, in microseconds. The next field is the duration with several reads in flight.
+    /// Duration of a single random read, in microseconds. The next field is the duration with several reads in
+    /// progress.
     pub(crate) read_single_us: Option<u64>,
     pub(crate) read_parallel_us: Option<u64>,
     /// Total time that threads waited for the device, in seconds.

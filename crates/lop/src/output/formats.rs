@@ -54,7 +54,7 @@ pub(crate) struct GroupHead {
 pub(crate) trait GroupWriter {
     /// Starts a group.
     fn begin(&mut self, group: &GroupHead) -> io::Result<()>;
-    /// Writes one file of the group. `mark` is a short remark about it.
+    /// Writes one file of the group. `mark` is a short remark about the file.
     fn file(&mut self, path: &[u8], mark: Option<&str>) -> io::Result<()>;
     /// Ends the group.
     fn end(&mut self) -> io::Result<()>;

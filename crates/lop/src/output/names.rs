@@ -1,8 +1,8 @@
-//! Escapes file names that are printed for people, so that they cannot disturb a terminal or forge a line of a log.
+//! Escapes file names that are printed for people, so that the names cannot disturb a terminal or forge a log line.
 //!
-//! Names are bytes. They are written unchanged to a pipe or a file. On a terminal, a control character could move the
-//! cursor, and a bidirectional override could make one name look like another. Names are therefore escaped on terminals
-//! and in all messages. The escapes cannot be reversed, because a backslash in a name is not doubled.
+//! Names are bytes, which are written unchanged to a pipe or a file. On a terminal, a control character could move the
+//! cursor, and a bidirectional override could make one name look like another. Names are therefore escaped on
+//! terminals and in all messages. The escapes cannot be reversed, because a backslash in a name is not doubled.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use std::io;
 pub(crate) enum Names {
     /// Names are written unchanged.
     Raw,
-    /// Names are escaped and take one line.
+    /// Names are escaped and take up one line.
     Escaped,
 }
 
@@ -26,9 +26,9 @@ impl Names {
         }
     }
 
-    /// Returns the bytes to write for a name on a separate line, so that the line can be parsed. A name that contains a
-    /// newline or starts with a backslash gets a leading backslash. In such a name, each newline is written as `\\n`
-    /// and each backslash as `\\\\`, as GNU `sha256sum` does. All other names are written unchanged.
+    /// Returns the bytes to write for a name on a separate line, so that the line can be parsed. A name that contains
+    /// a newline or starts with a backslash gets a leading backslash. In such a name, each newline is written as `\\n`
+    /// and each backslash as `\\\\`, as in the output of GNU `sha256sum`. All other names are written unchanged.
     pub(crate) fn show_line(self, name: &[u8]) -> Cow<'_, [u8]> {
         if self == Names::Escaped || !(name.contains(&b'\n') || name.starts_with(b"\\")) {
             return self.show(name);
@@ -88,7 +88,7 @@ fn push(c: char, shown: &mut String) {
 }
 
 /// Returns whether a character is a control character (C0, DEL, C1), a line separator, or a character that changes the
-/// direction of writing (Unicode Standard Annex 9, section 2).
+/// text direction (Unicode Standard Annex 9, section 2).
 pub(crate) fn is_disturbing(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}')

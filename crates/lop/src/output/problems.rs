@@ -1,8 +1,8 @@
 //! Problems with single paths, printed one per line on standard error as `lop: PATH: reason`.
 //!
-//! All commands print the problems from all libraries here. Without `-v`, at most [`MAX_LINES`] lines are printed, and
-//! a reason that concerns a whole file system is printed once, with the number of files. The libraries keep a limited
-//! number of problems, so `-v` may not show all of them either.
+//! All commands use this module to print the problems from all libraries. Without `-v`, at most [`MAX_LINES`] lines
+//! are printed, and a reason that concerns a whole file system is printed once, with the number of files. The
+//! libraries keep a limited number of problems, so `-v` may not show all of them either.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::error::io_text;
 use crate::quantity::{count, counted};
 use crate::settings::{Settings, Verbosity};
 
-/// Maximum number of lines without `-v`. More would bury the rest of the output.
+/// Maximum number of lines without `-v`. More lines would bury the rest of the output.
 const MAX_LINES: usize = 20;
 
 /// A problem with one path.
@@ -41,7 +41,7 @@ pub(crate) fn print<'p, P: PathProblem + 'p>(
     print_some(problems.iter().copied(), problems.len() as u64, settings);
 }
 
-/// Prints the problems that a library kept, out of `total`.
+/// Prints the problems that a library kept. `total` is the number of problems that occurred.
 pub(crate) fn print_some<'p, P: PathProblem + 'p>(
     problems: impl IntoIterator<Item = &'p P>,
     total: u64,

@@ -121,7 +121,7 @@ impl Summary {
     }
 }
 
-/// A reason to skip entries, and the number of entries that were skipped for it.
+/// A reason for skipping entries, and the number of entries that were skipped for it.
 struct Reason {
     key: &'static str,
     number: u64,
@@ -161,12 +161,12 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
     all.into_iter().filter(|reason| reason.number > 0).collect()
 }
 
-/// Keys of the reasons to skip whole trees.
+/// Keys of the reasons for skipping whole trees.
 const TREES: [&str; 5] =
     ["dirs", "other_file_systems", "pseudo_file_systems", "quarantine", "system_dirs"];
 
-/// Returns the reasons on one line of at most 70 columns. Reasons to skip trees come first, then the most frequent
-/// ones. Reasons that do not fit are combined into one number.
+/// Returns the reasons on one line of at most 70 columns. Reasons for skipping trees come first, then the most
+/// frequent ones. Reasons for which there is no room are combined into one number.
 fn skipped_text(reasons: &[Reason]) -> String {
     const COLUMNS: usize = 70;
     let mut order: Vec<&Reason> = reasons.iter().collect();

@@ -33,7 +33,7 @@ impl Clock {
         Clock { start: now, last: now, seconds: Seconds::default() }
     }
 
-    /// Ends a stage and adds the time since the end of the previous stage to its total.
+    /// Ends a stage and adds the time since the end of the previous stage to the total of this stage.
     pub(crate) fn end(&mut self, stage: impl FnOnce(&mut Seconds) -> &mut f64) {
         let now = Instant::now();
         let seconds = stage(&mut self.seconds);

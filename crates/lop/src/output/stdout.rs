@@ -17,12 +17,12 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Runs `write` with a buffered standard output.
 ///
-/// Returns whether everything was written. If not, the reader has closed the pipe. That is not an error, because the
-/// reader does not want the rest.
+/// Returns whether everything was written. If not, the reader closed the pipe. A closed pipe is not an error, because
+/// the reader does not want the rest.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written for another reason.
+/// Fails if standard output cannot be written for a reason other than a closed pipe.
 pub(crate) fn print(
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<bool, CommandError> {
@@ -49,8 +49,8 @@ pub(crate) fn print_summary(summary: &impl Serialize) -> Result<bool, CommandErr
     print(|out| writeln!(out, "{}", summary_document(summary)))
 }
 
-/// An output that several threads share. If the reader closes it, the work continues, because a mirror should not stop
-/// halfway for lack of a reader.
+/// An output that several threads share. If the reader closes the output, the work continues, because a mirror should
+/// not stop halfway for lack of a reader.
 pub(crate) struct Lines<'o> {
     out: Mutex<(&'o mut (dyn Write + Send), io::Result<()>)>,
 }
@@ -70,8 +70,8 @@ impl<'o> Lines<'o> {
         let _kept_for_end = self.with(|out| out.flush());
     }
 
-    /// Uses the output, unless an earlier use failed. The first failure is kept for [`Lines::end`], and every later
-    /// call returns its kind.
+    /// Calls `act` with the output, unless an earlier call failed. The first failure is kept for [`Lines::end`], and
+    /// every later call returns its error kind.
     fn with(
         &self,
         act: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -87,7 +87,7 @@ impl<'o> Lines<'o> {
     ///
     /// # Errors
     ///
-    /// Returns the first failed write or flush.
+    /// Returns the error of the first failed write or flush.
     pub(crate) fn end(self) -> io::Result<()> {
         self.out.into_inner().1
     }
@@ -124,8 +124,8 @@ pub(crate) fn print_summary_or_text(
     }
 }
 
-/// Prints the summary of a command that has no other results. With `--json` it is a document on standard output,
-/// otherwise text on standard error. With `--quiet`, text is not printed.
+/// Prints the summary of a command that has no other results. With `--json`, the summary is a document on standard
+/// output, otherwise text on standard error. With `--quiet`, text is not printed.
 ///
 /// # Errors
 ///
@@ -142,8 +142,8 @@ pub(crate) fn summarize(
     Ok(())
 }
 
-/// Prints a summary to standard error while the results go to standard output. With `--json` the summary is a document,
-/// otherwise `text`. Results in JSON already include it, so nothing is printed for them.
+/// Prints a summary to standard error while the results go to standard output. With `--json`, the summary is a
+/// document, otherwise `text`. Results in JSON already include the summary, so nothing is printed for them.
 pub(crate) fn print_summary_aside(
     format: Format,
     settings: &Settings,

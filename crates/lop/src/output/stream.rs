@@ -2,7 +2,7 @@
 //! error.
 //!
 //! Every line on standard error is written with one system call, so that the lines of several threads do not mix. If a
-//! line cannot be written, it is dropped, because there is no other place to report the failure.
+//! line cannot be written, it is dropped, because there is nowhere else to report the failure.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -23,15 +23,15 @@ impl Stream {
         Stream::new(io::stdout().is_terminal(), color)
     }
 
-    /// Describes standard error. Names are escaped even if it is not a terminal, because a name with a newline could
-    /// otherwise forge a message in a log.
+    /// Describes standard error. Names are escaped even if the stream is not a terminal, because a name with a newline
+    /// could otherwise forge a message in a log.
     pub(crate) fn stderr(color: When) -> Stream {
         Stream { names: Names::Escaped, ..Stream::new(io::stderr().is_terminal(), color) }
     }
 
     fn new(terminal: bool, color: When) -> Stream {
         let color = match color {
-            // According to https://no-color.org, `NO_COLOR` counts if it is set and not empty.
+            // According to https://no-color.org, `NO_COLOR` takes effect if it is set and not empty.
             When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
             When::Always => true,
             When::Never => false,

@@ -1,12 +1,12 @@
-//! Prints errors in the arguments in the format of all other errors: `lop: …`, then hints.
+//! Prints errors about the arguments in the same format as all other errors: `lop: …`, then hints.
 //!
-//! The argument parser formats its errors differently ("error: …", "tip: …") and in paragraphs, which do not suit the
-//! log of a script.
+//! The argument parser formats its errors differently ("error: …", "tip: …") and in paragraphs, which are unsuitable
+//! for the log of a script.
 
 use crate::output::stream::Stream;
 
-/// Prints an error of the argument parser to standard error. `text` is the error as the parser formats it. Returns the
-/// message without the hints.
+/// Prints an error of the argument parser to standard error. `text` is the error message in the parser's format.
+/// Returns the message without the hints.
 pub(crate) fn print(text: &str, stderr: Stream) -> String {
     let error = UsageError::parse(text);
     stderr.complain(error.message.as_bytes());
@@ -25,7 +25,7 @@ impl UsageError {
         let mut paragraphs = text.split("\n\n").map(|part| part.trim_matches('\n'));
         let message = paragraphs.next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message);
-        // The parser puts the arguments in question on separate, indented lines.
+        // The parser puts the arguments that caused the error on separate, indented lines.
         let message = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let hints = paragraphs.flat_map(str::lines).map(|line| {
             let hint = line.trim_start().strip_prefix("tip: ");

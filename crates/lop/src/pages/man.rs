@@ -51,7 +51,7 @@ pub(super) fn page(command: &Command, name: &str) -> String {
     let mut roff = begin(name, "1", &about);
     synopsis(command, &mut roff);
     let examples = command.get_after_help().map(ToString::to_string);
-    // clap would append the examples to one of its sections. The page has a separate section for them.
+    // clap would append the examples to one of its own sections. The page has a separate section for the examples.
     let man = Man::new(command.clone().display_name(name.to_string()).after_help(""));
     let mut body = Vec::new();
     render(&man, command, &mut body).expect("a vector takes everything");

@@ -1,7 +1,7 @@
 //! Man pages of section 7, converted from the documents in Markdown.
 //!
 //! The converter supports only the syntax that the documents use: headings, paragraphs, tables, lists, code blocks,
-//! links, and words in bold or as code.
+//! links, bold text, and code.
 
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
@@ -10,7 +10,7 @@ use super::begin;
 /// Returns the page of section 7 about a topic.
 pub(super) fn page(topic: &str, about: &str, text: &str) -> String {
     let mut roff = begin(&format!("lop-{topic}"), "7", about);
-    // Drops the title, because the page has a name already.
+    // Drops the title, because the page already has a name.
     let body: Vec<&str> = text.lines().skip_while(|line| line.starts_with('#')).collect();
     if body.iter().find(|line| !line.is_empty()).is_some_and(|line| !line.starts_with('#')) {
         roff.control("SH", ["DESCRIPTION"]);

@@ -1,4 +1,4 @@
-//! Paths in the form in which journals store them, for files that may no longer exist.
+//! Paths in the form that journals use, for files that may no longer exist.
 //!
 //! A journal stores absolute paths without links in their directories. The last component is never resolved, because
 //! the file may have been replaced by a link.
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::CommandError;
 
-/// Returns the typed paths in the form in which journals store them. Directories in the paths may be missing.
+/// Returns the typed paths in the form that journals use. Directories in the paths may be missing.
 ///
 /// # Errors
 ///

@@ -12,13 +12,13 @@ use walk::{Filter, Tree};
 use crate::error::CommandError;
 use crate::monitor::interrupt;
 
-/// Reads a list of paths and returns the tree of the files. Each path ends with a newline, or with NUL if `null` is
-/// set.
+/// Reads a list of paths and returns the tree of the listed files. Each path ends with a newline, or with NUL if
+/// `null` is set.
 ///
 /// # Errors
 ///
-/// Fails if the list cannot be read to its end, because a partial list must not pass for the whole one. Also fails on
-/// an interrupt.
+/// Fails if the list cannot be read to its end, because a partial list must not be mistaken for the whole list. Also
+/// fails on an interrupt.
 pub(crate) fn find_files(
     list: &Path,
     null: bool,

@@ -1,8 +1,8 @@
 //! Lets the user go through groups of identical files on the terminal and choose which files to keep, with one line
 //! for each group.
 //!
-//! The chooser does not change files. It collects the choices, shows them again, and returns them. All choices are
-//! discarded if the input ends early.
+//! It does not change files. It collects the choices, shows all of them at the end, and returns
+//! them. All choices are discarded if the input ends early.
 
 mod answer;
 
@@ -72,7 +72,7 @@ pub(crate) fn choose(
     Ok(choices.into_iter().flatten().collect())
 }
 
-/// Lists the chosen actions and asks whether to carry them out.
+/// Lists the chosen actions and asks whether to perform them.
 ///
 /// # Errors
 ///
@@ -102,8 +102,8 @@ pub(crate) fn confirm(plans: &[Plan], kind: Kind, settings: &Settings) -> Result
     }
 }
 
-/// Asks for a file to save a plan to, and creates it. Returns `None` if the user does not want to save the plan. An
-/// existing file is never overwritten.
+/// Asks for the name of a file to save a plan in, and creates the file. Returns `None` if the user does not want to
+/// save the plan. An existing file is never overwritten.
 ///
 /// # Errors
 ///
@@ -154,7 +154,7 @@ fn show(
         words.join(", ")
     });
     notes.extend(warned);
-    // The number of the first name of each file.
+    // The index of the first name of each file.
     let mut names = HashMap::new();
     for (at, (member, note)) in members.iter().zip(notes).enumerate() {
         let word = if at < kept { "keep" } else { kind.word() };

@@ -1,5 +1,5 @@
-//! `lop dedupe` acts only on files with the same content, whatever the source of the groups claims,
-//! and never on two names of one file. It reports actions that a file system does not support.
+//! `lop dedupe` acts only on files with the same content, whatever the source of the groups claims, and never on two
+//! names of the same file. Actions that a file system does not support are reported.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -92,7 +92,7 @@ fn inline_or_shared_files_gain_nothing_from_a_reflink() {
     let account = &document(done.success())["summary"];
     let counts = ["done", "already", "freed_bytes"].map(|name| account[name].as_u64());
     assert_eq!(counts, [Some(2), Some(1), Some(114_688)], "{account}");
-    // The catalog records the shared extents, and a new scan finds them as well.
+    // The catalog records that the files share extents, and a new scan finds this as well.
     for again in [false, true] {
         if again {
             settle();
@@ -165,7 +165,7 @@ fn an_alias_of_a_file_does_not_count_as_a_copy() {
         [(View::Sshfs, &["delete", "symlink", "quarantine"][..]), (View::Mergerfs, &["delete"])];
     for (view, kinds) in views {
         for &kind in kinds {
-            // lop cannot tell whether the alias is another file.
+            // lop cannot tell whether the file under the alias is a different file.
             for last in ["--apply", "--color=never"] {
                 let Some(said) = said_of_a_view(view, kind, true, &[last]) else { return };
                 assert!(
@@ -206,14 +206,14 @@ fn a_copy_on_a_network_counts_with_distinct() {
     assert!(!lop.path("t/f").exists() && lop.path("far/f").exists());
     lop.run(["undo"]).success();
     assert_eq!(fs::read(lop.path("t/f")).expect("is back").len(), 5000);
-    // A file on this machine needs no --distinct.
+    // To delete a file in favour of one on this machine, --distinct is not needed.
     let keep = format!("path:{}/**", lop.path("t").display());
     lop.remember([lop.path("t").as_path(), mount.path()]);
     lop.run(["dedupe", "--all", "--by", "delete", "--keep", &keep, "--apply"]).success();
     assert!(lop.path("t/f").exists() && !lop.path("far/f").exists());
 }
 
-/// Names and times do not affect the choice.
+/// Names and times do not affect which copy is kept.
 #[test]
 fn a_copy_on_this_machine_is_kept_rather_than_one_on_a_network() {
     let tree = TreeBuilder::new().seeded("far/f", 1, 5000).mtime("far/f", 1, 0);

@@ -9,7 +9,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, View, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// The file systems that show a directory a second time. `None` stands for overlayfs.
+/// The file systems that can show a directory under a second path. `None` stands for overlayfs.
 const WAYS: [Option<View>; 3] = [Some(View::Sshfs), Some(View::Mergerfs), None];
 
 /// Mounts an alias of a directory. `None` mounts an overlay.
@@ -31,8 +31,8 @@ fn scanned(way: Option<View>) -> Option<(Lop, Mount)> {
     Some((lop, mount))
 }
 
-/// Asks about directories, and returns the summary of the answer. The exit code must be that of an
-/// unknown result.
+/// Runs a query about directories, and returns the summary of its output. The exit code must be the one for an unknown
+/// result.
 #[track_caller]
 fn unknown(lop: &Lop, command: &str, dirs: &[&Path], more: &[&str]) -> serde_json::Value {
     let output = lop.command().args([command, "--json"]).args(dirs).args(more).run();
@@ -143,8 +143,8 @@ fn a_directory_that_a_server_shows_by_two_paths_has_no_copy() {
     lop.run(["contains".as_ref(), x.as_os_str(), y.as_os_str()]).code(3);
 }
 
-/// The source is inside the destination, and the file system has no free inode for the marker that
-/// would reveal this.
+/// The source is inside the destination, and the file system has no free inode for the marker file that would reveal
+/// this.
 #[test]
 fn mirror_delete_is_refused_if_it_cannot_tell_whether_the_source_is_in_the_destination() {
     let mount = match Mount::new(FileSystem::Tmpfs, 2 << 20) {
@@ -169,12 +169,12 @@ fn mirror_delete_is_refused_if_it_cannot_tell_whether_the_source_is_in_the_desti
     for name in ["a", "b"] {
         assert!(to.join("sub").join(name).exists(), "{name} is lost");
     }
-    // Without --delete the mirror starts, but cannot create anything.
+    // Without --delete, the mirror starts but cannot create anything.
     let said = mirror(&[]);
     assert!(said.stderr_str().contains("is full"), "{}", said.stderr_str());
 }
 
-/// mergerfs renames a file on all of its branches, so the kept file would be moved away with the removed one.
+/// mergerfs renames a file on all of its branches, so the kept file would be moved together with the removed file.
 #[test]
 fn a_file_of_a_pool_is_not_removed_in_favour_of_what_it_shows() {
     let tree = TreeBuilder::new().seeded("one/x", 1, 5000).seeded("two/x", 2, 5000);
@@ -194,7 +194,7 @@ fn a_file_of_a_pool_is_not_removed_in_favour_of_what_it_shows() {
     }
 }
 
-/// An overlayfs can store only metadata in its upper layer and show the bytes of the lower one.
+/// The upper layer of an overlayfs can store only the metadata of a file, while its bytes stay in the lower layer.
 #[test]
 fn a_file_below_an_overlay_is_not_removed_in_favour_of_the_overlay() {
     let lop = Lop::with(&TreeBuilder::new().seeded("low/x", 1, 5000));

@@ -1,5 +1,5 @@
-//! `ls` and `report` on a large catalog: directories, the first of many groups, and questions about
-//! a part of it.
+//! `ls` and `report` on a large catalog: directories, the first of many groups, and queries about a part of the
+//! catalog.
 
 use std::fs;
 

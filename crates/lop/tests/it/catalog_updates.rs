@@ -10,7 +10,7 @@ use crate::random_histories::assert_contents_are_true;
 
 const KINDS: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 
-/// Returns a tree with two groups. Files of one group have several names.
+/// Returns a tree with two groups. The files of one group have several names.
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
         .seeded("a/1", 1, 9000)
@@ -36,7 +36,7 @@ fn reported(lop: &Lop) -> String {
     text
 }
 
-/// Returns the arguments of runs from each source. The last source is the catalog.
+/// Returns the arguments for runs that take their groups from each source. The last source is the catalog.
 fn sources(lop: &Lop, kind: &str) -> Vec<Vec<String>> {
     let path = |name: &str| lop.state().join(name).display().to_string();
     let report = lop.run(["report", "--format", "json"]).success().stdout.clone();
@@ -63,14 +63,13 @@ fn after_an_undo_the_catalog_says_what_it_said_before_the_run() {
             let args = sources(&lop, kind).swap_remove(source);
             let command = ["dedupe", "--apply"].into_iter().chain(args.iter().map(String::as_str));
             lop.run(command).success();
-            // The catalog records the run. No group is left, unless a name of it is missing in the
-            // report.
+            // The catalog records the run. No group is left, unless the report lacks a name of one of its files.
             let text = reported(&lop);
             assert_eq!(text.matches("reclaimable").count(), usize::from(source == 1), "{text}");
             assert_contents_are_true(&lop);
             lop.run(["undo"]).success();
             let after = reported(&lop);
-            // A link to a name that is missing from the report cannot be restored.
+            // A link to a name that the report lacks cannot be restored.
             assert!(after == before || source == 1, "{args:?}: {after}");
             assert_contents_are_true(&lop);
             settle();
@@ -88,7 +87,7 @@ fn partly_restored_files_are_partly_known() {
     let text = reported(&lop);
     assert!(text.contains("/b/2\n") && !text.contains("/b/3") && !text.contains("/c/y"), "{text}");
     assert_contents_are_true(&lop);
-    // The undo must not record a file that changed meanwhile as unchanged.
+    // The undo must not record a file as unchanged if it has changed since the run.
     fs::write(lop.path("a/1"), vec![7; 9000]).expect("written");
     lop.run(["undo"]).code(3);
     assert_contents_are_true(&lop);
@@ -144,8 +143,8 @@ fn an_undo_neither_needs_nor_creates_a_catalog() {
     assert!(said.contains("hint: the files stay as they are now"), "{said}");
 }
 
-/// A file in quarantine is changed through another of its names. The change is still there after
-/// the file is restored.
+/// A file in quarantine is changed through another of its names. The file still has the changed content after it is
+/// restored.
 #[test]
 fn a_file_changed_in_quarantine_is_no_copy_once_restored() {
     for back in [&["undo"][..], &["quarantine", "restore"]] {
@@ -168,8 +167,8 @@ fn a_file_changed_in_quarantine_is_no_copy_once_restored() {
     }
 }
 
-/// A user saves a file again while the run continues with other files. The run must not record it
-/// as its own result.
+/// A user saves a file again while the run continues with other files. The run must not record the saved file as its
+/// own result.
 #[test]
 fn a_file_saved_during_a_run_is_not_taken_for_its_result() {
     let save = |lop: &Lop| {

@@ -33,7 +33,7 @@ fn assert_refused(output: &Output, path: &Path, reason: &str) {
     assert_eq!(output.stdout_str(), "");
 }
 
-/// Asserts that every command refuses the catalog for this reason and does not change it.
+/// Asserts that every command refuses the catalog for the given reason and does not change it.
 #[track_caller]
 fn assert_all_refuse(lop: &Lop, path: &Path, reason: &str) {
     let bytes = || path.is_file().then(|| fs::read(path).expect("readable"));
@@ -82,8 +82,8 @@ fn a_database_of_somebody_else_is_refused_and_not_touched() {
     assert_all_refuse(&lop, &path, "is not a lop catalog, or is damaged");
 }
 
-/// A file that was named by mistake must not get a lock file, because other programs may respect
-/// it. With an /etc/passwd.lock, for example, nobody can add users.
+/// lop must not create a lock file beside a file that was named by mistake, because other programs may respect that
+/// lock. If a file /etc/passwd.lock exists, for example, nobody can add users.
 #[test]
 fn a_catalog_named_by_mistake_costs_nothing() {
     let lop =
@@ -198,7 +198,7 @@ fn a_catalog_behind_a_link_is_used_where_it_is() {
 #[test]
 fn journals_of_a_removed_catalog_do_not_spoil_the_next() {
     let lop = scanned();
-    // Creates a catalog with an unfinished transaction in its journal, as after a kill.
+    // Creates a catalog with an unfinished transaction in its journal, as if a process had been killed.
     let keep = lop.home().join("journal");
     let database = lop.database();
     let change = "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; DELETE FROM file;
@@ -248,7 +248,7 @@ fn a_read_only_catalog_answers_and_refuses_to_be_changed() {
     for command in [&["scan", "."][..], &["refresh"]] {
         assert_refused(&as_nobody(command), &path, "ermission denied");
     }
-    // The directory is writable, but the file still is not.
+    // The directory is writable, but the file is still not writable.
     fs::set_permissions(&dir, Permissions::from_mode(0o777)).expect("set");
     for command in [&["scan", "."][..], &["refresh"]] {
         assert_refused(&as_nobody(command), &path, "ermission denied");

@@ -23,7 +23,7 @@ fn tree() -> TreeBuilder {
         .fifo("list")
 }
 
-/// A scan that holds the lock of the catalog while it waits for its list.
+/// A scan that holds the lock on the catalog while it waits for its list of files.
 pub(crate) struct Holder {
     running: Running,
     list: File,
@@ -39,7 +39,7 @@ impl Holder {
         Holder { running, list }
     }
 
-    /// Lets the scan process these files, and returns after it is done.
+    /// Lets the scan process the given files, and returns when the scan has ended.
     pub(crate) fn finish(self, list: &[u8]) {
         let Holder { running, list: mut end } = self;
         end.write_all(list).expect("written");
@@ -70,7 +70,7 @@ fn a_second_scan_waits_names_the_other_process_and_both_results_are_kept() {
             holder.finish(b"one/a\none/b\n");
             third.wait().success();
         } else {
-            // There is no catalog to refresh, so the command fails without waiting.
+            // There is no catalog to refresh, so the command fails at once.
             third.wait().code(5);
             assert!(second.is_running());
             holder.finish(b"one/a\none/b\n");
@@ -165,7 +165,7 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// A reader sees the state before a commit or after it, and never a mixture.
+/// A reader sees the state before a commit or after it, but never a mixture of the two.
 #[test]
 fn a_reader_during_commits_sees_one_state_or_the_other() {
     let mut tree = TreeBuilder::new();

@@ -1,4 +1,4 @@
-//! Confirmations on a terminal before many files are removed permanently, and refusals.
+//! Confirmations on a terminal before many files are removed permanently, and the case that the user declines.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use testkit::{FileSystem, Mount, Shown, TreeBuilder, skipped};
 
 use crate::lop::Lop;
 
-/// Returns a tree with this many files in a directory.
+/// Returns a tree with the given number of files below one directory.
 fn files(tree: TreeBuilder, dir: &str, number: usize) -> TreeBuilder {
     (0..number).fold(tree, |tree, n| tree.file(format!("{dir}/{}/{n}", n % 7), "x"))
 }
@@ -56,7 +56,7 @@ fn mirror_asks_before_it_removes_more_than_there_is() {
     assert!(lop.path("dst/a").exists() && lop.path("dst/0/0").exists());
     talk(&lop, &args, &[("[y/N] ", "y\n")], 0);
     assert!(lop.path("dst/a").exists() && !lop.path("dst/0").exists());
-    // The number of entries to remove is below that of the source.
+    // There are fewer entries to remove than entries in the source.
     fs::write(lop.path("dst/more"), "m").expect("written");
     let shown = talk(&lop, &args, &[], 0);
     assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
@@ -76,7 +76,7 @@ fn mirror_asks_before_it_removes_half_of_the_destination() {
             shown.text
         );
         assert_eq!(lop.path("dst/old").exists(), code != 0);
-        // The number of entries to remove is below that of the entries that stay.
+        // There are fewer entries to remove than entries that stay.
         lop.lay(&files(TreeBuilder::new(), "dst/more", 12));
         let shown = talk(&lop, &args, &[], 0);
         assert!(!shown.text.contains("[y/N]") && !lop.path("dst/more").exists());
@@ -111,7 +111,7 @@ fn an_empty_source_empties_nothing() {
     assert_eq!(fs::read_dir(lop.path("dst")).expect("there").count(), 0);
 }
 
-/// A new file system contains only `lost+found`, and the skeleton of a tree contains no files.
+/// A new file system contains only `lost+found`, and an empty directory tree contains no files.
 #[test]
 fn a_source_that_has_only_directories_empties_nothing() {
     let tree = TreeBuilder::new().dir("new/lost+found").dir("new/a/b/c").dir("new/a/d");
@@ -128,13 +128,13 @@ fn a_source_that_has_only_directories_empties_nothing() {
     lop.run(["mirror", "--delete", "--allow-empty-source", "new", "dst"]).success();
     assert!(lop.path("dst/a/b/c").exists());
     assert!(!lop.path("dst/a/file").exists() && !lop.path("dst/d").exists());
-    // Any entry that is not a directory makes the source non-empty, at any depth.
+    // An entry at any depth that is not a directory makes the source non-empty.
     lop.lay(&TreeBuilder::new().symlink("new/a/b/c/link", "nowhere").file("dst/more", "m"));
     lop.run(["mirror", "--delete", "new", "dst"]).success();
     assert!(!lop.path("dst/more").exists());
 }
 
-/// A source counts as empty if the patterns leave only directories.
+/// A source counts as empty if the patterns select only directories.
 #[test]
 fn a_source_of_which_only_directories_are_mirrored_empties_nothing() {
     let tree = TreeBuilder::new().file("src/d/text", "t").file("dst/d/old.jpg", "j");

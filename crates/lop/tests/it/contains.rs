@@ -82,7 +82,7 @@ fn files_not_in_the_catalog_prove_nothing() {
                 1 file changed since the scan; run 'lop scan' again\n  \
                 1 file there is not in the catalog or changed since the scan\n";
     assert_eq!(output.stderr_str(), said);
-    // A changed file in B does not count as a copy, but it may still be one.
+    // A changed file in B does not count as a copy, although it may still be one.
     fs::write(lop.path("b/known"), "KNOWN").expect("written");
     assert_eq!(missing(&lop, "a", "b", 3), ["a/changed", "a/known", "a/new"]);
     let output = lop.run(["contains", "a", "b", "--json"]);
@@ -136,7 +136,7 @@ fn a_directory_within_the_other() {
         .symlink("link", "all");
     let lop = Lop::with(&tree);
     lop.remember(["all"]);
-    // Copies in the part do not count, because they are removed with it.
+    // Copies in the same part do not count, because they are removed with it.
     assert_eq!(missing(&lop, "all/part", "all", 6), ["all/part/2", "all/part/3"]);
     assert_eq!(missing(&lop, "all/part", "link", 6), ["all/part/2", "all/part/3"]);
     for (one, other) in [("all", "all/part"), ("all", "all"), ("all", "link"), ("link", "all/part")]
@@ -177,7 +177,7 @@ fn unexamined_entries_make_the_code_3() {
     let output = ask(&["contains", "--json", "a", "b"]);
     assert_exit_record(&output, 3);
     assert!(output.stderr_str().contains("a/closed: cannot list"), "{}", output.stderr_str());
-    // A file that is certainly missing decides the answer.
+    // One file that is certainly missing decides the answer.
     fs::remove_file(lop.path("b/x")).expect("removed");
     ask(&["contains", "a", "b"]).code(6);
 }

@@ -1,4 +1,4 @@
-//! Known damage counts: answers do not rely on catalog entries that are known to be wrong.
+//! Damage that is known: answers do not rely on catalog entries that are known to be wrong.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::{FileSystem, Mount, TreeBuilder, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns a tree with a directory `old` and an archive with a copy of every file in it.
+/// Returns a tree with a directory `old` and an archive that has a copy of every file in `old`.
 fn archive() -> TreeBuilder {
     let mut tree = TreeBuilder::new().seeded("archive/more", 9, 5000);
     for dir in ["old", "archive"] {
@@ -26,7 +26,7 @@ fn damaged_bytes() -> Vec<u8> {
     vec![7; 70_000]
 }
 
-/// Returns the program with a catalog that records that a file of [`archived`] is damaged.
+/// Returns the program with a catalog in which a file of [`archived`] is recorded as damaged.
 fn found(path: &str) -> Lop {
     let lop = archived();
     lop.damage(path, damaged_bytes());
@@ -142,7 +142,7 @@ fn parts_can_be_validated() {
     assert_eq!(document(&output)["summary"]["gone"], 1);
 }
 
-/// Other commands then do not learn about the damage, so lop must report that.
+/// Other commands then do not learn about the damage, so lop must say so.
 #[test]
 fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     let lop = archived();

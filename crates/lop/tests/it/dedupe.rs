@@ -9,7 +9,7 @@ use testkit::{Compare, Snapshot, TreeBuilder, assert_same, parse_nul, skipped};
 
 use crate::lop::{Figures, Lop, document, settle};
 
-/// The properties that an undo restores. Times of directories change with the names in them.
+/// The properties that an undo restores. A directory's times change when the names in it change.
 pub(super) const BACK: Compare = Compare::VISIBLE;
 
 pub(super) fn tree() -> TreeBuilder {
@@ -76,7 +76,7 @@ fn losses_with_a_file_are_shown_before() {
     };
     let text = said(&[]);
     assert!(text.contains("2/c  (other mode, other mtime, other attributes)"), "{text}");
-    // Only one of two names is in the scope, so acting on it would free nothing.
+    // Only one of the two names of the file is in the scope, so acting on it would free nothing.
     assert!(said(&["1/a"]).is_empty());
     fs::hard_link(lop.path("2/c"), lop.path("unknown")).expect("linked");
     lop.remember(["2"]);
@@ -178,7 +178,7 @@ fn files_changed_since_the_scan_are_left_alone() {
     let output = lop.run(["dedupe", "--by", "delete", "c", "--json"]);
     output.code(3);
     assert_eq!(document(&output)["summary"]["stale_files"], 1);
-    // Changed files outside of the scope do not matter.
+    // Changed files outside the scope do not matter.
     lop.run(["dedupe", "--by", "delete", "a"]).success();
 }
 
@@ -303,8 +303,8 @@ fn files_in_quarantine_are_not_found_by_a_scan() {
     let listed = document(&lop.run(["quarantine", "list", "--json"]));
     let at = listed["files"][0]["at"]["path"].as_str().expect("a path").to_owned();
     let store = Path::new(&at).ancestors().nth(2).and_then(Path::file_name).expect("a store");
-    // Uses a directory with the same name elsewhere. The real quarantine is at the top of the disk,
-    // and other tests use it.
+    // Uses a directory of the same name in another place. The real quarantine is at the top of the file system, and
+    // other tests use it.
     let like = Path::new("like").join(store);
     lop.add(&TreeBuilder::new().seeded(like.join("1"), 5, 900).seeded("like/2", 5, 900));
     let found = lop.run(["scan", "--no-catalog", "--format", "nul", "like"]);
@@ -355,7 +355,7 @@ fn hard_links_are_separated_and_linked_again() {
     assert!(after.link_groups().is_empty(), "no two names are one file");
     lop.run(["undo"]).success();
     assert_same(&before, &snapshot(&lop), BACK);
-    // The original file stays at the name outside of the scope.
+    // The name outside the scope keeps the original file.
     lop.run(["separate", "--apply", "d"]).success();
     assert!(snapshot(&lop).link_groups().is_empty());
 }

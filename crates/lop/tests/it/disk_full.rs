@@ -1,4 +1,4 @@
-//! A full disk under the catalog: the old catalog stays intact, and the results are still printed.
+//! A full disk for the catalog: the old catalog stays intact, and the results are still printed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -23,8 +23,7 @@ fn few() -> TreeBuilder {
 }
 
 impl Small {
-    /// Creates a file system of 1 MiB. If that is not possible, prints the reason and returns
-    /// `None`.
+    /// Creates a file system of 1 MiB. If that is not possible, prints the reason and returns `None`.
     fn new() -> Option<Small> {
         let mount = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped).ok()?;
         let mut tree = few();
@@ -42,7 +41,7 @@ impl Small {
         self.lop.command().args(args).arg("--catalog").arg(self.catalog()).run()
     }
 
-    /// Fills the file system except for `but` bytes.
+    /// Fills the file system until only `but` bytes are free.
     fn fill(&self, but: usize) {
         let path = self.mount.path().join("filler");
         drop(fs::remove_file(&path));
@@ -61,7 +60,7 @@ impl Small {
     }
 }
 
-/// Asserts the exit code for a full disk, and that the message and the hint explain it.
+/// Asserts that the exit code is the one for a full disk, and that the message and the hint explain the problem.
 #[track_caller]
 fn assert_no_room(small: &Small, output: &Output) {
     output.code(1);
@@ -120,7 +119,7 @@ fn the_summary_is_printed_before_the_catalog_runs_out_of_room() {
     let name = |n: u32| format!("d/a file with quite a long name, number {n}");
     let lop = Lop::with(&(0..300).fold(TreeBuilder::new(), |tree, n| tree.file(name(n), "same")));
     let small = Small { lop, mount };
-    // There is enough room for the journal, but at some point not for the catalog.
+    // There is always enough room for the journal, but at some point there is not enough for the catalog.
     for room in (150_000..600_000).step_by(25_000) {
         small.run(&["scan", "d"]).success();
         small.fill(room);
@@ -130,7 +129,7 @@ fn the_summary_is_printed_before_the_catalog_runs_out_of_room() {
         let (done, failed) = (said.find(" hard linked"), said.find("the catalog was not updated"));
         assert!(done.is_some() || !linked, "at {room}: {said}");
         if let (Some(done), Some(failed)) = (done, failed) {
-            // The code is 1 if there is no room for the last line of the journal either.
+            // The exit code is 1 if there is no room for the last line of the journal either.
             assert!(matches!(output.ending, testkit::Ending::Code(1 | 3)), "{output:?}");
             assert!(said.contains("'lop undo ") && done < failed, "at {room}: {said}");
             assert!(said.contains("hint: the files stay as they are now"), "{said}");
@@ -158,8 +157,8 @@ fn questions_are_answered_on_a_full_disk() {
     small.assert_old_answers();
 }
 
-/// Writing to a page of shared memory raises a bus error if the disk has no free block for it. On
-/// file systems with blocks smaller than a page, this can happen even after the file was created.
+/// Writing to a page of shared memory raises a bus error if the disk has no free block for it. On file systems with
+/// blocks smaller than a page, this can happen even after the file has been created.
 #[test]
 fn no_room_for_a_page_kills_no_process() {
     let blocks = ["-b", "1024"];

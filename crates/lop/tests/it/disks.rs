@@ -1,5 +1,5 @@
-//! Disks with faults: sectors that cannot be read, and disks that become slow, stop answering or
-//! disappear. The disks are simulated and contain ext4. Needs root and /dev/fuse.
+//! Faulty disks: disks with unreadable sectors, and disks that become slow, stop responding or disappear. The disks
+//! are simulated and contain ext4. Needs root and /dev/fuse.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const SETTINGS: Settings = Settings { scale: 0.0, span_bytes: None };
 const ALL: Range<u64> = 0..u64::MAX;
 const SECTOR: u64 = 4096;
 pub(crate) const LARGE: u64 = 3 << 20;
-/// Slow enough that a walk or the comparison of some files is still running when the disk changes.
+/// Slow enough for a walk or the comparison of some files to be still running when the disk changes.
 pub(crate) const SLOWLY: Trouble = Trouble::Delay(Duration::from_millis(2));
 
 /// A mounted disk with a tree. Nothing of it is cached.
@@ -34,12 +34,12 @@ pub(crate) struct Ailing {
 }
 
 impl Ailing {
-    /// Creates the disk. If this machine cannot, prints the reason and returns `None`.
+    /// Creates the disk. If this machine cannot mount such a disk, prints the reason and returns `None`.
     pub(crate) fn with(tree: &TreeBuilder) -> Option<Ailing> {
         Ailing::with_settings(tree, &SETTINGS)
     }
 
-    /// Creates a disk whose head has these settings.
+    /// Creates a disk whose head has the given settings.
     pub(crate) fn with_settings(tree: &TreeBuilder, settings: &Settings) -> Option<Ailing> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             skipped("only root with /dev/fuse can mount a disk that fails");
@@ -51,7 +51,7 @@ impl Ailing {
         let ailing = Ailing { mounted: mounted.expect("a mounted disk"), _home: home };
         tree.make(ailing.path());
         settle();
-        // Unmounting also gives all files their positions on the disk.
+        // Unmounting also makes the file system allocate blocks for all files.
         ailing.cool();
         Some(ailing)
     }
@@ -73,7 +73,7 @@ impl Ailing {
         self.mounted.remount().expect("nothing uses it");
     }
 
-    /// Returns the sector that contains this byte of a file.
+    /// Returns the sector that contains the given byte of a file.
     pub(crate) fn sector(&self, name: &str, byte: u64) -> Range<u64> {
         let listing = Command::new("filefrag").args(["-e", "-b4096"]).arg(self.join(name)).output();
         let listing = String::from_utf8(listing.expect("filefrag runs").stdout).expect("text");
@@ -90,7 +90,7 @@ impl Ailing {
         sector..sector + SECTOR
     }
 
-    /// Waits until the disk has served this many more requests while the scan runs.
+    /// Waits until the disk has served `requests` more requests while the scan runs.
     pub(crate) fn after(&self, requests: u64, running: &mut Running) {
         let before = self.disk().usage().requests;
         until(running, || self.disk().usage().requests >= before + requests);
@@ -107,7 +107,7 @@ pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Returns a tree with pairs in some directories, and two large pairs.
+/// Returns a tree with pairs of files in some directories, and with two pairs of large files.
 pub(crate) fn pairs(seed: u64) -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for i in 0..40 {
@@ -230,8 +230,8 @@ fn a_disk_that_stops_answering_is_reported_and_the_others_continue() {
     let mut running = scan(&lop, &["--no-catalog"], &roots);
     let told = format!("still waiting for {}", ailing.join("d3").display());
     assert!(running.wait_for(&When::Stderr(told.into())));
-    // The scan reads the first blocks of all files on the other disk. It cannot continue without
-    // the block that is held.
+    // The scan reads the first blocks of all files on the other disk. It cannot continue without the block that the
+    // disk holds back.
     until(&mut running, || well.disk().usage().bytes - before > 80 * 8192);
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));
@@ -316,7 +316,7 @@ fn a_disk_that_is_only_remembered_does_not_hold_up_a_scan_of_another() {
     // The thread that made the request cannot end before the disk answers.
     ailing.disk().heal();
     assert_groups(&own, &parse_nul(&running.wait().success().stdout));
-    // The catalog keeps all entries of the other disk.
+    // The catalog keeps all entries for the other disk.
     let read = ailing.disk().usage().bytes;
     let after = scan(&lop, &[], &both).wait();
     assert_groups(&parse_nul(&before.success().stdout), &parse_nul(&after.success().stdout));

@@ -89,8 +89,7 @@ fn wrong_usage_is_2_and_says_so_on_standard_error() {
         let output = lop.run(args);
         output.code(2);
         assert_eq!(output.stdout_str(), "", "{args:?}");
-        // The message begins like every other error. Without arguments, lop prints the help
-        // instead.
+        // The message begins like every other error. Without any arguments, lop prints the help instead.
         assert_eq!(output.stderr_str().starts_with("lop: "), !args.is_empty(), "{args:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `lop report --dirs`: directories that are equal, contained in another, or overlapping.
+//! `lop report --dirs`: directories that are equal, contained in another directory, or overlapping.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use testkit::{Mount, NOBODY, TreeBuilder, is_root, parse_nul, relative_to, skipp
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the relations from the JSON output, with paths below the working directory.
+/// Returns the relations from the JSON output, with paths relative to the working directory.
 #[track_caller]
 fn related(lop: &Lop) -> Vec<Value> {
     let output = lop.run(["report", "--dirs", "--json"]);
@@ -97,8 +97,8 @@ fn directories_that_have_half_in_common_overlap() {
     let tree = tree.seeded("c/one", 1, 5000).seeded("c/rest", 10, 6000);
     let lop = Lop::with(&tree);
     lop.remember(["."]);
-    // Equal directories below these are listed as well. Less than half of c is in any other
-    // directory.
+    // Equal directories below the overlapping ones are listed as well. Less than half of the bytes of c are in any
+    // other directory.
     assert_eq!(told(&lop), ["overlapping b a", "equal a/sub b/sub"]);
     let answer = &related(&lop)[0];
     assert_eq!((&answer["percent"], &answer["bytes"]), (&83.into(), &10_000.into()));
@@ -117,7 +117,7 @@ fn hard_links_are_shared_and_free_nothing() {
         tree = tree.hard_links(vec![7; 5000], &[format!("a/{name}"), format!("b/{name}")]);
         tree = tree.hard_link(format!("a/{name}"), format!("linked/{name}"));
     }
-    // The files with this content are hard links of each other, so it has no copy.
+    // All files with this content are hard links to one file, so the content has no copy.
     let lop = Lop::with(&tree.hard_links("alone", &["p/1", "q/1"]));
     lop.remember(["."]);
     assert_eq!(told(&lop), ["equal a b", "contained linked a/y", "equal p q"]);
@@ -232,7 +232,7 @@ fn content_shared_by_many_directories_is_handled() {
         let count = r["dirs"].as_array().expect("some").len();
         sets.entry(r["relation"].as_str().expect("a word").into()).or_default().push(count);
     }
-    // A thousand directories are equal, and the first of them is contained in one of the others.
+    // A thousand directories are equal, and the first of them is contained in another of them.
     assert_eq!(sets, BTreeMap::from([("equal".into(), vec![1000]), ("contained".into(), vec![2])]));
 }
 

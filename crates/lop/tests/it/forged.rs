@@ -1,8 +1,8 @@
 //! Forged catalogs: values that were changed with SQL, and flipped bits.
 //!
-//! Whatever a catalog contains, every command ends in time, within a memory limit and with one of
-//! its exit codes, and no run loses content. Each round is generated from a seed.
-//! `LOP_TEST_SEEDS=FIRST+COUNT` chooses other seeds.
+//! Whatever a catalog contains, every command ends within a time limit and a memory limit and with one of its exit
+//! codes, and no run loses content. Each round is generated from a seed. `LOP_TEST_SEEDS=FIRST+COUNT` chooses other
+//! seeds.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// Commands that read or change only the catalog, and never the tree.
+/// Commands that only read or change the catalog and never change the tree.
 const COMMANDS: [&[&str]; 20] = [
     &["report"],
     &["report", "--format", "csv", "d0"],
@@ -39,11 +39,11 @@ const COMMANDS: [&[&str]; 20] = [
     &["scan", "--reread", "."],
 ];
 
-/// Actions that remove duplicates and can be undone.
+/// Actions that remove duplicates but can be undone.
 const WAYS: [&str; 4] = ["delete", "delete", "hardlink", "quarantine"];
 
-/// Returns a tree with pairs, different files of equal size, hard links, a file with the same
-/// prefix as another, and unique files.
+/// Returns a tree with pairs, different files of the same size, hard links, a file with the same prefix as another,
+/// and unique files.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new()
         .file("d0/log", "precious")
@@ -56,8 +56,7 @@ fn tree() -> TreeBuilder {
     tree.hard_link("d0/f0", "d1/link").hard_link("d0/f0", "d2/sub/link")
 }
 
-/// The program with a memory limit. It suffices for a catalog of this size, but not for forged
-/// sizes.
+/// The program with a memory limit. The limit suffices for a catalog of this size, but not for forged sizes.
 struct Frugal {
     lop: Lop,
     _script: TempTree,
@@ -75,7 +74,7 @@ impl Frugal {
         Frugal { lop: Lop { sandbox: Sandbox::new(path) }, _script: script }
     }
 
-    /// Recreates the tree, and returns a correct catalog of it.
+    /// Recreates the tree, and returns a correct catalog for it.
     fn begin(&self) -> Vec<u8> {
         for dir in [self.lop.work(), self.lop.state().join("lop")] {
             drop(fs::remove_dir_all(&dir));
@@ -93,19 +92,19 @@ impl Frugal {
         fs::write(self.lop.catalog(), catalog).expect("written");
     }
 
-    /// Runs a command and returns its exit code, which must be one of lop's.
+    /// Runs a command and returns its exit code, which must be one of those that lop documents.
     #[track_caller]
     fn run(&self, command: &[&str]) -> i32 {
         let output = self.lop.run(command);
         match output.ending {
             Ending::Code(code @ (0 | 3..=6)) => code,
-            // The catalog has no entry to forget.
+            // The catalog has no entry that could be forgotten.
             Ending::Code(1) if command[0] == "forget" => 1,
             _ => output.fail("neither an answer nor a refusal"),
         }
     }
 
-    /// Runs some queries, removes duplicates and undoes that. Returns whether any were removed.
+    /// Runs some queries, removes duplicates and undoes the removal. Returns whether any were removed.
     fn judge(&self, forged: &[u8], dice: &mut Dice) -> bool {
         let before = Snapshot::of(self.lop.work());
         self.put(forged);
@@ -131,8 +130,7 @@ impl Frugal {
     }
 }
 
-/// Replacements for a value: constants, another value of the same kind, or a number next to the old
-/// one.
+/// Replacements for a value: constants, another value of the same kind, or a number close to the old one.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -166,8 +164,8 @@ const BLOBS: [&str; 11] = [
 ];
 const TEXTS: [&str; 4] = ["''", "'\u{1b}[1m'", "hex(zeroblob(50000))", "{another}"];
 
-/// Changes some values of a catalog with SQL, in one row or in all rows. Values that the schema
-/// refuses are left unchanged.
+/// Changes some values of a catalog with SQL, in one row or in all rows. Values that the schema rejects are not
+/// changed.
 fn forge(catalog: &Path, dice: &mut Dice) {
     let database = Connection::open(catalog).expect("opens");
     let columns = columns(&database);
@@ -228,7 +226,7 @@ fn flip(catalog: &Path, dice: &mut Dice) {
     fs::write(catalog, bytes).expect("written");
 }
 
-/// Falsifies catalogs in many ways, and runs every command on each of them.
+/// Corrupts catalogs in many ways, and runs every command on each of them.
 fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
     let seeds = std::env::var("LOP_TEST_SEEDS").unwrap_or_else(|_| format!("1+{most}"));
     let (first, count) = seeds.split_once('+').expect("FIRST+COUNT");
@@ -294,8 +292,7 @@ fn directories_in_a_circle_or_in_none_are_refused() {
             let said = output.code(5).stderr_str();
             assert!(said.contains("damaged: "), "{row}: {command:?}: {said}");
         }
-        // A command that visits only the parents of the directory, or only its children, may
-        // succeed.
+        // A command may succeed if it visits only the parents of the directory or only its children.
         for command in COMMANDS {
             frugal.put(&forged);
             frugal.run(command);

@@ -1,5 +1,4 @@
-//! `lop forget` with paths that exist, that are gone, that are behind links, or that are on
-//! unmounted disks.
+//! `lop forget` with paths that exist, no longer exist, lead through links, or are on unmounted disks.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Every output format of every command, parsed again from a tree of hostile names.
+//! Parses every output format of every command, for a tree with hostile names.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use testkit::{
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns the program in a hostile tree, and the expected results.
+/// Returns the program in a tree with hostile names, and the expected results.
 fn hostile() -> (Lop, Hostile) {
     let lop = Lop::new();
     let truth = hostile_tree(lop.work());
@@ -17,12 +17,12 @@ fn hostile() -> (Lop, Hostile) {
     (lop, truth)
 }
 
-/// Returns the exit code of a scan of the hostile tree.
+/// Returns the exit code of a scan of the tree with hostile names.
 fn code() -> i32 {
     if testkit::is_root() { 0 } else { 3 }
 }
 
-/// Removes the escapes from a name that is on a separate line.
+/// Removes the escapes from a name that is on its own line.
 fn unescaped(line: &[u8]) -> Vec<u8> {
     let Some(escaped) = line.strip_prefix(b"\\") else { return line.to_vec() };
     let mut name = Vec::new();
@@ -134,7 +134,7 @@ fn sizes_and_digests_are_those_of_the_files() {
     }
 }
 
-/// Returns the paths of a list in a format.
+/// Returns the paths from a list in the given format.
 fn parse_list(format: &str, output: &Output) -> BTreeSet<Vec<u8>> {
     let lines = |end: u8| {
         let whole = output.stdout.strip_suffix(&[end]).unwrap_or_default();
@@ -168,7 +168,7 @@ fn every_format_of_dups_lists_the_members_of_all_groups() {
     let (lop, truth) = hostile();
     lop.run(["scan", "."]).code(code());
     let mut expected: BTreeSet<Vec<u8>> = truth.groups_here().iter().flatten().cloned().collect();
-    // Every name counts here, including the second name of an inode that has a copy.
+    // Every name counts here, even the second name of an inode that has a copy.
     expected.insert(b"linked 2".to_vec());
     let expected: BTreeSet<Vec<u8>> =
         expected.iter().map(|path| [b"./", path.as_slice()].concat()).collect();
@@ -194,7 +194,7 @@ fn every_format_of_uniques_lists_the_files_without_a_copy() {
             listed = listed.into_iter().filter_map(marked).collect();
         }
         if !testkit::is_root() {
-            // If a file cannot be read, its only copy looks unique to lop.
+            // If a file cannot be read, lop reports its only copy as unique.
             listed.retain(|path| expected.contains(path));
         }
         assert_eq!(listed, expected, "{format}");

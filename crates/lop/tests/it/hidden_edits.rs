@@ -1,5 +1,5 @@
-//! Edits that preserve size and modification time. Only the status change time reveals them, and
-//! changes of names by lop set that time as well.
+//! Edits that preserve size and modification time. Only the status change time reveals these edits, but lop also
+//! changes that time when it changes names.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -30,7 +30,7 @@ fn scanned() -> Lop {
 
 const NAMES: [&str; 8] = ["a/1", "b/2", "b/3", "c/x", "c/y", "d/z", "e/link", "out"];
 
-/// The number of names that are in the list.
+/// Number of names that are in the list.
 const LISTED: usize = 7;
 
 /// Writes other bytes into a file as `rsync --inplace --times` does, preserving size and
@@ -44,7 +44,7 @@ fn edit(path: &Path) {
     file.set_modified(modified).expect("set");
 }
 
-/// Edits each regular file of the tree with one of these names, once for each inode.
+/// Edits each regular file that has one of the given names in the tree, once for each inode.
 fn edit_all(lop: &Lop, names: &[&str]) {
     let mut inodes = Vec::new();
     for name in names {
@@ -69,8 +69,8 @@ fn assert_seen(lop: &Lop) {
     assert_contents_are_true(lop);
 }
 
-/// Runs a command that changes files and then waits for the catalog. Edits some of the files during
-/// the wait.
+/// Runs a command that changes files and then waits for the lock on the catalog. Edits some of the files during the
+/// wait.
 #[track_caller]
 fn edit_before_the_catalog_is_told(lop: &Lop, args: &[&str], names: &[&str]) {
     let holder = Holder::start(lop);
@@ -146,7 +146,7 @@ fn edits_between_the_scan_and_a_run_on_a_list_are_noticed() {
     }
 }
 
-/// Files are edited under a name that remains, or a file in place of the original is edited.
+/// Edits files under a name that remains, or edits the file that took the place of the original.
 #[test]
 fn edits_between_a_run_and_its_undo_are_noticed() {
     for kind in KINDS {
@@ -178,12 +178,11 @@ fn edits_of_files_in_quarantine_are_noticed() {
     }
 }
 
-/// The run plans from the catalog, locks it, and acts on other files after the edit.
+/// The run makes its plan from the catalog, locks the catalog, and acts on other files after the edit.
 #[test]
 fn an_edit_during_a_run_is_noticed() {
     let edit_linked = |lop: &Lop| {
-        // An edit within the same clock tick of the kernel as the link would get the same status
-        // change time.
+        // An edit in the same tick of the kernel clock as the link would get the same status change time.
         settle();
         edit(&lop.path("b/2"));
     };

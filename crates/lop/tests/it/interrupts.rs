@@ -1,5 +1,4 @@
-//! Kills and interrupts at many moments. The catalog is either the old one or the new one, and
-//! always intact.
+//! Kills and interrupts at many moments. The catalog is either the old one or the new one, and is always intact.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +8,7 @@ use testkit::{Ending, Signal, TreeBuilder, When, assert_groups, groups_of};
 
 use crate::lop::{Lop, settle};
 
-/// Returns a tree that takes some hundred milliseconds to scan.
+/// Returns a tree that takes a few hundred milliseconds to scan.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for n in 0..1500 {
@@ -28,7 +27,7 @@ fn state(lop: &Lop) -> (i64, i64, String) {
     row.expect("a row")
 }
 
-/// Changes the result of the next scan by renaming the directory back or forth.
+/// Changes the result of the next scan by renaming the directory, or renaming it back.
 fn toggle(lop: &Lop) {
     let (even, odd) = (lop.path("even"), lop.path("odd"));
     let (from, to) = if even.exists() { (even, odd) } else { (odd, even) };
@@ -40,7 +39,7 @@ fn toggle(lop: &Lop) {
     settle();
 }
 
-/// Gives all files below a directory a new time, so that the next scan reads them.
+/// Gives all files below a directory a new modification time, so that the next scan reads them.
 fn touch_all(dir: &Path) {
     for dir in fs::read_dir(dir).expect("listed") {
         for file in fs::read_dir(dir.expect("an entry").path()).expect("listed") {
@@ -50,7 +49,7 @@ fn touch_all(dir: &Path) {
     }
 }
 
-/// Returns the duration of an undisturbed run.
+/// Returns the duration of a run that is not interrupted.
 fn duration(lop: &Lop, args: &[&str]) -> Duration {
     let start = Instant::now();
     let output = lop.run(args);
@@ -58,8 +57,8 @@ fn duration(lop: &Lop, args: &[&str]) -> Duration {
     start.elapsed()
 }
 
-/// Sends `signal` to `rounds` scans, each at a later moment. Continues until it has ended at least
-/// `least` scans, because the duration of a scan can only be guessed on a busy machine.
+/// Sends `signal` to `rounds` scans, each at a later moment. Continues until it has ended at least `least` scans,
+/// because on a busy machine the duration of a scan can only be estimated.
 fn end_scans(lop: &Lop, signal: Signal, rounds: u32, least: u32) {
     toggle(lop);
     let whole = duration(lop, &["scan", "."]);
@@ -83,7 +82,7 @@ fn end_scans(lop: &Lop, signal: Signal, rounds: u32, least: u32) {
         if output.ending == Ending::Code(0) {
             assert_eq!(now, scans + 1);
         }
-        // The report of an incomplete scan may end with code 3, but not with an error.
+        // The report of an incomplete scan may end with exit code 3, but not with an error.
         let report = lop.run(["report", "-q", "--limit", "1"]);
         assert!(matches!(report.ending, Ending::Code(0 | 3)));
     }
@@ -115,7 +114,7 @@ fn a_first_scan_that_is_killed_leaves_no_catalog_or_a_whole_one() {
     let lop = Lop::with(&tree());
     let whole = duration(&lop, &["scan", "."]);
     let (mut killed, mut without) = (0, 0);
-    // The duration is only a guess on a busy machine, so more rounds are added if necessary.
+    // The duration is only an estimate on a busy machine, so more rounds are added if necessary.
     for round in 0..250 {
         if round >= 25 && killed >= 8 && without >= 4 {
             break;
@@ -164,7 +163,7 @@ fn questions_can_be_interrupted_too() {
 fn waiting_for_a_list_can_be_interrupted() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").fifo("list"));
     lop.remember(["a", "b"]);
-    // The pipe is open at the other end, and half of the list has arrived.
+    // The other end of the pipe is open, and half of the list has arrived.
     let end = fs::File::options().read(true).write(true).open(lop.path("list")).expect("opens");
     std::io::Write::write_all(&mut &end, b"a\n").expect("written");
     for progress in ["always", "never"] {

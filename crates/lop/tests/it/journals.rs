@@ -7,7 +7,7 @@ use testkit::{Compare, NOBODY, Snapshot, TreeBuilder, assert_same, is_root, skip
 
 use crate::lop::Lop;
 
-/// Returns a tree in which two of three identical files were deleted, and a snapshot from before.
+/// Returns a tree in which two of three identical files were deleted, and a snapshot from before the deletion.
 fn deleted() -> (Lop, Snapshot) {
     let tree = TreeBuilder::new()
         .file("a", "alike")

@@ -11,7 +11,7 @@ use testkit::TreeBuilder;
 
 use crate::lop::Lop;
 
-/// Keys that appear only on some machines, or that would take hours to produce.
+/// Keys that appear only on some machines, or would take hours to produce.
 const RARE: &[&str] = &[
     "device_files",
     "hollow",

@@ -124,8 +124,7 @@ fn a_list_leaves_other_rows_alone() {
     assert_groups(&all, &lop.report());
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\ne\n").run().success();
     assert_groups(&all, &lop.report());
-    // A file that is listed again is examined again. Other files in its directory stay in the
-    // catalog.
+    // A file that appears in a second list is examined again. Other files in its directory stay in the catalog.
     std::fs::write(lop.path("a"), "Alike").expect("written");
     lop.command().args(["scan", "--files-from", "-"]).stdin("a\n").run().success();
     let rest = groups_of([[&b"b"[..], b"d/c", b"d/\xff", b"d/new\nline"]]);

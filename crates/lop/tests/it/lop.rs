@@ -33,16 +33,15 @@ impl Lop {
         Lop { sandbox: Sandbox::new(env!("CARGO_BIN_EXE_lop")) }
     }
 
-    /// Returns the program in a working directory with this tree. The files are old enough for
-    /// their times to be trusted.
+    /// Returns the program in a working directory that contains the given tree. The files are old enough for their
+    /// times to be reliable.
     pub(crate) fn with(tree: &TreeBuilder) -> Lop {
         let lop = Lop::new();
         lop.add(tree);
         lop
     }
 
-    /// Adds a tree to the working directory, and waits until the times of the new files can be
-    /// trusted.
+    /// Adds a tree to the working directory, and waits until the times of the new files are reliable.
     pub(crate) fn add(&self, tree: &TreeBuilder) {
         self.lay(tree);
         settle();
@@ -88,8 +87,7 @@ impl Lop {
         document(&output)["summary"].clone()
     }
 
-    /// Returns the groups of `lop report` by their paths below the working directory. The report
-    /// may be incomplete.
+    /// Returns the groups of `lop report`, with paths relative to the working directory. The report may be incomplete.
     #[track_caller]
     pub(crate) fn report(&self) -> Groups {
         self.report_with([])
@@ -126,7 +124,7 @@ impl Lop {
         text.split_terminator('\0').map(ToString::to_string).collect()
     }
 
-    /// Gives a file other bytes as a failing disk does, so that only reading it reveals the change.
+    /// Changes bytes of a file as a failing disk does, so that only reading the file reveals the change.
     pub(crate) fn damage(&self, path: &str, bytes: impl AsRef<[u8]>) {
         use std::os::unix::fs::MetadataExt;
         let path = self.path(path);
@@ -164,7 +162,7 @@ pub(crate) fn assert_whole(catalog: &Path) {
 
 /// Waits until files are old enough for their times to reveal every change.
 ///
-/// This takes 10 ms, because the kernel's clock for files may be one tick behind.
+/// This takes 10 ms, because the clock that the kernel uses for file times may be one tick behind.
 pub(crate) fn settle() {
     sleep(Duration::from_millis(30));
 }
@@ -192,7 +190,7 @@ pub(crate) fn unversioned(text: &str) -> Result<Value, String> {
     Ok(document)
 }
 
-/// Asserts that the last line of standard error is the record of this exit code.
+/// Asserts that the last line of standard error is the record of the given exit code.
 #[track_caller]
 pub(crate) fn assert_exit_record(output: &Output, code: i32) {
     output.code(code);

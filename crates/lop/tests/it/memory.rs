@@ -1,4 +1,4 @@
-//! `--memory` accepts a size, and affects only memory use.
+//! `--memory` accepts a size, and affects nothing but memory use.
 
 use testkit::TreeBuilder;
 

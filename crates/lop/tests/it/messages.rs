@@ -1,4 +1,4 @@
-//! Messages: counts, truncated lists, and errors in the arguments.
+//! Messages: counts, truncated lists, and errors about the arguments.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -65,8 +65,7 @@ fn a_dry_run_lists_changes_and_makes_none() {
     let real = lop.command().args(args).arg("-i").run();
     real.success();
     let done = sorted(real.stdout_str());
-    // An entry that replaces a directory is listed after the removal of the directory. A dry run
-    // removes nothing.
+    // An entry that replaces a directory is listed after the removal of that directory. A dry run removes nothing.
     let done: Vec<_> = done.into_iter().filter(|line| line != "new      link").collect();
     let listed: Vec<_> = listed.into_iter().filter(|line| line != "new      link").collect();
     assert_eq!(listed, done);
@@ -226,8 +225,7 @@ fn a_full_disk_is_reported_and_leaves_whole_files() {
 
 #[test]
 fn an_interrupted_run_says_so_and_the_next_one_continues() {
-    // In an existing directory, names appear one by one. In a new directory, all names appear at
-    // the end.
+    // In an existing directory, names appear one by one. In a new directory, all names appear at the end of the copy.
     let mut tree = TreeBuilder::new().dir("dst/0").dir("dst/1");
     for i in 0..40 {
         tree = tree.seeded(format!("src/{}/{i}", i % 4), i, 100_000);
@@ -250,8 +248,7 @@ fn an_interrupted_run_says_so_and_the_next_one_continues() {
     alike(&lop);
 }
 
-/// Kills runs at 200 random moments. Every second run starts from the state that the previous one
-/// left.
+/// Kills runs at 200 random moments. Every second run starts from the state that the previous run left.
 #[test]
 fn killed_at_random_moments_no_name_has_half_a_file() {
     let mut tree = TreeBuilder::new().seeded("src/large", 1, 3 << 20);

@@ -1,4 +1,4 @@
-//! Independent programs that check the trees that `lop mirror` made.
+//! Independent programs that check the trees that `lop mirror` creates.
 
 use std::path::Path;
 use std::process::Command;
@@ -72,7 +72,7 @@ pub(crate) fn add_rights(root: &Path) {
     does("setcap", &["cap_net_raw+ep"], "0/0/f0");
 }
 
-/// Returns a missing program that creating or checking the tree requires, if there is one.
+/// Returns the name of a program that is needed to create or check the tree but is missing, if any.
 pub(crate) fn missing() -> Option<&'static str> {
     ["rsync", "setfacl", "setcap"].into_iter().find(|tool| !is_there(tool))
 }

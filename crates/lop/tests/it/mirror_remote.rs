@@ -1,5 +1,5 @@
-//! `lop mirror` from one host to another. The remote host is this one, reached through a shell as
-//! ssh starts it, or through ssh itself.
+//! `lop mirror` from one host to another. The remote host is this machine, reached through a shell as ssh starts it,
+//! or through ssh itself.
 
 mod changes;
 mod errors;
@@ -37,7 +37,7 @@ enum Direction {
 const BOTH: [Direction; 2] = [Direction::Push, Direction::Pull];
 
 impl Direction {
-    /// Returns SRC and DST as a user types them.
+    /// Returns SRC and DST in the form in which a user types them.
     fn places(self, from: &Path, to: &Path) -> [OsString; 2] {
         match self {
             Direction::Push => [from.into(), there(HOST, to)],
@@ -54,7 +54,7 @@ impl Direction {
     }
 }
 
-/// Returns a path on the remote host as a user types it.
+/// Returns a path on the remote host in the form in which a user types it.
 fn there(host: &str, path: &Path) -> OsString {
     let mut place = OsString::from(host);
     place.push(":");
@@ -62,7 +62,7 @@ fn there(host: &str, path: &Path) -> OsString {
     place
 }
 
-/// The way to reach the remote host.
+/// How to reach the remote host.
 struct Way {
     /// The value of `--rsh`.
     rsh: String,
@@ -73,13 +73,12 @@ struct Way {
 }
 
 impl Way {
-    /// Returns a way through a shell, which ssh would start on the remote host.
+    /// Returns a connection through a shell, as ssh would start it on the remote host.
     fn shell() -> Way {
         Way::script("exec sh -c \"$*\"")
     }
 
-    /// Returns a way through a script. The script gets the remote command as its arguments and can
-    /// use `$host`.
+    /// Returns a connection through a script. The script receives the remote command as its arguments and can use `$host`.
     fn script(lines: &str) -> Way {
         let scripts = TempTree::new();
         let path = scripts.join("rsh");
@@ -88,10 +87,10 @@ impl Way {
         Way { rsh, lop: binary(), _scripts: scripts, _server: None }
     }
 
-    /// Returns a way through ssh, if ssh is installed.
+    /// Returns a connection through ssh, or `None` if ssh is not installed.
     fn ssh() -> Option<Way> {
         let server = Sshd::start()?;
-        // The invented host name must not be resolved.
+        // The invented host name must not be looked up.
         let rsh = format!("{} -o HostName=127.0.0.1", server.rsh());
         Some(Way { rsh, lop: binary(), _scripts: TempTree::new(), _server: Some(server) })
     }
@@ -137,7 +136,7 @@ impl Way {
 /// Returns the path of the program, which is the same on both hosts.
 fn binary() -> PathBuf {
     let path = PathBuf::from(env!("CARGO_BIN_EXE_lop"));
-    // ssh, or the shell in its place, splits the path into words.
+    // ssh, or the shell that stands in for it, splits the path into words.
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-+".contains(b);
     if path.as_os_str().as_bytes().iter().all(plain) {
         return path;
@@ -145,8 +144,8 @@ fn binary() -> PathBuf {
     PathBuf::from(format!("'{}'", path.display()))
 }
 
-/// Writes a script for `sh` while no process is forked. Until its exec, a forked process would have
-/// the script open for writing, and the script could not be run.
+/// Writes a script for `sh` while no process is being forked. Until its exec, a forked process would have the script
+/// open for writing, and the script could not be executed.
 fn write_script(path: &Path, lines: &str) {
     let _alone = without_forks();
     fs::write(path, format!("#!/bin/sh\n{lines}")).expect("written");
@@ -154,7 +153,7 @@ fn write_script(path: &Path, lines: &str) {
     fs::set_permissions(path, mode).expect("set");
 }
 
-/// Asserts that two trees are equal in everything that can be observed.
+/// Asserts that two trees are identical in everything that can be observed.
 #[track_caller]
 fn alike(from: &Path, to: &Path) {
     let (from, to) = (Snapshot::of(from), Snapshot::of(to));

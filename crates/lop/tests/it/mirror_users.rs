@@ -35,7 +35,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(said.starts_with("lop: src/secret: cannot open: Permission denied\n"), "{said}");
     assert!(said.contains("kept 1 extraneous entry: not all"), "{said}");
     let stat = |name: &str| lop.path(name).metadata().expect("there");
-    // Permissions that were meant for the other owner must not be granted to this one.
+    // Permissions that were meant for the original owner must not be granted to the new owner.
     assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (65534, 0o755));
     assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
     assert!(lop.path("dst/extraneous").exists());
@@ -48,8 +48,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
     assert!(again.stderr_str().ends_with("nothing to change\n"), "{}", again.stderr_str());
 }
 
-/// The content of an unreadable directory is unknown, even if the copy of its parent could not be
-/// created.
+/// The content of an unreadable directory is unknown, even if the copy of its parent could not be created.
 #[test]
 fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     if !is_root() {
@@ -73,8 +72,7 @@ fn nothing_is_removed_if_entries_below_a_failed_directory_cannot_be_read() {
     assert!(said.contains("kept 1 extraneous entry: not all of the source"), "{said}");
 }
 
-/// Files with attributes that are not writable, and directories that are not writable or not even
-/// searchable.
+/// Files whose attributes cannot be written, and directories that are not writable or not even searchable.
 #[test]
 fn an_ordinary_user_changes_what_it_has_closed_to_itself() {
     if !is_root() {
@@ -235,7 +233,7 @@ fn a_file_whose_owner_cannot_be_set_is_copied_without_it() {
         assert!(said.contains("dst/d/a: cannot set the owner: Invalid argument"), "{said}");
         assert!(said.ends_with(&format!("; {changes}, 2 failed\n")), "{said}");
         let there = lop.path("dst/d/a").metadata().expect("copied");
-        // Set-id bits are meant for the original owner, and the copy has another owner.
+        // Set-id bits are meant for the original owner, but the copy has a different owner.
         assert_eq!((there.mode() & 0o7777, there.uid()), (0o755, 0));
         let above = lop.path("dst/d").metadata().expect("made");
         assert_eq!((above.mode() & 0o7777, above.gid()), (0o555, 0));

@@ -1,4 +1,4 @@
-//! Several file systems in one catalog, and one file system in several places. Needs root.
+//! Several file systems in one catalog, and one file system at several mount points. Needs root.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +24,7 @@ fn report(lop: &Lop) -> Groups {
     parse_nul(&output.stdout)
 }
 
-/// Returns the content of each file system: separate groups, and some that span all file systems.
+/// Returns the content of each file system: groups of its own, and groups that span all file systems.
 fn content(number: u64) -> TreeBuilder {
     TreeBuilder::new()
         .file("everywhere", "on each of them")
@@ -101,7 +101,7 @@ fn equal_inode_numbers_on_two_file_systems_are_two_files() {
     }
 }
 
-/// A file system is mounted again in another place or with another device number.
+/// A file system is mounted again in a different place or with a different device number.
 #[test]
 fn a_file_system_mounted_elsewhere_is_known_again() {
     let Some(mount) = mounted(FileSystem::Ext4) else { return };
@@ -113,7 +113,7 @@ fn a_file_system_mounted_elsewhere_is_known_again() {
     lop.remember(["here"]);
     drop(here);
     let there = Mount::bind(mount.path(), lop.path("there")).expect("bound");
-    // The files are gone from the old place, and the new place has the same inodes.
+    // The files are no longer in the old place, and the files in the new place have the same inodes.
     let figures = lop.scan_figures(["."]);
     figures.assert_nothing_read();
     let expected = groups_of([["there/d/own 2", "there/own 1"]]);
@@ -153,7 +153,7 @@ fn a_bind_mount_of_the_tree_within_the_tree_counts_once() {
     drop((part, whole));
 }
 
-/// A directory that is scanned under two paths at different times is one set of files.
+/// A directory that is scanned under two paths at different times counts as one set of files.
 #[test]
 fn one_directory_scanned_by_two_paths_in_turn_is_one() {
     let lop =
@@ -196,7 +196,7 @@ fn a_catalog_works_on_every_file_system() {
     }
 }
 
-/// An overlay of two file systems. Its files are on other devices than its directories.
+/// An overlay of two file systems. The device numbers of its files differ from those of its directories.
 struct Overlay(PathBuf);
 
 impl Overlay {
@@ -246,7 +246,7 @@ fn files_of_an_overlay_are_remembered_where_they_are() {
     lop.scan_figures(["overlay"]).assert_nothing_read();
     assert_eq!(lop.json(["validate"])["summary"]["changed"], 0);
     assert_eq!(lop.json(["refresh"])["summary"]["gone"], 0);
-    // A scan elsewhere compares its files with the remembered ones.
+    // A scan of another directory compares its files with the remembered files.
     lop.add(&TreeBuilder::new().seeded("other/copy", 10, 70_000).file("other/small", "linked"));
     let summary = lop.scan_summary(["other"]);
     assert_eq!(summary["elsewhere"], 2);
@@ -288,8 +288,7 @@ fn a_file_that_is_a_mount_point_is_a_file() {
     assert_groups(&groups_of([["a", "b"]]), &lop.report());
 }
 
-/// Layers of an overlay that are on another file system than its upper layer have separate device
-/// numbers.
+/// If a layer of an overlay is not on the file system of the upper layer, its files have a separate device number.
 #[test]
 fn an_overlay_over_another_file_system_is_as_it_was_scanned() {
     let Some(lower) = mounted(FileSystem::Ext4) else { return };
@@ -298,7 +297,7 @@ fn an_overlay_over_another_file_system_is_as_it_was_scanned() {
         Ok(overlay) => overlay,
         Err(reason) => return skipped(format!("no overlay to test on: {reason}")),
     };
-    // Otherwise, files created in the same clock tick would have the same times.
+    // Without this wait, files created in the same clock tick would have the same times.
     settle();
     TreeBuilder::new().file("d/new", "alike").make(&overlay);
     settle();

@@ -1,4 +1,4 @@
-//! Odd trees: special files, great depth and width, holes, few descriptors, and trees that change.
+//! Odd trees: special files, very deep and very wide trees, holes, few descriptors, and trees that change.
 
 use std::fs;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn a_chain_of_3000_directories_is_scanned_and_remembered() {
     assert!(deepest > 6000);
 }
 
-/// Scans a directory of 100,000 entries, and interrupts a walk of it with Ctrl-C.
+/// Scans a directory of 100,000 entries, and interrupts a walk of that directory with Ctrl-C.
 #[test]
 fn a_directory_of_100000_entries_is_nothing_special() {
     let lop = Lop::new();
@@ -125,11 +125,11 @@ fn two_holes_of_a_terabyte_are_compared_without_being_read() {
     let output = lop.scan(["--stats", "--format", "nul", "."]);
     assert_groups(&expected, &relative_to(".", &parse_nul(&output.stdout)));
     let read = Figures::of(&output).get("bytes_read");
-    // One block around each island of data, in five files.
+    // One block is read around each island of data, in five files.
     assert!(read < 4 << 20, "{read} bytes read");
     assert_groups(&expected, &lop.report());
     lop.scan_figures(["."]).assert_nothing_read();
-    // Holes take no space, so deleting a file that is all holes frees nothing.
+    // Holes take up no space, so deleting a file that consists of a single hole frees nothing.
     let summary = lop.scan_summary(["."]);
     assert!(summary["reclaimable_bytes"].as_u64() < Some(1 << 20), "{summary}");
     lop.run(["validate"]).success();
@@ -215,7 +215,7 @@ fn a_tree_that_changes_during_a_scan_makes_no_scan_crash() {
             }
             changes
         });
-        // On a busy machine all changes may fall between two scans.
+        // On a busy machine, all changes may fall between two scans.
         for round in 0..500 {
             if round >= 20 && partial > 0 {
                 break;

@@ -9,8 +9,7 @@ use testkit::{Compare, Mount, Snapshot, TreeBuilder, assert_same, skipped};
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns a sandbox with a run that can be undone, and with a copy of the home directory in
-/// `backup`.
+/// Returns a sandbox with a run that can be undone and a copy of the home directory in `backup`.
 fn backed_up() -> Lop {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("d/b", "alike"));
     lop.remember(["d"]);
@@ -61,7 +60,7 @@ fn journals_are_known_by_any_path_to_them() {
     lop.run(["dedupe", "--by", "delete", "--apply", "view"]).success();
     drop(bound);
     assert_undoes(&lop);
-    // The path of the catalog leads through a symbolic link.
+    // The path of the catalog contains a symbolic link.
     fs::rename(&state, lop.path("moved")).expect("renamed");
     symlink(lop.path("moved"), &state).expect("linked");
     lop.remember(["moved", "backup"]);
@@ -135,7 +134,7 @@ fn a_mirror_keeps_own_files() {
     let home = lop.home();
     let before = Snapshot::of(lop.state());
     fs::write(home.join("extraneous"), "").expect("written");
-    // The source has the directory, but none of lop's files in it.
+    // The source has the directory, but the directory contains none of lop's files.
     lop.lay(&TreeBuilder::new().file("src/state/lop/x", "x"));
     let output = lop.run(["mirror", "--delete", "src", text(&home)]);
     let said = output.success().stderr_str().to_string();
@@ -147,7 +146,7 @@ fn a_mirror_keeps_own_files() {
     output.code(3);
     let said = output.stderr_str();
     assert!(said.contains("state: is or holds lop's catalog"), "{said}");
-    // The source has a file in its place.
+    // The source has a file at the path of the directory.
     lop.lay(&TreeBuilder::new().file("src3/state", "y"));
     lop.run(["mirror", "--delete", "src3", text(&home)]).code(3);
     fs::remove_file(lop.state().join("lop/x")).expect("removed");

@@ -97,7 +97,7 @@ fn a_parent_scanned_later_takes_its_parts_in() {
 
 #[test]
 fn a_copy_found_later_gives_an_old_file_its_group() {
-    // The old file was not read, because no other file had its size.
+    // The old file was not read, because no other file had the same size.
     let lop =
         Lop::with(&TreeBuilder::new().seeded("one/old", 1, 70_000).seeded("two/new", 1, 70_000));
     let figures = lop.scan_figures(["one"]);
@@ -114,7 +114,7 @@ fn a_copy_found_later_gives_an_old_file_its_group() {
 fn files_on_an_absent_disk_are_found_again_when_it_is_mounted() {
     let mut tree = TreeBuilder::new();
     for place in ["disk", "home"] {
-        // Pairs, which get a digest, and single files that differ only after their heads.
+        // Pairs, which get a digest, and single files that differ only after their first blocks.
         for n in 0..2 {
             tree = tree.seeded(format!("{place}/twice {n}"), 1, 5000);
             tree = tree.seeded(format!("{place}/large {n}"), 1, 200_000);

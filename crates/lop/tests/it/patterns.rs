@@ -1,5 +1,4 @@
-//! `--include` and `--exclude` as users type them: relative to the directory, or as completed by a
-//! shell.
+//! `--include` and `--exclude` as users type them: with paths relative to the directory, or as completed by a shell.
 
 use testkit::{Output, TreeBuilder};
 
@@ -15,7 +14,7 @@ fn tree() -> TreeBuilder {
         .dir("empty")
 }
 
-/// Returns the ways in which a user may type `dir/keep`.
+/// Returns the forms in which a user may type `dir/keep`.
 fn spellings(lop: &Lop) -> Vec<String> {
     let absolute = lop.path("dir/keep").display().to_string();
     let spelt =
@@ -45,7 +44,7 @@ fn paths_completed_by_a_shell_are_kept_by_purge() {
 fn paths_completed_by_a_shell_are_neither_mirrored_nor_removed() {
     let spelt = spellings(&Lop::new());
     for number in 0..spelt.len() {
-        // Patterns match paths in the source and in the destination.
+        // Patterns match paths both in the source and in the destination.
         for (source, destination) in [("dir", "other"), ("empty", "dir")] {
             let lop = Lop::with(&tree().file("empty/x", "x").file("other/old", "o"));
             let pattern = spellings(&lop).swap_remove(number);

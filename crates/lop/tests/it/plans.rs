@@ -26,7 +26,7 @@ fn a_plan_can_be_saved_cut_down_and_applied() {
     assert!(lop.path("c/y").exists());
     lop.run(["dedupe", "--plan", file, "--apply"]).success();
     assert!(!lop.path("c/y").exists() && lop.path("b/2").exists());
-    // A file of the plan is missing, which is reported.
+    // A file of the plan is missing, and lop reports this.
     for (last, said) in [("--apply", "c/y: cannot open"), ("--color=never", "c/y: cannot stat")] {
         let stale = lop.run(["dedupe", "--plan", file, last]);
         stale.code(3);
@@ -76,7 +76,7 @@ fn a_report_is_compared_again_whatever_it_says() {
     let before = snapshot(&lop);
     let output = lop.run(["dedupe", "--by", "hardlink", "--report", file, "--apply"]);
     output.code(3);
-    // Only the two real groups were linked, and not the forged one.
+    // Only the two real groups were linked, but not the forged group.
     assert_eq!(inode(&lop, "a/1"), inode(&lop, "b/2"));
     assert_ne!(inode(&lop, "lone"), inode(&lop, "c/y"));
     lop.run(["undo"]).success();

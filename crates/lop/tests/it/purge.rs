@@ -141,7 +141,7 @@ fn a_rate_applies_to_all_paths_together() {
     let args = ["purge", "--rate", "50"].map(String::from).into_iter().chain(names);
     let start = std::time::Instant::now();
     lop.run(args).success();
-    // 35 files, minus the initial burst of the throttle.
+    // 35 files, minus the files that the throttle allows in its initial burst.
     assert!(start.elapsed() >= std::time::Duration::from_millis(34 * 20 - 60));
 }
 
@@ -182,7 +182,7 @@ fn ctrl_c_stops_and_says_how_far_it_came() {
     assert!(!lop.path("tree").exists());
 }
 
-/// No system call opens, moves or removes by a path instead of relative to an open directory.
+/// No system call opens, moves or removes an entry by its full path; each call is relative to an open directory.
 #[test]
 fn after_the_operand_is_opened_no_path_is_resolved_again() {
     let lop = Lop::with(&tree());

@@ -17,7 +17,7 @@ fn tree() -> TreeBuilder {
     one_tree().file("other/kept", "kept")
 }
 
-/// Moves paths to the trash, and returns the summary. The command must succeed.
+/// Moves the given paths to the trash, and returns the summary. The command must succeed.
 fn instant(lop: &Lop, args: &[&str]) -> Value {
     let output = lop.command().args(["--json", "purge", "--instant"]).args(args).run();
     output.success();
@@ -134,7 +134,7 @@ fn history_shows_the_progress() {
     let process = process(&instant(&lop, &["--rate", "20", "tree"]));
     let run = wait(&lop, "told", |run| run["entries"].as_u64() > Some(0));
     assert_eq!(run["process"].to_string(), process);
-    // The progress of a killed process stays in the journal.
+    // The progress of a killed process remains in the journal.
     send("-KILL", &process);
     wait_for_process(&lop);
     lop.run(["purge", "--resume"]).success();

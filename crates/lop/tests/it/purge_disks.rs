@@ -7,7 +7,7 @@ use testkit::{Output, TreeBuilder};
 use crate::disks::Ailing;
 use crate::lop::{Lop, unversioned};
 
-/// Returns a tree in which each directory takes a block that is read separately.
+/// Returns a tree in which each directory occupies a block that is read separately.
 fn tree() -> TreeBuilder {
     let files = (0..600).map(|i| format!("tree/{}/{i}", i / 2));
     files.fold(TreeBuilder::new(), |tree, file| tree.file(file, "x")).file("kept", "kept")
@@ -37,8 +37,7 @@ fn a_hard_disk_is_read_in_elevator_order() {
     assert!(figures["prefetch_rounds"].as_u64() > Some(0), "{figures}");
 }
 
-/// Only the duration of reads reveals that a disk is seek-bound, which is unreliable on a busy
-/// machine.
+/// Only the duration of its reads reveals that a disk is seek-bound, and durations are unreliable on a busy machine.
 #[test]
 fn a_seek_bound_disk_is_recognised_by_the_duration_of_reads() {
     let mut tries = Vec::new();

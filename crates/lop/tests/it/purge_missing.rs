@@ -14,7 +14,7 @@ fn builder() -> TreeBuilder {
     (0..300).fold(TreeBuilder::new(), |tree, i| tree.file(format!("tree/{}/{i}", i % 10), "x"))
 }
 
-/// Moves a tree to the trash, and kills the process that removes it before it has begun.
+/// Moves a tree to the trash, and kills the background process before it begins to remove the tree.
 fn moved<P: PathBytes>(lop: &Lop, tree: P) {
     let args = [b"--json", &b"purge"[..], b"--instant", b"--rate", b"1"];
     let output = lop.command().args(args).arg(tree).run();

@@ -12,7 +12,7 @@ use testkit::{
 
 use crate::lop::{Lop, document};
 
-/// A disk with files in quarantine. The journals of the catalog are lost.
+/// A disk with files in quarantine. The journals of the catalog have been lost.
 struct Orphaned {
     lop: Lop,
     mount: Mount,
@@ -66,7 +66,7 @@ fn every_file_can_be_restored_without_the_catalog() {
     let Some(disk) = Orphaned::new() else { return };
     let nothing = disk.lop.run(["quarantine", "list"]);
     assert_eq!(nothing.success().stderr_str(), "0 files in quarantine, 0 B\n");
-    // --dir accepts the quarantine itself, or the directory that contains it.
+    // --dir accepts the quarantine itself or the directory that contains the quarantine.
     for dir in [disk.store(), disk.mount.path().to_path_buf()] {
         let listed = disk.run(&["list"], &dir);
         let said = listed.success().stderr_str();
@@ -114,7 +114,7 @@ fn a_disk_that_is_mounted_elsewhere_gets_its_files_back_there() {
         let path = file["path"].as_str().expect("a path");
         assert!(path.starts_with(&top), "{path}");
     }
-    // Purging compares with the kept file, which has moved along with the disk.
+    // Purging compares each file with its kept file, which moved to the new mount point as well.
     fs::write(disk.top().join("c/x"), "changed").expect("written");
     let purged = disk.run(&["purge", "--older-than", "0s"], view.path());
     purged.code(3);

@@ -7,7 +7,7 @@ use testkit::{NOBODY, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, document};
 
-/// Returns a directory with a quarantine. All its other files have a copy outside.
+/// Returns a directory with a quarantine. All other files in the directory have a copy outside it.
 fn stored() -> Lop {
     let lop = Lop::with(
         &TreeBuilder::new()
@@ -38,10 +38,10 @@ fn a_folder_with_files_in_quarantine_is_not_reported_as_copied_elsewhere() {
         let numbers = ["files", "unknown", "quarantined"].map(|key| summary[key].clone());
         assert_eq!(numbers, [json!(4), json!(3), json!(3)], "{summary}");
     }
-    // Files in quarantine do not matter in the directory that is kept.
+    // Files in quarantine do not matter if they are in the directory that is kept.
     lop.run(["contains", "other", "d"]).success();
     lop.run(["uniques", "other"]).success();
-    // The directory has only files in quarantine.
+    // Now the directory contains only files in quarantine.
     fs::remove_file(lop.path("d/a")).expect("removed");
     lop.run(["uniques", "d"]).code(3);
     lop.run(["contains", "d", "other"]).code(3);

@@ -1,4 +1,4 @@
-//! `report`, `file`, `ls` and `dups`: order, limits, and reports about changes since the scan.
+//! `report`, `file`, `ls` and `dups`: order, limits, and messages about changes since the scan.
 
 use std::fs;
 
@@ -10,11 +10,10 @@ use crate::lop::{Lop, document, settle};
 
 fn groups_of_many_kinds() -> Lop {
     let mut tree = TreeBuilder::new();
-    // Files are multiples of 4 KiB, in groups of 2, 3, 5 and 6 members. Larger groups have more to
-    // reclaim.
+    // File sizes are multiples of 4 KiB, in groups of 2, 3, 5 and 6 files. Larger groups have more to reclaim.
     for (name, size, count) in [("w", 100, 2), ("x", 90, 3), ("y", 30, 5), ("z", 10, 6)] {
         for n in 0..count {
-            // The group with the largest files sorts last by path.
+            // The group with the largest files comes last in path order.
             tree = tree.seeded(format!("{}{n}", if name == "w" { "zz" } else { name }), size, size);
         }
     }
@@ -23,7 +22,7 @@ fn groups_of_many_kinds() -> Lop {
     lop
 }
 
-/// Returns the first letters of the groups in output order.
+/// Returns the first letter of each group in output order.
 fn order(lop: &Lop, args: &[&str]) -> String {
     let output = lop.command().args(["report", "--format", "fdupes"]).args(args).run();
     output.success();
@@ -71,7 +70,7 @@ fn an_empty_report_is_explained() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", "No duplicates\n"));
 }
 
-/// Returns a tree with six files that were identical at the scan. Two of them are unchanged.
+/// Returns a tree with six files that were identical at the time of the scan. Two of them are unchanged.
 fn changed() -> Lop {
     let mut tree = TreeBuilder::new();
     for name in ["changed", "gone", "moved", "same 1", "same 2", "touched"] {
@@ -107,13 +106,13 @@ fn a_report_marks_changed_files_and_does_not_count_them() {
                     /d/gone  (gone)\n  /d/moved  (gone)\n  /d/touched  (changed since the scan)\n";
     let (heading, files) = text.split_once('\n').expect("a heading");
     assert_eq!(files, expected);
-    // The figures are those of a group with only the two unchanged files.
+    // The figures are those of a group that contains only the two unchanged files.
     let one = disk_space(lop.path("d/same 1"));
     assert_eq!(one, 4096, "a block");
     assert!(heading.starts_with("2 files of 5 B, 4.0 KiB reclaimable, "), "{heading}");
     let group = &document(&lop.run(["report", "--json"]))["groups"][0];
     assert_eq!(group["reclaimable_bytes"], one);
-    // "pair 2" counts too, because a changed member of a group is unknown and not unique.
+    // "pair 2" counts too, because a changed member of a group is unknown, not unique.
     let said = "1 group: 1 redundant file, 4.0 KiB reclaimable\n  \
                 2 files changed since the scan; run 'lop scan' again\n  \
                 3 files are gone since the scan; run 'lop scan' again\n";

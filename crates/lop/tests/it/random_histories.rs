@@ -23,7 +23,7 @@ impl Random {
 
 const DIRS: [&str; 6] = ["a", "a/b", "a/b/c", "d", "d/e", "f"];
 
-/// Returns content from a small pool, of a few sizes and with equal beginnings.
+/// Returns content from a small pool with few sizes, in which contents share their beginnings.
 fn content(random: &mut Random) -> Vec<u8> {
     let len = [5, 5, 100, 9000, 70_000][random.below(5)];
     let at = if random.below(2) == 0 { 0 } else { len - 1 };
@@ -35,7 +35,7 @@ fn path(lop: &Lop, random: &mut Random) -> PathBuf {
     lop.path(DIRS[random.below(DIRS.len())]).join(format!("f{}", random.below(8)))
 }
 
-/// Makes one random change. Does nothing if the files for the change are missing.
+/// Makes one random change. Does nothing if the files that the change needs are missing.
 fn change(lop: &Lop, random: &mut Random) {
     let (one, other) = (path(lop, random), path(lop, random));
     match random.below(9) {
@@ -102,7 +102,7 @@ fn act(lop: &Lop, random: &mut Random) {
     }
 }
 
-/// A row of the table `file` that is up to date.
+/// An up-to-date row of the table `file`.
 struct Live {
     path: PathBuf,
     size: i64,
@@ -176,7 +176,7 @@ pub(crate) fn assert_contents_are_true(lop: &Lop) {
     assert_eq!(wrong.as_deref(), Ok(&[][..]), "contents, their inodes as stored and as counted");
 }
 
-/// Asserts that the groups of the report are exactly those of the remembered and unchanged files.
+/// Asserts that the groups of the report are exactly the groups of the files that are remembered and unchanged.
 fn assert_report_is_true(lop: &Lop) {
     for group in lop.report() {
         let hash = |path: &Vec<u8>| blake3::hash(&fs::read(lop.path(path)).expect("readable"));
@@ -196,7 +196,7 @@ fn history(seed: u64) {
     lop.remember(["a"]);
     for _ in 0..8 {
         (0..random.below(8)).for_each(|_| change(&lop, &mut random));
-        // Otherwise the scan follows so closely that the times of new files cannot be trusted yet.
+        // Otherwise, the scan follows so soon that the times of new files are not reliable yet.
         if random.below(3) > 0 {
             settle();
         }

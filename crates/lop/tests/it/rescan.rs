@@ -11,8 +11,7 @@ use testkit::{
 
 use crate::lop::{Lop, settle};
 
-/// Returns files of all sizes that are read in different ways, alone and in classes of 2, 3 and 40
-/// files.
+/// Returns files of all sizes that lop reads differently: single files, and groups of 2, 3 and 40 files.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new();
     for (n, size) in [1, 100, 4096, 16_384, 65_536, 65_537, 300_000].into_iter().enumerate() {
@@ -117,15 +116,14 @@ fn a_new_file_joins_without_the_others_being_read() {
     lop.remember(["."]);
     lop.add(&TreeBuilder::new().seeded("new", 2, 65_538));
     let figures = lop.scan_figures(["."]);
-    // The known files have a digest, so only the new file is read, once for its head and once
-    // completely.
+    // The known files have a digest, so only the new file is read: its first block, and then the whole file.
     assert_eq!(figures.get("candidates") - figures.get("known"), 1);
     assert!(figures.get("bytes_read") <= 2 * 65_538, "{figures:?}");
     assert_truth(&lop);
     lop.scan_figures(["."]).assert_nothing_read();
 }
 
-/// Writes other bytes of the same length and restores the modification time.
+/// Writes different bytes of the same length and restores the modification time.
 fn change_in_secret(path: &Path, content: &[u8]) {
     let before = fs::metadata(path).expect("metadata");
     assert_eq!(before.len(), content.len() as u64);
@@ -220,7 +218,7 @@ fn an_added_hard_link_is_not_a_duplicate() {
     assert_groups(&Groups::new(), &lop.report());
 }
 
-/// Scans snapshots whose files are hard links of each other, one after the other.
+/// Scans snapshots one after the other, the files of which are hard links to each other.
 #[test]
 fn linked_snapshots_scanned_in_turn_are_the_groups_of_one_scan() {
     let mut tree = TreeBuilder::new();
@@ -264,8 +262,7 @@ fn files_just_written_are_read_again_and_then_trusted() {
 
 #[test]
 fn files_with_equal_beginnings_are_never_confused_across_scans() {
-    // The first 64 KiB and more are equal and the ends differ, so heads do not distinguish the
-    // files.
+    // At least the first 64 KiB are identical and the ends differ, so the first blocks do not distinguish the files.
     let mut tree = TreeBuilder::new();
     for n in 0..6 {
         tree = tree.differing(format!("{n}"), 1, 200_000, 199_999, n / 2);

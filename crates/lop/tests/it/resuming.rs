@@ -1,4 +1,4 @@
-//! Interrupted scans save their results, and the next scan continues from there.
+//! Interrupted scans save their results, and the next scan continues where they stopped.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,8 @@ use testkit::{
 use crate::disks::{Ailing, LARGE, SLOWLY, pairs, until};
 use crate::lop::{Figures, Lop, document, settle};
 
-/// Returns the number of pending files in a catalog and their bytes, or `None` if there is no catalog yet.
+/// Returns the number of pending files in a catalog and their total size in bytes, or `None` if there is no catalog
+/// yet.
 fn pending(lop: &Lop) -> Option<(u64, u64)> {
     if !lop.catalog().exists() {
         return None;
@@ -28,14 +29,13 @@ fn start(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
     lop.command().arg("scan").args(args).args(roots).timeout(Duration::from_secs(90)).spawn()
 }
 
-/// Scans again, which must read only pending files and find all groups. Then scans once more, which
-/// must read nothing.
+/// Scans again, which must read only pending files and find all groups. A third scan must read nothing.
 fn assert_goes_on(lop: &Lop, args: &[&str], roots: &[&Path], pending: u64) {
     let scan = || lop.command().args(["scan", "--stats"]).args(args).args(roots);
     let output = scan().run();
     output.success();
     let read = Figures::of(&output).get("bytes_read");
-    // Files with equal beginnings are read a second time from start to end.
+    // Files with identical beginnings are read a second time from start to end.
     let most = pending + pending / 8 + 100_000;
     assert!(read <= most, "{read} bytes were read of {pending} that were left to do");
     let report = lop.run(["report", "--format", "nul"]);
@@ -47,7 +47,7 @@ fn large_pair() -> TreeBuilder {
     TreeBuilder::new().seeded("1/large", 51, LARGE).seeded("2/large", 51, LARGE)
 }
 
-/// A pair of files holds up the scan forever, because their disk no longer answers.
+/// The scan waits forever for a pair of files, because their disk no longer responds.
 #[test]
 fn results_are_saved_even_if_a_disk_stops_answering() {
     let Some(ailing) = Ailing::with(&large_pair()) else { return };
@@ -57,7 +57,7 @@ fn results_are_saved_even_if_a_disk_stops_answering() {
         let lop = Lop::with(&pairs(0));
         let work = lop.work();
         let roots = [work.as_path(), ailing.path()];
-        // The scan saves continuously, so that there are results to read and a save to interrupt.
+        // The scan saves all the time, so that there are results to read and a save to interrupt.
         let mut running = start(&lop, &["--io", "cached", "--save-every", "10"], &roots);
         until(&mut running, || pending(&lop).is_some_and(|(files, _)| files == 2));
         lop.assert_whole_catalog();
@@ -116,7 +116,7 @@ fn an_interrupted_scan_reports_what_it_saved_and_the_next_continues() {
     }
 }
 
-/// Known and unchanged files stay known, and new ones are pending.
+/// Known and unchanged files remain known, and new files are pending.
 #[test]
 fn an_interrupted_scan_of_a_known_tree_keeps_what_was_known() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -156,7 +156,7 @@ fn a_scan_that_has_read_nothing_leaves_no_catalog() {
     assert!(!lop.catalog().exists());
 }
 
-/// The next scan must list all directories anyway, so saving nothing loses nothing.
+/// The next scan must list all directories anyway, so nothing is lost if nothing is saved.
 #[test]
 fn a_scan_interrupted_while_it_lists_leaves_the_catalog_as_it_was() {
     let Some(ailing) = Ailing::with(&pairs(0)) else { return };
@@ -318,7 +318,7 @@ fn a_scan_that_reads_everything_again_names_what_is_damaged() {
     assert!(lop.report().is_empty());
 }
 
-/// A file that is known to be unique may be identical to a pending file.
+/// A file that is recorded as unique may be identical to a pending file.
 #[test]
 fn the_answer_is_unknown_while_a_file_of_the_same_size_is_pending() {
     let lop = Lop::with(

@@ -1,4 +1,4 @@
-//! The paths that a scan accepts: directories and files, repeated, nested, or through links. Also
+//! The paths that a scan accepts: directories and files, which may be repeated, nested, or reached through links. Also
 //! checks how paths are printed and stored.
 
 use testkit::{
@@ -186,7 +186,7 @@ fn a_link_to_a_file_given_as_path_is_followed_and_a_dangling_one_is_named() {
     let lop = Lop::with(&two_dirs().symlink("link", "two/c").symlink("dangling", "nowhere"));
     let output = lop.run(["scan", "--no-catalog", "--format", "nul", "one/a", "link"]);
     output.success();
-    // A link is not the file that it leads to, so the output must not show it as such.
+    // A link is not its target, so the output must not show the link as a file.
     let target = lop.sandbox.work().join("two/c").canonicalize().expect("two/c is there");
     let target = target.into_os_string().into_encoded_bytes();
     assert_groups(&groups_of([[target, b"one/a".to_vec()]]), &parse_nul(&output.stdout));

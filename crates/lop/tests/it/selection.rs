@@ -23,7 +23,7 @@ fn assert_found<const N: usize>(lop: &Lop, options: &[&str], expected: [&[&str];
     assert_groups(&expected, &found(lop, options));
 }
 
-/// Returns the number of entries that a scan skipped for this reason.
+/// Returns the number of entries that a scan skipped for the given reason.
 #[track_caller]
 fn skips(lop: &Lop, options: &[&str], reason: &str) -> u64 {
     let output = lop.command().args(["scan", "--no-catalog", "--json"]).args(options).run();

@@ -8,7 +8,7 @@ use testkit::{FileSystem, Mount, Output, TreeBuilder, assert_groups, parse_nul, 
 
 use crate::lop::{Lop, document, settle};
 
-/// Returns a tree of pairs that filters distinguish: by size, name, directory, and a leading dot.
+/// Returns a tree of pairs that differ in the property that a filter tests: size, name, directory, or a leading dot.
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
         .seeded("small 1.txt", 1, 20_000)
@@ -92,8 +92,8 @@ fn missing_files_are_forgotten_by_a_filtered_scan() {
     }
 }
 
-/// A file that is skipped only because of its size was still examined, so the entry of an older
-/// version is useless.
+/// A file that is skipped only because of its size was still examined, so the catalog entry for its old content is
+/// useless.
 #[test]
 fn a_changed_file_skipped_only_for_its_size_is_forgotten() {
     let lop = scanned();
@@ -127,7 +127,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// Creates a disk with two pairs. One of them also exists in the home directory.
+    /// Creates a disk with two pairs. One of the pairs also exists in the home directory.
     fn scanned(kind: FileSystem) -> Option<Disk> {
         let mount = Mount::new(kind, 16 << 20).map_err(skipped).ok()?;
         let disk = TreeBuilder::new().seeded("a", 1, 20_000).seeded("sub/b", 1, 20_000);
@@ -142,11 +142,10 @@ impl Disk {
         self.lop.command().args(args).run()
     }
 
-    /// Asserts that the catalog still has all entries of the disk, so that a scan reads none of its
-    /// files.
+    /// Asserts that the catalog still has all entries for the disk, so that a scan reads none of the files.
     #[track_caller]
     fn assert_kept(&self) {
-        // Leaves out the image, which is beside the mount point.
+        // Excludes the image file, which is beside the mount point.
         let sql = "SELECT count(*) FROM file WHERE size < 100000";
         let count = self.lop.database().query_row(sql, [], |row| row.get::<_, i64>(0));
         assert_eq!(count, Ok(5));
@@ -226,13 +225,13 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
         let line = format!("  {}  (offline)\n", on_disk(name));
         assert!(output.stdout_str().contains(&line), "{}", output.stdout_str());
     }
-    // A new file with the name of one of these files makes no difference.
+    // A new file with the same name as one of these files makes no difference.
     fs::write(disk.mount.path().join("a"), "at the mount point").expect("written");
     let output = disk.run(&["file", "home"]);
     assert!(output.stdout_str().contains(&format!("{}  (offline)\n", on_disk("a"))));
     fs::remove_file(disk.mount.path().join("a")).expect("removed");
     assert_eq!(document(&disk.run(&["validate", "--json"]))["summary"]["offline"], 4);
-    // A file on an unmounted disk does not count as unknown, but it is mentioned.
+    // A file on an unmounted disk does not count as unknown, but lop mentions it.
     let line = "4 files are on a disk that is not mounted\n";
     for command in [&["report"][..], &["dedupe", "--by", "hardlink"], &["report", "--dirs"]] {
         let output = disk.run(command);
@@ -249,7 +248,7 @@ fn questions_call_files_of_a_disk_that_is_not_mounted_offline() {
     assert!(!output.stdout_str().contains("offline"), "{}", output.stdout_str());
 }
 
-/// Files on a tmpfs are lost when it is unmounted.
+/// Files on a tmpfs are lost when the tmpfs is unmounted.
 #[test]
 fn files_on_an_unmounted_tmpfs_are_forgotten() {
     let Ok(mount) = Mount::new(FileSystem::Tmpfs, 1 << 20).map_err(skipped) else { return };

@@ -107,7 +107,7 @@ fn messages_that_cannot_be_written_change_no_answer() {
     lop.assert_whole_catalog();
 }
 
-/// If the standard streams are closed, opened files must not get their descriptors.
+/// If the standard streams are closed, files that lop opens must not get the descriptors of these streams.
 #[test]
 fn closed_streams_do_not_leak_into_the_catalog() {
     let lop = Lop::with(&pairs(300));
@@ -187,7 +187,7 @@ fn a_message_is_one_line_whatever_the_name() {
     assert_eq!(output.success().stdout, b"./a\x1b\0./b\0\0");
 }
 
-/// Runs a scan of a list until it has shown its progress.
+/// Runs a scan of a list until the scan has shown its progress.
 fn scan_of_a_list(lop: &Lop, command: &Invocation<'_>, shown: bool) -> Output {
     let mut running = command.spawn();
     let mut list = fs::File::options().write(true).open(lop.path("list")).expect("opens");
@@ -225,7 +225,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
     let said = scan.talk(80, &dialogue).text;
     let (line, rest) = said.rsplit_once("\r\x1b[K").expect("the line is taken back");
     assert!(rest.contains("Scanned   2 files"), "{said:?}");
-    // Typed text must remain visible between the updates.
+    // Text that the user types must remain visible between the updates.
     for (text, _) in line.split('\r').filter_map(|text| text.split_once("\x1b[K")) {
         let known = text.starts_with("Finding files: ") || text == "Sorting files by size";
         assert!(known && text.len() < 80, "{text:?}");

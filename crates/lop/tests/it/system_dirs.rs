@@ -22,7 +22,7 @@ const FOLDERS: [&str; 8] = [
     "home/me/.local/share/Trash",
 ];
 
-/// Returns a tree with a pair of files, and a copy in each system folder.
+/// Returns a tree with a pair of files, and with a copy in each system folder.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new().file("a", "alike").file("1", "pair").file("sub/2", "pair");
     for folder in FOLDERS {
@@ -59,8 +59,7 @@ fn system_folders_are_scanned_on_request_or_if_named() {
     assert_eq!((&summary["files"], &summary["skipped"]), (&2.into(), &json!({})));
 }
 
-/// Snapshots are rotated and the trash is emptied, so a copy there does not justify deleting
-/// another one.
+/// Snapshots are rotated and the trash is emptied, so a copy there does not justify deleting another copy.
 #[test]
 fn a_copy_in_a_system_folder_does_not_count_as_a_copy_elsewhere() {
     for options in [&["."][..], &["--system-dirs", "."]] {
@@ -74,7 +73,7 @@ fn a_copy_in_a_system_folder_does_not_count_as_a_copy_elsewhere() {
     }
 }
 
-/// The trash in a directory is lost together with the directory.
+/// The trash in a directory is lost when the directory is deleted.
 #[test]
 fn system_folders_in_the_directory_in_question_are_examined() {
     let lop = Lop::with(&TreeBuilder::new().file("d/a", "alike").file("b", "alike"));
@@ -118,7 +117,7 @@ fn dedupe_leaves_repositories_and_system_folders_alone() {
     assert!(files == 1 && said.starts_with(line), "{files} {said}");
     let (files, said) = planned(&["--system-dirs"]);
     assert!(files == 6 && !said.contains("skipped"), "{files} {said}");
-    // A folder that the user names is acted on.
+    // lop acts on a folder that the user names.
     assert_eq!(planned(&["one/.git"]).0, 2);
     lop.run(["dedupe", "--by", "delete", "--apply", "--all"]).success();
     assert!(lop.path("one/.git/objects/x").exists() && lop.path("z/.Trash-1000/x").exists());
@@ -152,7 +151,7 @@ fn a_pseudo_file_system_is_not_scanned_even_if_it_is_named() {
     assert_eq!(summary["files"], 2);
 }
 
-/// Opening such a directory blocks until its file system is mounted.
+/// Opening a mount point of this kind blocks until its file system is mounted.
 #[test]
 fn an_automount_point_is_not_triggered() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike").dir("nas"));
@@ -163,17 +162,17 @@ fn an_automount_point_is_not_triggered() {
     assert_eq!(summary["skipped"], json!({ "pseudo_file_systems": 1 }));
 }
 
-/// A mount point whose mount requests are never answered.
+/// A mount point for which mount requests are never answered.
 struct Automount {
     point: PathBuf,
-    /// The pipe on which the kernel sends its requests.
+    /// The pipe through which the kernel sends its requests.
     _requests: PipeReader,
 }
 
 impl Automount {
     fn on(point: &Path) -> Option<Automount> {
         let (requests, kernel) = std::io::pipe().expect("a pipe");
-        // Processes of this group are not blocked. The group contains no process of the test.
+        // Processes in this group are not blocked. The group does not contain any process of the test.
         let mut group = Command::new("sleep").arg("60").process_group(0).spawn().expect("sleeps");
         let options = format!("fd=0,pgrp={},minproto=5,maxproto=5,direct", group.id());
         let mut mount = Command::new("mount");

@@ -10,7 +10,7 @@ use testkit::{Compare, FileSystem, Mount, Snapshot, TreeBuilder, assert_same, sk
 use crate::dedupe::scanned;
 use crate::lop::{Lop, document};
 
-/// Writes other bytes of the same length to a file, and restores its modification time.
+/// Writes different bytes of the same length to a file, and restores its modification time.
 fn write_behind_its_back(path: &Path, bytes: &str) {
     let before = fs::metadata(path).expect("is there");
     assert_eq!(before.len(), bytes.len() as u64);
@@ -62,7 +62,7 @@ fn no_other_content_is_ever_used_for_the_file() {
         assert!(said.contains("/a, the copy that was kept, has changed"), "{args:?}: {said}");
         assert!(said.contains("Run 1: nothing restored, 1 file could not be"), "{said}");
         assert!(!lop.path("b").exists());
-        // The content is known, so any file with this content can be copied.
+        // The digest of the content is known, so any file with this content can be copied.
         write_behind_its_back(&lop.path("a"), "content 1");
         lop.run(["undo"]).success();
         let what = Compare::NAMES | Compare::BYTES;
@@ -149,7 +149,7 @@ fn separated_names_whose_file_is_elsewhere_are_reported() {
     output.code(3);
     let said = output.stderr_str();
     assert!(said.contains("its file has its other names outside of the paths"), "{said}");
-    // If all names are in the scope, the run can be undone.
+    // If all names of the file are in the scope, the run can be undone.
     let lop = Lop::with(&tree);
     let done = lop.run(["separate", "--apply", "."]);
     let said = done.success().stderr_str();
@@ -162,8 +162,8 @@ fn separated_names_whose_file_is_elsewhere_are_reported() {
     assert_eq!(output.stderr_str(), "lop: nothere: No such file or directory\n");
 }
 
-/// Two processes that undo at the same time wait for each other, so the `mv` of a shell replaces
-/// one of them here.
+/// Two processes that undo at the same time wait for each other, so `mv` in a shell takes the place of one of them
+/// here.
 #[test]
 fn a_file_that_was_taken_out_of_quarantine_by_hand_counts_as_restored() {
     let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
@@ -179,7 +179,7 @@ fn a_file_that_was_taken_out_of_quarantine_by_hand_counts_as_restored() {
     assert_eq!(fs::read(lop.path("b")).expect("is there"), b"changed since");
 }
 
-/// Returns a tree with two groups. One group has a file with two names.
+/// Returns a tree with two groups. One group contains a file that has two names.
 fn tree() -> TreeBuilder {
     TreeBuilder::new()
         .file("a/1", "alike")
@@ -241,7 +241,7 @@ fn a_dry_run_shows_how_each_file_would_be_restored() {
 fn only_some_files_of_a_run_can_be_restored() {
     for kind in ["delete", "hardlink", "symlink", "quarantine"] {
         let (lop, before) = applied(kind);
-        // A link that replaced a file is not followed.
+        // A link that took the place of a file is not followed.
         let output = lop.run(["undo", "1", "b/2", "d"]);
         assert_eq!(output.success().stderr_str(), "Run 1 undone: 2 files restored\n", "{kind}");
         let is_back = |path: &str| {
@@ -286,7 +286,7 @@ fn history_lists_each_file_of_a_run() {
     let file = files.iter().find(|file| file["path"] == path).expect("is listed");
     assert_eq!((files.len(), &file["state"]), (4, &"restored".into()));
     assert_eq!(file["kept"]["path"], lop.path("a/1").display().to_string());
-    // The history names commands that remove trees.
+    // The history lists commands that remove trees.
     lop.run(["purge", "--instant", "c"]).success();
     let text = lop.run(["history", "2"]).success().stdout_str().replace(&work, "");
     assert!(text.lines().nth(1) == Some("  /c"), "{text}");
@@ -359,7 +359,7 @@ fn an_undone_run_reports_that_nothing_is_left() {
     lop.run(["quarantine", "purge", "--older-than", "0s"]).success();
     let said = "Run 2: nothing is left to restore; 3 files were removed from quarantine for good\n";
     assert_eq!(lop.run(["undo", "2"]).success().stderr_str(), said);
-    // A path on the command line gets a separate answer.
+    // A path on the command line gets its own message.
     let output = lop.run(["undo", "2", "c"]);
     output.code(3);
     assert!(output.stderr_str().contains("c: run 2 has nothing to restore there"), "unmatched");

@@ -1,5 +1,5 @@
-//! `lop uniques DIR` lists exactly the files that would be lost with a directory, and has an exit
-//! code for scripts.
+//! `lop uniques DIR` lists exactly the files that would be lost if the directory were deleted, and has an exit code
+//! for scripts.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -9,7 +9,7 @@ use testkit::{Mount, NOBODY, Sandbox, TreeBuilder, deep_path, is_root, skipped};
 
 use crate::lop::{Lop, assert_exit_record, document, settle};
 
-/// Returns the names below `dir` that are listed as unique, after checking the exit code.
+/// Checks the exit code, and returns the names below `dir` that are listed as unique.
 #[track_caller]
 fn uniques(lop: &Lop, dir: &str, code: i32) -> Vec<String> {
     lop.listed(["uniques", dir], code)
@@ -30,7 +30,7 @@ fn only_copies_outside_count() {
     assert_eq!(uniques(&lop, "dir", 6), lost);
     assert_eq!(lop.listed(["uniques", "--anywhere", "dir"], 6), ["dir/alone", "dir/same size"]);
     assert_eq!(uniques(&lop, "elsewhere", 0), [""; 0]);
-    // For the subdirectory, the rest of the directory is outside.
+    // For the subdirectory, the rest of the directory counts as outside.
     assert_eq!(uniques(&lop, "dir/sub", 0), [""; 0]);
     assert_eq!(uniques(&lop, ".", 6).len(), 6);
     let output = lop.run(["uniques", "dir"]);
@@ -179,7 +179,7 @@ fn empty_files_and_links_are_mentioned_and_not_counted() {
     assert_eq!((output.stdout_str(), output.stderr_str()), ("", ""));
 }
 
-/// A copy does not survive under a second path to the directory itself.
+/// A second path to the directory itself is not a copy that would survive.
 #[test]
 fn another_path_to_the_directory_is_not_outside() {
     let tree = TreeBuilder::new()
@@ -199,7 +199,7 @@ fn another_path_to_the_directory_is_not_outside() {
     lop.remember(["bound"]);
     assert_eq!(uniques(&lop, "dir", 6), below("dir"));
     assert_eq!(uniques(&lop, "bound", 6), below("bound"));
-    // The same applies to a part of the directory.
+    // The same applies to a subdirectory.
     assert_eq!(uniques(&lop, "bound/sub", 6), ["bound/sub/alone"]);
     assert_eq!(uniques(&lop, "dir/sub", 6), ["dir/sub/alone"]);
     drop(bound);
@@ -218,7 +218,7 @@ fn a_link_where_a_directory_was_leads_to_no_copy() {
     symlink("new", lop.path("old")).expect("linked");
     lop.remember(["new"]);
     assert_eq!(uniques(&lop, "new", 6), ["new/a", "new/b", "new/c", "new/d"]);
-    // The same applies to the link, which leads to the same directory.
+    // The same applies to a link that leads to the same directory.
     assert_eq!(uniques(&lop, "old", 6), ["old/a", "old/b", "old/c", "old/d"]);
 }
 

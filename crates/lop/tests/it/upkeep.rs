@@ -104,7 +104,7 @@ fn bytes_that_are_not_those_of_the_digest_are_named() {
     let listed = document["files"].as_array().expect("a list").iter();
     let listed: Vec<&str> = listed.map(|file| file["path"].as_str().expect("a path")).collect();
     assert_eq!(listed, names);
-    // A file without a digest is compared by its head.
+    // A file without a digest is compared by its first block.
     lop.database()
         .execute("UPDATE file SET head = 7 WHERE name = x'6f74686572'", [])
         .expect("changed");

@@ -9,7 +9,7 @@ use testkit::{NOBODY, Output, TreeBuilder, is_root, skipped};
 
 use crate::lop::{Lop, document};
 
-/// Creates a directory `old` and copies of its files in other directories, and scans them.
+/// Creates a directory `old` and copies of its files in other directories, and scans all of them.
 fn copied(to: &[&str]) -> Lop {
     let mut tree = TreeBuilder::new();
     for dir in [&["old"], to].concat() {
@@ -44,7 +44,7 @@ fn tally(lop: &Lop, args: &[&str], code: i32) -> [u64; 3] {
     ["verified", "verified_bytes", "bad_copies"].map(|key| summary[key].as_u64().expect("a number"))
 }
 
-/// Both questions about `old`, if the only other directory is the archive.
+/// Both queries about `old` in the case that the only other directory is the archive.
 const QUESTIONS: [&[&str]; 2] =
     [&["uniques", "--verify", "old"], &["contains", "--verify", "old", "archive"]];
 
@@ -81,7 +81,7 @@ fn damage_that_nobody_knows_yet_is_found_and_marked() {
         let read = "\n  1 file (900 B) compared with a copy\n  \
                     1 copy is damaged or unreadable and does not count\n";
         assert!(said.ends_with(read), "{said}");
-        // All later commands know about the damage.
+        // All later commands take the damage into account.
         assert_eq!(run(&lop, &asked, 6).stdout_str(), listed);
         assert_eq!(tally(&lop, question, 6), [1, 900, 0], "it is no copy any more");
         assert_eq!(summary(&lop, &["report"], 3)["damaged"], 1);
@@ -115,7 +115,7 @@ fn a_file_that_is_damaged_itself_is_not_unique_but_damaged() {
     }
 }
 
-/// The files are still equal to each other, but differ from the scanned content.
+/// The files are still identical to each other, but differ from the scanned content.
 #[test]
 fn files_that_are_damaged_alike_are_damaged() {
     for question in QUESTIONS {
@@ -140,7 +140,7 @@ fn a_copy_that_cannot_be_read_does_not_count() {
         let lop = Lop::with(&tree);
         let nobody = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY).run();
         nobody(&["scan", "."]).success();
-        // The catalog must have the damaged content from the beginning.
+        // Makes a copy unreadable, and updates its times in the catalog, so that it does not look changed.
         let bytes = fs::read(lop.path("archive/a")).expect("readable");
         let closed = fs::Permissions::from_mode(0o600);
         fs::set_permissions(lop.path("archive/a"), closed).expect("changed");
@@ -266,7 +266,7 @@ fn a_bad_copy_is_not_the_last_one_if_others_are_unknown() {
     assert_eq!(output.stdout_str(), "old/a  (not compared yet)\n");
 }
 
-/// Other commands then do not learn about the damage, so lop must report that.
+/// Other commands then do not learn about the damage, so lop must say so.
 #[test]
 fn damage_that_cannot_be_recorded_makes_the_answer_partial() {
     let lop = copied(&["archive", "backup"]);

@@ -1,13 +1,13 @@
 //! The formats `fdupes` and `nul`: each path ends with one byte, and an empty path separates groups.
 //!
-//! In `nul` an empty path also follows the last group. In `fdupes` it is a blank line, which is only written between
-//! groups.
+//! In `nul`, an empty path also follows the last group. In `fdupes`, the empty path is a blank line, which is only
+//! written between groups.
 
 use std::io::{self, Write};
 
 use super::{GroupHead, GroupWriter, Names};
 
-/// Writes paths that each end with the same byte.
+/// Writes paths that all end with the same byte.
 pub(super) struct Delimited<W> {
     out: W,
     end: u8,

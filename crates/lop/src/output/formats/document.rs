@@ -13,8 +13,8 @@ use serde_json::ser::{Formatter, Serializer};
 
 use crate::output::names::is_disturbing;
 
-/// The version of all documents. It increases when a key is removed, renamed or given another meaning. New keys do not
-/// change it.
+/// The version of all documents. It increases when a key is removed or renamed, or when its meaning changes. New keys
+/// do not change it.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
 /// Returns a document on one line. `content` must serialise as an object.
@@ -46,7 +46,8 @@ pub(crate) fn document_with(key: &str, value: &impl Serialize) -> String {
 
 /// Writes a document item by item, each on a separate line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
 ///
-/// Nothing is written before the first item or the end, so a command that fails early prints only its error.
+/// Nothing is written before the first item or the end of the document, so a command that fails early prints only its
+/// error.
 pub(crate) struct JsonList<W> {
     out: W,
     key: &'static str,
@@ -75,7 +76,7 @@ impl<W: Write> JsonList<W> {
         Ok(&mut self.out)
     }
 
-    /// Returns the output for the remainder of an item.
+    /// Returns the output, so that the caller can write the rest of an item.
     pub(super) fn out(&mut self) -> &mut W {
         &mut self.out
     }
@@ -125,7 +126,7 @@ pub(super) fn serialize_path<S: serde::Serializer>(path: &[u8], to: S) -> Result
 /// Returns a value as JSON on one line. Characters that could disturb a terminal are escaped.
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     let mut text = Vec::new();
-    // Writing to a vector cannot fail. Serialising cannot fail either, because all keys of our types are strings.
+    // Writing to a vector cannot fail. Serialising cannot fail either, because all keys of lop's types are strings.
     let _infallible = write_json(&mut text, value);
     String::from_utf8(text).unwrap_or_default()
 }
@@ -136,8 +137,8 @@ pub(super) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<
 
 /// A formatter that escapes every character that could disturb a terminal.
 ///
-/// JSON requires escapes only for the first 32 characters. This formatter also escapes the other control characters and
-/// those that change the direction of writing. Every parser accepts these escapes.
+/// JSON requires escapes only for the first 32 characters. This formatter also escapes the other control characters
+/// and those that change the text direction. Every parser accepts these escapes.
 struct Plain;
 
 impl Formatter for Plain {

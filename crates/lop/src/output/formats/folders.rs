@@ -11,7 +11,8 @@ use crate::args::Format;
 use crate::output::stream::Stream;
 use crate::quantity::{count, counted, size};
 
-/// Writes related directories. `summary` is a JSON text. The formats that can only hold groups of paths get text.
+/// Writes related directories. `summary` is a JSON text. Formats that can only hold groups of paths are replaced by
+/// text.
 pub(crate) fn write_related(
     format: Format,
     mut out: impl Write,

@@ -59,8 +59,8 @@ impl<W: Write> Text<'_, W> {
         let heading = format!("{files} of {of} to {}{space_change}", self.kind.word());
         self.stream.write_heading(self.out, &heading)?;
         if plan.why == KeepReason::Elsewhere {
-            // The kept file has names elsewhere. The name that the copies are made from is one of `others`, so it is
-            // listed with them.
+            // The kept file has names elsewhere. The name that is the source of the copies is one of `others`, so it
+            // is listed with them.
             let names = u64::from(plan.keep.stat.links).saturating_sub(plan.others.len() as u64);
             let names = counted(names, "name elsewhere", "names elsewhere");
             writeln!(self.out, "  {:<10}  {names}", "keep")?;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::{GroupHead, GroupWriter, Stream};
 use crate::quantity::{counted, size};
 
-/// Number of digits of a digest to print. They are enough to tell groups apart and to find the full digest in another
-/// format.
+/// Number of digits of a digest that are printed. These digits are enough to tell groups apart and to find the full
+/// digest in another format.
 const DIGEST_DIGITS: usize = 12;
 
 /// Writes groups as text for people.

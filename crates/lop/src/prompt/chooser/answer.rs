@@ -11,7 +11,7 @@ pub(super) enum Answer {
     Skip,
     /// Go back to the previous group.
     Back,
-    /// Accept this group and all later ones as shown.
+    /// Accept this group and all later groups as shown.
     Rest,
     /// Stop here and skip the remaining groups.
     Done,
@@ -20,11 +20,11 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// Parses a line about a group of `files` files. Returns `None` if the user asks for help.
+    /// Parses the answer for a group of `files` files. Returns `None` if the user asks for help.
     ///
     /// # Errors
     ///
-    /// Returns a message for the user if the line is not a valid answer.
+    /// Fails with a message for the user if the line is not a valid answer.
     pub(super) fn read(line: &str, files: usize) -> Result<Option<Answer>, String> {
         let line = line.trim().to_lowercase();
         Ok(Some(match line.as_str() {

@@ -74,7 +74,7 @@ fn a_file_with_a_protected_name_keeps_all_its_names() {
     }
 }
 
-/// Acts on duplicates and protects `protect`, which is another path to `a` or to a parent of `a`.
+/// Acts on duplicates while protecting `protect`, which is another path to `a` or to a parent of `a`.
 #[track_caller]
 fn assert_protects_a(lop: &Lop, protect: &str, by: &str) {
     lop.remember(["a", "b"]);

@@ -45,8 +45,7 @@ fn a_change_with_the_same_modification_time_is_noticed() {
 // Way 17.
 #[test]
 fn bytes_that_changed_below_the_file_system_are_compared() {
-    // A failing disk changes bytes without a trace. This test writes to the disk below its file
-    // system.
+    // A failing disk changes bytes without any sign of it. This test writes to the disk below its file system.
     let Some(disk) = mounted(FileSystem::Ext4, 16 * MIB) else { return };
     for by in CHANGING {
         let lop = scanned_at(&disk, &pair());
@@ -149,7 +148,7 @@ fn files_that_differ_late_are_not_linked_and_equal_ones_share_all_extents() {
     }
 }
 
-/// Returns the blocks of a file on the disk, one range at a time, from the output of filefrag.
+/// Returns the ranges of disk blocks that a file occupies, from the output of filefrag.
 fn extents(map: &str) -> Vec<(u64, u64)> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let range = |text: &str| {
@@ -224,7 +223,7 @@ fn a_file_that_somebody_writes_to_is_left_alone() {
     }
 }
 
-/// Maps a file for writing, closes it, and writes one letter for each line of input.
+/// Maps a file for writing, closes it, and then writes one letter for each line of input.
 const MAPPED: &str = "import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 memory = mmap.mmap(fd, 0)

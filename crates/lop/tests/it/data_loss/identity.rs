@@ -15,8 +15,8 @@ fn one_and_its_equal() -> TreeBuilder {
         .seeded("d/pair 2", 2, 5000)
 }
 
-/// Scans the working directory under additional names, and checks each kind of action. Two of the
-/// three files must remain, because they have two distinct contents.
+/// Scans the working directory under additional paths, and checks each kind of action. Two of the three files must
+/// remain, because there are two distinct contents.
 #[track_caller]
 fn judge(lop: &Lop, roots: &[&str]) {
     let judged = lop.path("d");
@@ -54,7 +54,7 @@ fn a_directory_reached_through_a_link_has_no_duplicates_of_itself() {
 fn a_bind_mount_has_no_duplicates_of_itself() {
     let lop = Lop::with(&one_and_its_equal().dir("again").dir("d/inside"));
     let Some(_again) = bound(lop.path("d"), lop.path("again")) else { return };
-    // Mounts a directory inside itself as well, as far as the kernel allows it.
+    // Also mounts a directory inside itself, as far as the kernel allows it.
     let Some(_inside) = bound(lop.path("d"), lop.path("d/inside")) else { return };
     judge(&lop, &["again", "d", "."]);
 }
@@ -76,7 +76,7 @@ fn a_file_that_is_mounted_on_another_is_not_its_duplicate() {
     assert_eq!(fs::read(lop.path("d/point")).expect("what was covered"), b"covered");
 }
 
-// Way 1: a stacked file system shows a file under another device number.
+// Way 1: a stacked file system shows a file with a different device number.
 #[test]
 fn a_file_seen_through_an_overlay_is_not_its_duplicate() {
     for by in CHANGING {
@@ -96,7 +96,7 @@ fn a_file_seen_through_an_overlay_is_not_its_duplicate() {
             let lop = Lop::new();
             lop.remember([disk.path().join("d"), merged.clone()]);
             drop(apply(&lop, by, ["--all", "--keep", keep]));
-            // The overlay will show the files of its layer when it is mounted again.
+            // The overlay will show the files of this layer again when it is mounted again.
             let real = Snapshot::of(disk.path().join("d"));
             let contents = real.contents().into_iter().filter(|(size, _)| *size == 5000).count();
             drop(lop.run(["undo"]));

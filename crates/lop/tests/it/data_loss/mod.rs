@@ -1,8 +1,7 @@
-//! Ways in which other duplicate finders lost data of their users. A naive program fails each of
-//! these tests.
+//! Ways in which other duplicate finders lost users' data. A naive program would fail each of these tests.
 //!
-//! The numbers in the comments refer to this project's list of such ways. Replayed reports (3) and
-//! scripts (15) are tested in `dedupe.rs`.
+//! The numbers in the comments refer to this project's list of these ways. Replayed reports (3) and scripts (15) are
+//! tested in `dedupe.rs`.
 
 mod choice;
 mod content;
@@ -21,7 +20,7 @@ use crate::lop::{Lop, document, settle};
 
 /// The properties that an undo restores.
 const BACK: Compare = Compare::ALL;
-/// The kinds of action that change names.
+/// The kinds of actions that change names.
 const CHANGING: [&str; 4] = ["delete", "hardlink", "symlink", "quarantine"];
 const KINDS: [&str; 5] = ["delete", "hardlink", "symlink", "quarantine", "reflink"];
 
@@ -51,7 +50,7 @@ fn apply<A: PathBytes>(lop: &Lop, by: &str, args: impl IntoIterator<Item = A>) -
     lop.command().args(["dedupe", "--json", "--apply", "--by", by]).args(args).run()
 }
 
-/// Acts on all groups. The run must act on this many files and skip none.
+/// Acts on all groups. The run must act on exactly `files` files and skip none.
 #[track_caller]
 fn apply_all(lop: &Lop, by: &str, files: u64) {
     let output = apply(lop, by, ["--all"]);
@@ -79,7 +78,7 @@ fn assert_kept(lop: &Lop, before: &Snapshot, roots: &[&Path]) {
     testkit::assert_contents_kept(before, &places.iter().collect::<Vec<_>>());
 }
 
-/// Mounts a file system, or prints why it cannot.
+/// Mounts a file system, or prints why that is not possible.
 fn mounted(kind: FileSystem, bytes: u64) -> Option<Mount> {
     Mount::new(kind, bytes)
         .map_err(|reason| skipped(format!("no {} to test on: {reason}", kind.name())))
@@ -90,7 +89,7 @@ fn bound(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Option<Mount> {
     Mount::bind(source, target).map_err(|reason| skipped(format!("no bind mount: {reason}"))).ok()
 }
 
-/// Runs a system tool. Returns its output if it succeeded, or prints why the test is skipped.
+/// Runs a system tool. Returns the output of the tool if it succeeded, and otherwise prints why the test is skipped.
 fn tool(name: &str, args: &[&str], path: impl AsRef<Path>) -> Option<String> {
     let output = std::process::Command::new(name).args(args).arg(path.as_ref()).output();
     match output {

@@ -28,7 +28,7 @@ fn a_read_only_mount_is_unchanged() {
     }
 }
 
-/// File attributes (chattr(1)) that are set until this is dropped.
+/// Sets file attributes (chattr(1)), and clears them on drop.
 struct Attributes(&'static str, std::path::PathBuf);
 
 impl Attributes {
@@ -171,7 +171,7 @@ fn an_ordinary_user_changes_only_what_they_may() {
         assert!(done(&output) >= 3, "{by}: {}", document(&output));
         assert_kept(&lop, &before, &[&lop.work()]);
         drop(run(&["undo"]));
-        // The files of the user are unchanged. The files of others still have their bytes.
+        // The files of the user are unchanged. The files of other users still have their content.
         let again = Snapshot::of(lop.work());
         for name in ["own/mine", "sticky/mine", "open/mine", "own/kept", "others/theirs"] {
             let (was, is) = (before.get(name).expect("is there"), again.get(name));
@@ -208,8 +208,7 @@ fn a_full_disk_loses_nothing_and_can_be_undone_later() {
         let done = done(&output);
         assert_kept(&lop, &before, &[disk.path()]);
         fill("filler 2");
-        // The disk has no room for copies. Files that cannot be restored now are reported and left
-        // alone.
+        // The disk has no space for copies. Files that cannot be restored now are reported and left alone.
         let undone = lop.run(["undo"]);
         assert!(
             by == "quarantine" || done == 0 || undone.ending == testkit::Ending::Code(3),

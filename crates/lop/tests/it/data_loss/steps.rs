@@ -1,4 +1,4 @@
-//! Actions consist of steps that either can be undone or do not happen.
+//! Actions consist of steps, and each step either can be undone or does not happen.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::lop::{Lop, document, settle};
 
-/// Returns files in pairs. The files to keep are in `a`.
+/// Returns files in pairs. The files to keep are in the directory `a`.
 fn pairs(number: u64, size: u64) -> TreeBuilder {
     (0..number).fold(TreeBuilder::new(), |tree, i| {
         let tree = tree.seeded(format!("a/{i}"), i, size).seeded(format!("b/{i}"), i, size);
@@ -65,7 +65,7 @@ fn a_file_with_all_the_links_it_can_have_loses_no_name() {
         &disk,
         &TreeBuilder::new().seeded("b/1", 1, 5000).seeded("b/2", 1, 5000).seeded("b/3", 1, 5000),
     );
-    // Leaves out the many names of one file, which are counted instead.
+    // Leaves out the many names of a single file, which are counted instead.
     let seen = || Snapshot::without_names(&disk, &["links"]);
     let before = seen();
     let output = apply(&lop, "hardlink", ["--all", "--keep", "path:**/a/*"]);
@@ -193,7 +193,7 @@ fn failures_are_reported() {
     assert_eq!(done(&output), 3);
     assert!(lop.path("b/2").is_file() && !lop.path("b/1").exists());
     drop(writer);
-    // The undo reports the failure too, and does not touch files that appeared after the run.
+    // The undo also reports the failure, and does not touch files that appeared after the run.
     fs::write(lop.path("b/1"), "somebody else's").expect("is written");
     let output = lop.run(["undo"]);
     output.code(3);
@@ -219,7 +219,7 @@ fn hostile_names_and_links_survive_every_kind() {
     }
 }
 
-/// Asserts that every file of `before` still has its name and its content, possibly through a link.
+/// Asserts that every file in `before` still has its name and its content, possibly through a link.
 fn every_link_leads_to_a_file(before: &Snapshot, root: &Path) {
     for (path, entry) in
         before.entries.iter().filter(|(path, e)| e.sha256.is_some() && path.len() < 3000)

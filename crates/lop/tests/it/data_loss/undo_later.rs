@@ -18,7 +18,7 @@ fn runs_are_undone_one_after_the_other() {
         for two in CHANGING {
             let lop = scanned(&three());
             let before = Snapshot::of(lop.work());
-            // The second run removes the file that the first one keeps.
+            // The second run removes the file that the first run keeps.
             apply(&lop, one, ["b", "--keep", "path:**/a/*"]).success();
             settle();
             lop.remember(["."]);
@@ -27,8 +27,7 @@ fn runs_are_undone_one_after_the_other() {
             fs::write(lop.path("new"), "in between").expect("is written");
             undo(&lop);
             fs::remove_file(lop.path("new")).expect("is removed");
-            // This may fail: if the first run made two names of one file, the second had nothing to
-            // do.
+            // This may fail, because the second run had nothing to do if the first run made two names of one file.
             drop(lop.run(["undo"]));
             assert_same(&before, &Snapshot::of(lop.work()), back());
         }

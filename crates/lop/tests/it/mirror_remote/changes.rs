@@ -1,4 +1,4 @@
-//! Changes of a tree between two runs.
+//! Changes to a tree between two runs.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
@@ -63,7 +63,7 @@ fn of_links() -> Vec<Change> {
             link(&root.join("3/0/f3"), &root.join("deep/er/l3"));
         }),
         ("alike but not one", |root| {
-            // Two files that do not differ in anything that lop compares.
+            // Two files that differ in nothing that lop compares.
             for name in ["twin 1", "twin 2"] {
                 fs::write(root.join(name), "twin").expect("written");
                 set_time(&root.join(name), 1_000);
@@ -172,8 +172,7 @@ fn own(path: &Path, user: u32, group: u32) {
     lchown(path, Some(user), Some(group)).expect("given away");
 }
 
-/// Changes an access control list, or the mode if that is not possible, because something must
-/// change.
+/// Changes an access control list, or the mode if ACLs are not supported, because something must change.
 fn set_acl(args: &[&str], path: &Path) {
     if !is_there("setfacl") {
         let mode = path.metadata().expect("there").permissions().mode();

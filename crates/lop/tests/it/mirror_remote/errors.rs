@@ -1,4 +1,4 @@
-//! Errors of mirrors that cannot start. They are reported in one line, and nothing is changed.
+//! Errors of mirrors that cannot start. Each error is reported in one line, and nothing is changed.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,7 @@ use testkit::{Compare, Output, Signal, Snapshot, TreeBuilder, When, assert_same}
 use super::{BOTH, Direction, HOST, Way, alike, there, two};
 use crate::lop::Lop;
 
-/// Asserts that a tree is unchanged, except that a file may have been created in a directory and
-/// removed again.
+/// Asserts that a tree is unchanged, except that a file may have been created in a directory and then removed.
 #[track_caller]
 fn unchanged(before: &Snapshot, root: &Path) {
     assert_same(before, &Snapshot::of(root), Compare::ALL - Compare::DIR_MTIMES);
@@ -28,8 +27,8 @@ fn says_of_the_host(output: &Output, code: i32) -> String {
     lines[0].to_string()
 }
 
-/// Mirrors in both directions. Both runs must fail without a change, and report it in one line that
-/// contains this text.
+/// Mirrors in both directions. Both runs must fail without changing anything, and report the failure in one line that
+/// contains `expected`.
 #[track_caller]
 fn fails(way: &Way, expected: &str) {
     for direction in BOTH {
@@ -89,7 +88,7 @@ fn a_remote_lop_with_another_protocol_is_refused() {
     for (lines, expected) in [
         ("echo 'lop-mirror 4711 9.8.7'; exec cat >/dev/null", "4711"),
         ("echo 'lop-mirror 4711 9.8.7'; exit 1", "9.8.7"),
-        // A version of lop that is older than the protocol.
+        // A lop version that is older than the protocol.
         ("echo \"error: unrecognized subcommand 'mirror-server'\" >&2; exit 2", "lop"),
     ] {
         fails(&Way::script(lines), expected);
@@ -251,7 +250,7 @@ fn waiting_for_a_silent_host_can_be_interrupted() {
             let run = way.run(&lop, direction, &[], (&lop.path("src"), &place));
             let output = run.signal(Signal::INT, When::After(Duration::from_millis(300))).run();
             output.signal(Signal::INT);
-            // The mirror may have created the directory to check that it can.
+            // The mirror may have created the directory to check whether that is possible.
             let made = fs::read_dir(&place).is_ok_and(|mut all| all.next().is_some());
             assert!(!made, "{direction:?}, {says}");
         }

@@ -1,4 +1,4 @@
-//! The syntax of remote hosts, and the search for lop on them.
+//! The syntax of remote hosts, and the search for lop on these hosts.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,8 +9,7 @@ use testkit::{TempTree, skipped};
 use super::{BOTH, Direction, HOST, Way, alike, there, two, write_script};
 use crate::lop::Lop;
 
-/// Returns a way that records the arguments of the script, one word per line, and the path of that
-/// record.
+/// Returns a connection that records the arguments of the script, one word per line, and the path of that record.
 fn noting(place: &TempTree) -> (Way, std::path::PathBuf) {
     let note = place.join("note");
     let line = format!("printf '%s\\n' \"$host\" \"$@\" >'{}'\nexec sh -c \"$*\"", note.display());
@@ -50,7 +49,7 @@ fn a_colon_after_a_slash_belongs_to_the_path() {
     let absolute = lop.path("c:d");
     way.mirror(&lop, &["./a:b"]).arg(&absolute).run().success();
     alike(&lop.path("src"), &absolute);
-    // A path on the remote host is treated the same.
+    // The same applies to a path on the remote host.
     way.mirror(&lop, &["src"]).arg(there(HOST, &lop.path("e:f"))).run().success();
     assert!(note.exists());
     alike(&lop.path("src"), &lop.path("e:f"));

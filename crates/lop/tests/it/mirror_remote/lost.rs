@@ -1,5 +1,5 @@
-//! Connections that break on either side. No final name has an incomplete file, the remote side
-//! ends too, and the next run continues.
+//! Connections that break on either side. No incomplete file has its final name, the remote side ends too, and the
+//! next run continues.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -14,10 +14,10 @@ use testkit::{
 use super::{BOTH, Direction, HOST, Way, alike, nothing_was_done, parts};
 use crate::lop::{Lop, document};
 
-/// Kills the remote side with all its processes, a number of seconds after its start.
+/// Kills the remote side with all of its processes, a given number of seconds after its start.
 const KILLS: &str = "(sleep \"$seconds\"; kill -9 \"-$$\") </dev/null >/dev/null 2>&1 &";
 
-/// Returns a tree that takes some hundred milliseconds to mirror. One of its files is large.
+/// Returns a tree that takes a few hundred milliseconds to mirror. One of its files is large.
 fn tree() -> TreeBuilder {
     let mut tree = TreeBuilder::new().seeded("src/large", 1, 6 << 20);
     for i in 0..300u64 {
@@ -35,7 +35,7 @@ fn duration(way: &Way, lop: &Lop, direction: Direction) -> Duration {
     start.elapsed()
 }
 
-/// Asserts that each file of the destination with a final name is complete.
+/// Asserts that each file with a final name in the destination is complete.
 #[track_caller]
 fn all_are_whole(from: &Snapshot, to: &Path) {
     if !to.exists() {
@@ -48,7 +48,7 @@ fn all_are_whole(from: &Snapshot, to: &Path) {
     }
 }
 
-/// Completes the mirror, and asserts that nothing remains to be done and no temporary file is left.
+/// Completes the mirror, and asserts that nothing is left to do and no temporary file remains.
 #[track_caller]
 fn converges(way: &Way, lop: &Lop, direction: Direction) {
     let (from, to) = (lop.path("src"), lop.path("dst"));
@@ -58,7 +58,7 @@ fn converges(way: &Way, lop: &Lop, direction: Direction) {
     nothing_was_done(&way.json(lop, direction, &["--delete"], (&from, &to)));
 }
 
-/// If a run lost the connection, asserts that it reports that. Returns whether it did.
+/// If a run lost the connection, asserts that the run reports the loss. Returns whether it did.
 #[track_caller]
 fn was_lost(output: &Output) -> bool {
     match output.ending {
@@ -110,7 +110,7 @@ fn the_local_side_is_killed_at_random_moments() {
             }
             let places = (&*lop.path("src"), &*lop.path("dst"));
             let run = way.run(&lop, direction, &["--delete"], places);
-            // If the remote side has ended on its own, the pipe for its errors is closed.
+            // If the remote side ended on its own, its standard error is a closed pipe.
             let fired = kill_after(&run, delay).fired;
             all_are_whole(&from, &lop.path("dst"));
             fired
@@ -119,7 +119,7 @@ fn the_local_side_is_killed_at_random_moments() {
     }
 }
 
-/// Cuts the connection after one side has sent this many bytes, as a failing network does.
+/// Cuts the connection after one side has sent a given number of bytes, as a failing network does.
 #[test]
 fn the_connection_is_cut_after_any_number_of_bytes() {
     for direction in BOTH {
@@ -150,7 +150,7 @@ fn ssh_is_killed_in_the_middle() {
     let connects = way.rsh.clone();
     for direction in BOTH {
         let lop = Lop::with(&tree());
-        // The name of the program identifies the process on the remote side.
+        // The program name identifies the process on the remote side.
         let called = lop.path("lop-of-this-test");
         symlink(&way.lop, &called).expect("made");
         let real = std::mem::replace(&mut way.lop, called.clone());
@@ -174,8 +174,8 @@ fn ssh_is_killed_in_the_middle() {
     }
 }
 
-/// Waits until no process has `path` as an argument. The remote side of ssh notices the lost
-/// connection a little later.
+/// Waits until no process has `path` as an argument. The remote side of ssh notices the lost connection a little later
+/// than the local side.
 fn until_gone(path: &Path) {
     let end = Instant::now() + PATIENCE;
     let path = path.as_os_str().as_bytes();
@@ -189,7 +189,7 @@ fn until_gone(path: &Path) {
     }
 }
 
-/// Sends a signal to runs at a few moments, and returns how many runs it ended.
+/// Sends a signal to runs at several moments, and returns how many runs it ended.
 fn interrupted(lop: &Lop, direction: Direction, whole: Duration, group: bool) -> u32 {
     let from = Snapshot::of(lop.path("src"));
     let way = Way::shell();
@@ -202,7 +202,7 @@ fn interrupted(lop: &Lop, direction: Direction, whole: Duration, group: bool) ->
         let run = way.run(lop, direction, &["--bwlimit", "8M"], places);
         let when = When::After(whole * (round + 1) / 11);
         let output = if group {
-            // Ctrl-C reaches all foreground processes of a terminal, including ssh.
+            // Ctrl-C reaches all foreground processes on a terminal, including ssh.
             let mut running = run.spawn();
             if running.wait_for(&when) {
                 let group = format!("-{}", running.pid());
@@ -264,7 +264,7 @@ fn a_large_file_is_resumed_or_restarted_but_never_half() {
             let places = (&*lop.path("src"), &*lop.path("dst"));
             let run = way.run(&lop, direction, &["--bwlimit", "8M"], places);
             let output = run.signal(Signal::INT, When::After(Duration::from_millis(500))).run();
-            // The run may finish earlier if it continues the work of an earlier run.
+            // The run may finish before the signal if it continues the work of an earlier run.
             if round == 0 || output.ending != Ending::Code(0) {
                 output.signal(Signal::INT);
             }
@@ -289,7 +289,7 @@ fn signalled(lop: &Lop, direction: Direction, signal: &str, args: &[&str]) -> Ou
     way.run(lop, direction, args, places).run()
 }
 
-/// Returns many small files. They arrive slowly enough to be interrupted, but without a pause.
+/// Returns many small files. They are copied slowly enough to be interrupted, but without a pause.
 fn many() -> TreeBuilder {
     (0..3_000)
         .fold(TreeBuilder::new(), |tree, i| tree.seeded(format!("src/{}/{i}", i % 30), i, 1_000))
@@ -308,7 +308,7 @@ fn an_interrupted_remote_side_ends_and_the_local_side_reports_what_was_done() {
             assert!(summary.contains(" before the run ended early; "), "{said}");
             assert!(summary.ends_with("; run the command again to continue"), "{said}");
             assert!(summary.contains("copied ("), "{direction:?}: {said}");
-            // A killed process could not report the reason.
+            // A killed process could not report why it ended.
             let why = match direction {
                 Direction::Push => format!("lop: lop on {HOST} was interrupted\n"),
                 Direction::Pull => format!("lop: the connection to {HOST} was lost\n"),

@@ -1,4 +1,4 @@
-//! Mirrors to or from a remote host of trees that are odd, change during the run, or are not fully
+//! Mirrors to or from a remote host: odd trees, trees that change during the run, and trees that are not fully
 //! readable.
 
 use std::fs;
@@ -104,7 +104,7 @@ fn a_file_of_the_destination_that_has_other_names_is_not_written_to() {
             .file("src/mode", "same")
             .hard_links("old", &["dst/content", "outside/content"])
             .hard_links("same", &["dst/mode", "outside/mode"])
-            // Differs from the other file, even if both are created in the same clock tick.
+            // Ensures a difference from the other file, even if both are created in the same clock tick.
             .mtime("src/content", 9, 9)
             .mtime("src/mode", 5, 5)
             .mtime("dst/mode", 5, 5)
@@ -216,8 +216,8 @@ fn names_that_appear_and_vanish_meanwhile_are_no_failure() {
 /// Returns the program at a path that every user can reach.
 fn binary_for_others(place: &TempTree) -> std::path::PathBuf {
     let path = place.join("lop");
-    // A process that is forked during the copy would have the program open for writing, so that it
-    // could not be run.
+    // A process forked during the copy would have the program open for writing, so that the program could not be
+    // executed.
     let _alone = without_forks();
     fs::copy(env!("CARGO_BIN_EXE_lop"), &path).expect("copied");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
@@ -259,7 +259,7 @@ fn an_ordinary_user_mirrors_what_it_may() {
         assert!(said.starts_with(&expected), "{direction:?}: {said}");
         assert!(said.contains("kept 1 extraneous entry: "), "{said}");
         let stat = |name: &str| lop.path(name).metadata().expect("there");
-        // Permissions that were meant for the other owner must not be granted to this one.
+        // Permissions that were meant for the original owner must not be granted to the new owner.
         assert_eq!((stat("dst/roots").uid(), stat("dst/roots").mode() & 0o7777), (NOBODY, 0o755));
         assert_eq!(stat("dst/closed").mode() & 0o7777, 0o555);
         assert!(lop.path("dst/extraneous").exists());

@@ -1,5 +1,4 @@
-//! Options when one of the trees is on a remote host. The results are the same as with two local
-//! trees.
+//! Options when one of the trees is on a remote host. The results must be the same as with two local trees.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +12,7 @@ use super::changes::set_time;
 use super::{BOTH, Way, alike, nothing_was_done, two};
 use crate::lop::{Lop, document};
 
-/// The names of the file of [`two`] that has more than one.
+/// The names of the only file in [`two`] that has more than one name.
 const LINKED: [&str; 2] = ["l1", "d/l2"];
 
 /// Returns three runs that mirror `src`, each to a different directory: locally, and with a remote
@@ -36,7 +35,7 @@ fn three_alike(lop: &Lop) {
     }
 }
 
-/// Returns a sorted list without the names of the file that has several. Threads decide which of
+/// Returns a sorted list without the names of the file that has several names. The timing of threads decides which of
 /// these names is copied and which are linked.
 fn in_order(listed: &str) -> Vec<String> {
     let mut lines: Vec<String> = listed.lines().map(str::to_string).collect();
@@ -273,7 +272,7 @@ fn mounts_in_a_remote_source_can_be_skipped() {
     }
 }
 
-/// Both sides may share a terminal, because the local side receives the errors of the remote side.
+/// Both sides may share a terminal, because the local side receives the remote side's error messages.
 #[test]
 fn the_remote_side_shows_no_progress() {
     for direction in BOTH {

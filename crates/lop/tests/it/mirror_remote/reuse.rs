@@ -1,4 +1,4 @@
-//! `--reuse`: the catalog of either side avoids copies, and the trees still become equal.
+//! `--reuse`: the catalogs of both sides avoid copies, and the trees still become identical.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,7 @@ use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
 const SIZE: u64 = 300_000;
 
-/// Mirrors with everything that the catalogs know, locally or with a remote host. Returns the
-/// summary.
+/// Mirrors with the catalogs of both trees, locally or with a remote host. Returns the summary.
 #[track_caller]
 fn mirrored(lop: &Lop, way: Option<Direction>) -> Value {
     let places = (&*lop.path("src"), &*lop.path("dst"));
@@ -66,7 +65,7 @@ fn content_that_the_source_has_twice_is_sent_once() {
         lop.remember(["src"]);
         let summary = mirrored(&lop, Some(direction));
         assert_eq!((&summary["files_copied"], &summary["files_reused"]), (&3.into(), &9.into()));
-        // One more file, which only the source has.
+        // Adds one more file to the source only.
         lop.add(&TreeBuilder::new().seeded("src/copy", 2, SIZE));
         lop.remember(["src"]);
         let summary = mirrored(&lop, Some(direction));
@@ -74,7 +73,7 @@ fn content_that_the_source_has_twice_is_sent_once() {
     }
 }
 
-/// The catalog is not trusted, and everything in it is wrong here.
+/// The catalog is not trusted: here, everything in it is wrong.
 #[test]
 fn files_changed_since_the_scan_are_copied() {
     for way in ways() {

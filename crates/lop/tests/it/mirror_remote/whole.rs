@@ -1,4 +1,4 @@
-//! Whole trees between hosts. They are equal after each run, whatever was changed before.
+//! Whole trees between hosts. The trees are identical after each run, whatever was changed before.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use super::{BOTH, Way, alike, nothing_was_done, parts};
 use crate::lop::Lop;
 use crate::mirror_oracles::{add_rights, assert_alike, missing, tree};
 
-/// After this many changes, other programs check the trees too. They take time.
+/// After this many changes, other programs also check the trees. They take time.
 const JUDGED: usize = 12;
 
-/// The trees become empty here on purpose.
+/// The changes empty the trees here on purpose.
 const DELETE: [&str; 2] = ["--delete", "--allow-empty-source"];
 
-/// Mirrors from `home` in both directions, to the host that has `other`. Repeats this after every
-/// `at_once` changes, until every kind of change was made.
+/// Mirrors from `home` to `other`, once by pushing and once by pulling. Repeats this after every `at_once` changes,
+/// until every kind of change has been made.
 fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose: &str) {
     let lop = Lop::new();
     let from = home.join("from");
@@ -61,7 +61,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
     }
 }
 
-/// Returns the reason why the tree with every kind of entry cannot be created or checked here.
+/// Returns why the tree with every kind of entry cannot be created or checked on this machine.
 fn lacking() -> Option<String> {
     if !is_root() {
         return Some("only root can create the owners and devices of the source".into());
@@ -149,7 +149,7 @@ fn the_catalog_of_the_host_that_is_mirrored_to_stays() {
     lop.remember(["d"]);
     lop.run(["dedupe", "--by", "delete", "--apply", "d"]).success();
     let before = Snapshot::of(lop.state());
-    // A backup of the home directory, with another catalog and other journals.
+    // A backup of the home directory, with a different catalog and different journals.
     lop.lay(
         &TreeBuilder::new()
             .file("src/state/lop/catalog.db", "old")
