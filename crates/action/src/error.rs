@@ -309,7 +309,7 @@ impl Reason {
     }
 }
 
-/// Returns a copy of a system error for use in the reason of another file.
+/// Returns a copy of a system error, so that it can also be reported for another file.
 pub(crate) fn clone_io_error(error: &io::Error) -> io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }

@@ -29,7 +29,8 @@
 //! 3. Compare the two files byte by byte, each to its end (`run::verify`).
 //! 4. Take a lease on both files, if the kernel grants one. No program may have them open for
 //!    writing, and neither file may have changed.
-//! 5. Exchange the name with a name in a staging directory, or move the file there (`staging`).
+//! 5. Exchange the file with the new entry, which a staging directory holds, or move the file there
+//!    (`staging`).
 //! 6. Check that the entry that arrived there is the file that was compared, that the kept file
 //!    still has its name, and that no program is waiting to write to the file. Otherwise, roll the
 //!    exchange back (`run::act`).

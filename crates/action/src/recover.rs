@@ -95,7 +95,7 @@ pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {
     journal.append(&lines, true)
 }
 
-/// Returns whether the link that the run made is in the place of the file.
+/// Returns true if the file's name leads to the link that the run created.
 fn is_replaced(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> bool {
     let Ok(location) = locator.locate(&logged.intent) else { return false };
     let entry = (&*location.dir, &*location.name);

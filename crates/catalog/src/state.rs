@@ -1,6 +1,6 @@
 //! The state of a remembered file, which tells whether the file can be relied on.
 
-/// What is known about the bytes of a remembered file.
+/// The state of a remembered file: whether its bytes are known.
 ///
 /// A file that is not [`FileState::Known`] counts neither as a copy nor as unique, because its
 /// bytes are unknown until the next scan reads it.

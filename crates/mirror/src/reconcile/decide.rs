@@ -2,7 +2,7 @@
 //!
 //! A regular file with several names is copied under the first name that a worker processes.
 //! [`crate::hardlinks::groups`] lets the other names wait until they can be linked. This module only collects
-//! subdirectories, which are started when their parent directory is complete.
+//! subdirectories. Workers start to mirror them when the parent directory is complete.
 
 use std::ffi::CStr;
 use std::io::ErrorKind;

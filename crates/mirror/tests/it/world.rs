@@ -61,7 +61,7 @@ pub(crate) enum Variant {
     OneHost,
     /// With a sender and a receiver that are connected by pipes, as between two hosts.
     TwoHosts,
-    /// From a source that is treated as a cold hard disk.
+    /// Within one host, from a source that is treated as a cold hard disk.
     DiskOrder,
 }
 
