@@ -28,7 +28,7 @@ use crate::staging::name_swap::{NameSwap, Substitute};
 ///
 /// # Errors
 ///
-/// If the journal cannot be read or written. Files that were already moved back keep their names.
+/// Fails if the journal cannot be read or written. Files that were already moved back keep their names.
 /// It is not an error if a file cannot be moved back: it stays in the staging directory, and the
 /// next recovery tries again.
 pub(crate) fn recover(replay: &Replay, journal: &Journal) -> Result<(), Error> {

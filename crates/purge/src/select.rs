@@ -112,7 +112,7 @@ impl Selection {
         is_included && !self.spares_target(name, false) && !self.is_too_new(stat.mtime_ns())
     }
 
-    /// Returns whether every entry of the top directory matches unless it is excluded.
+    /// Returns true if there are no include patterns, so that every entry that is not excluded matches.
     pub(crate) fn chooses_all(&self) -> bool {
         self.include.is_empty()
     }

@@ -58,7 +58,7 @@ pub fn diff_groups(expected: &Groups, actual: &Groups) -> Option<String> {
 ///
 /// # Errors
 ///
-/// Fails with the description of [`diff_groups`] if the groups differ.
+/// Fails with the text of [`diff_groups`] if the groups differ.
 pub fn groups_match(expected: &Groups, actual: &Groups) -> Result<(), String> {
     diff_groups(expected, actual).map_or(Ok(()), Err)
 }

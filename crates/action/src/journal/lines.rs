@@ -88,7 +88,7 @@ pub(crate) fn is_whole(line: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// If the journal cannot be read, has another format, or others may have written to it. Also fails
+/// Fails if the journal cannot be read, has another format, or others may have written to it. Also fails
 /// if `begin` returns `None`. The error message is then `wrong_kind`. Nothing on disk changes.
 pub(crate) fn replay<T>(
     path: &Path,
@@ -128,7 +128,7 @@ impl<'p> LineReader<'p> {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read, or others may have written to it.
+    /// Fails if the journal cannot be read, or others may have written to it.
     fn open(path: &'p Path) -> Result<LineReader<'p>, Error> {
         let file = Log::reader(path).context(Op::Open, || path)?;
         let from = BufReader::with_capacity(1 << 20, file);

@@ -34,7 +34,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be opened, or others may write to it. Nothing on disk changes.
+    /// Fails if the journal cannot be opened, or others may write to it. Nothing on disk changes.
     pub(crate) fn open(path: PathBuf, next: u64) -> Result<Journal, Error> {
         let log = log(&path, Log::open).context(Op::Open, || &path)?;
         // A crash may have cut off the last line.
@@ -51,7 +51,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the write or the sync fails. The last line may then be cut off. The next append marks the
+    /// Fails if the write or the sync fails. The last line may then be cut off. The next append marks the
     /// cut.
     pub(crate) fn append(&self, lines: &Lines, urgent: bool) -> Result<(), Error> {
         if !lines.bytes().is_empty() {

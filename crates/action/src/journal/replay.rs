@@ -117,7 +117,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read.
+    /// Fails if the journal cannot be read.
     pub(crate) fn is_over(path: &Path) -> Result<bool, Error> {
         /// An upper bound for the length of such a line, in bytes.
         const TAIL: u64 = 4096;
@@ -137,7 +137,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read, has another format or kind, or others may have written to it.
+    /// Fails if the journal cannot be read, has another format or kind, or others may have written to it.
     pub(crate) fn read(path: &Path) -> Result<Option<Replay>, Error> {
         let file = Log::reader(path).context(Op::Open, || path)?;
         let begin = |line: &[u8]| match serde_json::from_slice(line) {
@@ -281,7 +281,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If there is no such intent, or its line has been damaged since the replay.
+    /// Fails if there is no such intent, or its line has been damaged since the replay.
     pub(crate) fn intent(&self, n: u64) -> Result<LoggedIntent, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };

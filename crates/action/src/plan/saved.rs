@@ -86,7 +86,7 @@ pub enum SavedError {
 ///
 /// # Errors
 ///
-/// If writing fails. Some lines may have been written.
+/// Fails if writing fails. Some lines may have been written.
 pub fn save(out: &mut impl Write, plan: &Plan, kind: Kind) -> io::Result<()> {
     for other in &plan.others {
         let line = SavedLine {

@@ -77,7 +77,7 @@ printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
 ///
 /// # Errors
 ///
-/// If writing fails. Part of the script may have been written.
+/// Fails if writing fails. Part of the script may have been written.
 pub fn write_script(out: &mut impl Write, plans: impl Iterator<Item = Plan>) -> io::Result<()> {
     out.write_all(HEAD.as_bytes())?;
     for plan in plans {

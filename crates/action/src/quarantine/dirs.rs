@@ -64,7 +64,7 @@ impl Quarantine {
     ///
     /// # Errors
     ///
-    /// If the directory cannot be listed. Nothing on disk changes.
+    /// Fails if the directory cannot be listed. Nothing on disk changes.
     pub fn open(dir: &[u8], mut unreadable: impl FnMut(Error)) -> Result<Quarantine, Error> {
         let mut reach = PathOpener::new(MAX_OPEN_DIRS);
         let is_staging_dir =
@@ -102,7 +102,7 @@ impl Quarantine {
     ///
     /// # Errors
     ///
-    /// If an intent cannot be read from a manifest. Nothing on disk changes.
+    /// Fails if an intent cannot be read from a manifest. Nothing on disk changes.
     pub fn list(&self) -> Result<Vec<QuarantinedFile>, Error> {
         let mut all = Vec::new();
         for QuarantinedRun { replay, .. } in &self.runs {

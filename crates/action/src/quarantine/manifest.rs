@@ -43,7 +43,7 @@ impl Manifests {
     ///
     /// # Errors
     ///
-    /// If the manifest cannot be created, written or synced. In that case, the caller must not move
+    /// Fails if the manifest cannot be created, written or synced. In that case, the caller must not move
     /// the files.
     pub(crate) fn append(
         &self,

@@ -52,7 +52,7 @@ pub struct PurgeOutcome {
 ///
 /// # Errors
 ///
-/// If an intent cannot be read from the journal. Nothing on disk changes.
+/// Fails if an intent cannot be read from the journal. Nothing on disk changes.
 pub(crate) fn list_quarantined(run: u64, replay: &Replay) -> Result<Vec<QuarantinedFile>, Error> {
     let mut locator = IntentLocator::new(replay);
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ pub(crate) fn purge_runs<R: Borrow<Replay>>(
 ///
 /// # Errors
 ///
-/// If the journal cannot be read or written, or the user asked to stop. Files removed before the
+/// Fails if the journal cannot be read or written, or the user asked to stop. Files removed before the
 /// error are gone.
 fn purge_run(
     replay: &Replay,

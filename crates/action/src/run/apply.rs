@@ -92,7 +92,7 @@ pub(crate) struct Worker<'a> {
 ///
 /// # Errors
 ///
-/// If the journal cannot be written, or the user asked to stop. All actions up to that point are in
+/// Fails if the journal cannot be written, or the user asked to stop. All actions up to that point are in
 /// the journal, and each file has either its own name or one in a staging directory. The outcome of
 /// the processed files is returned in either case.
 pub(crate) fn apply_groups(

@@ -10,7 +10,7 @@ use runtime::{Interrupted, Progress};
 ///
 /// # Errors
 ///
-/// If the user asked to stop.
+/// Fails if the user asked to stop.
 pub(crate) fn equal(
     one: &File,
     other: &File,
@@ -53,7 +53,7 @@ pub(crate) fn compare(
 ///
 /// # Errors
 ///
-/// If the user asked to stop.
+/// Fails if the user asked to stop.
 pub(crate) fn equal_under_leases<'f>(
     one: &'f File,
     other: &'f File,

@@ -53,7 +53,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be listed. Nothing on disk changes.
+    /// Fails if the folder cannot be listed. Nothing on disk changes.
     pub fn list(folder: &Path) -> Result<Vec<Result<RunSummary, Error>>, Error> {
         let summary = |run| Ok(read(folder, run)?.map(|replay| summary(run, &replay)));
         Ok(run_numbers(folder, FILES_SUFFIX)?
@@ -67,7 +67,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If there is no such run, it cannot be undone, or its journal cannot be read. Nothing on disk
+    /// Fails if there is no such run, it cannot be undone, or its journal cannot be read. Nothing on disk
     /// changes.
     pub fn preview(
         folder: &Path,
@@ -87,7 +87,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
+    /// Fails if there is no such run, or its journal cannot be read. Nothing on disk changes.
     pub fn actions(folder: &Path, run: u64) -> Result<(RunSummary, FileActions), Error> {
         let replay = read_only(folder, run)?.ok_or(Error::NoRun(run))?;
         let numbers = replay.entries.keys().copied().collect();
@@ -98,7 +98,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If there is no such run, or its journal cannot be read. Nothing on disk changes.
+    /// Fails if there is no such run, or its journal cannot be read. Nothing on disk changes.
     pub fn undone_actions(
         folder: &Path,
         run: u64,
@@ -112,7 +112,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If the journal of one of the runs cannot be read. Nothing on disk changes.
+    /// Fails if the journal of one of the runs cannot be read. Nothing on disk changes.
     pub fn restored_actions(
         folder: &Path,
         restored: &RestoreOutcome,
@@ -125,7 +125,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be listed. Nothing on disk changes.
+    /// Fails if the folder cannot be listed. Nothing on disk changes.
     pub fn quarantined(
         folder: &Path,
         mut unreadable: impl FnMut(Error),

@@ -27,7 +27,7 @@ impl<'w> Meter<'w> {
     ///
     /// # Errors
     ///
-    /// If the user asked to stop.
+    /// Fails if the user asked to stop.
     pub(crate) fn step(&self, bytes: u64) -> io::Result<()> {
         self.progress.bytes_done.fetch_add(bytes, Relaxed);
         self.add_counted(bytes);

@@ -46,7 +46,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// If the folder or its lock cannot be used, or the journal of a run cannot be written. Runs
+    /// Fails if the folder or its lock cannot be used, or the journal of a run cannot be written. Runs
     /// before that one are recovered. A journal that cannot be read is not an error. Its files stay
     /// as they are.
     pub fn open(folder: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Runs, Error> {

@@ -62,7 +62,7 @@ pub(crate) fn parent_of_outer(path: &[u8]) -> &[u8] {
 ///
 /// # Errors
 ///
-/// If the directory cannot be opened, or other users can access it.
+/// Fails if the directory cannot be opened, or other users can access it.
 pub(crate) fn open_staging(
     number: u32,
     path: &[u8],
@@ -137,7 +137,7 @@ fn user() -> u32 {
 ///
 /// # Errors
 ///
-/// If the directory cannot be created, or its parent is accessible to other users.
+/// Fails if the directory cannot be created, or its parent is accessible to other users.
 pub(crate) fn restore_staging(path: &[u8], reach: &mut PathOpener) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());
@@ -242,7 +242,7 @@ impl Staging {
 ///
 /// # Errors
 ///
-/// If an empty directory could not be removed.
+/// Fails if an empty directory could not be removed.
 pub(crate) fn remove_staging_if_empty(path: &[u8], reach: &mut PathOpener) -> io::Result<()> {
     if is_beside(path) {
         return Ok(());

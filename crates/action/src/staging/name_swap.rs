@@ -97,7 +97,7 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// If the rename fails, nothing has changed. If the file cannot be inspected after the rename,
+    /// Fails if the rename fails, nothing has changed. If the file cannot be inspected after the rename,
     /// it is in the staging directory, and the caller must roll back.
     pub(crate) fn take_out(&self) -> Result<TakenOut, Reason> {
         self.dir
@@ -111,7 +111,7 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// If the exchange fails, nothing has changed. For all other errors, the caller must roll back.
+    /// Fails if the exchange fails, nothing has changed. For all other errors, the caller must roll back.
     pub(crate) fn swap(&self) -> Result<TakenOut, Reason> {
         let staging = &self.staging.dir;
         match self.dir.exchange(self.name, staging, &self.new) {
@@ -167,7 +167,7 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be removed. It then remains in the staging directory.
+    /// Fails if the file cannot be removed. It then remains in the staging directory.
     pub(crate) fn remove(&self, taken: &TakenOut) -> Result<(), Reason> {
         self.staging.dir.remove_name(&taken.name).map_err(Reason::failed(Op::Remove))
     }

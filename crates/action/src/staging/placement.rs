@@ -199,7 +199,7 @@ impl StagingDirs {
     ///
     /// # Errors
     ///
-    /// If an empty directory cannot be removed, or a file system cannot be synced.
+    /// Fails if an empty directory cannot be removed, or a file system cannot be synced.
     pub(crate) fn finish(&self, done: bool, reach: &mut PathOpener) -> Result<(), fsops::Error> {
         for PlacedStaging { scope, path, .. } in &self.placements().staging_dirs {
             let shown = |path: &[u8]| OsStr::from_bytes(path).to_owned();

@@ -73,7 +73,7 @@ impl TrashSummary {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be listed. Nothing on disk changes.
+    /// Fails if the folder cannot be listed. Nothing on disk changes.
     pub fn list(folder: &Path) -> Result<Vec<Result<TrashSummary, Error>>, Error> {
         let replay =
             |run| Ok(TrashReplay::read(folder, run)?.map(|replay| replay.now(folder, run)));
@@ -155,7 +155,7 @@ impl TrashReplay {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read, has another format or kind, or others may have written to it.
+    /// Fails if the journal cannot be read, has another format or kind, or others may have written to it.
     pub(crate) fn read(folder: &Path, run: u64) -> Result<Option<TrashReplay>, Error> {
         let path = journal_path(folder, run, TREES_SUFFIX);
         let begin = |line: &[u8]| match serde_json::from_slice(line) {

@@ -37,7 +37,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written. Only the journal may have changed.
+    /// Fails if the journal cannot be read or written. Only the journal may have changed.
     pub fn find_missing(&self) -> Result<Vec<MissingTree>, Error> {
         let (replay, mut reach) = (self.replay()?, PathOpener::new(MAX_OPEN_DIRS));
         let mut missing = Vec::new();

@@ -33,7 +33,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read. An entry that was renamed by mistake may have been moved
+    /// Fails if the journal cannot be read. An entry that was renamed by mistake may have been moved
     /// back.
     pub fn remaining(&self) -> Result<(Vec<TrashedTree>, Vec<Refusal>), Error> {
         Ok(self.remaining_of(&self.replay()?))
@@ -124,7 +124,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the tree cannot be moved back, it stays in the trash. If only the write to the journal
+    /// Fails if the tree cannot be moved back, it stays in the trash. If only the write to the journal
     /// fails, the tree has been moved back.
     pub fn move_back(&self, left: &TrashedTree) -> Result<(), Error> {
         let context = || Path::new(OsStr::from_bytes(&left.path));

@@ -80,7 +80,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If no journal can be created or written. No tree was moved.
+    /// Fails if no journal can be created or written. No tree was moved.
     pub fn begin(folder: &Path, trees: &[Tree]) -> Result<Started, Error> {
         create_dir_private(folder)?;
         let (run, journal) = create_next_journal(folder, TREES_SUFFIX)?;
@@ -168,7 +168,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the lock or the journal cannot be used. No tree was touched.
+    /// Fails if the lock or the journal cannot be used. No tree was touched.
     pub fn claim(folder: &Path, run: u64) -> Result<Claim, Error> {
         let path = lock_path(folder, run);
         let mut lock = Lock::try_take(&path)?;
@@ -202,7 +202,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be listed. Nothing on disk changes.
+    /// Fails if the folder cannot be listed. Nothing on disk changes.
     pub fn unfinished(folder: &Path) -> Result<Vec<u64>, Error> {
         let mut runs = run_numbers(folder, TREES_SUFFIX)?;
         // If the lock file still exists, a process was killed before the cleanup.
@@ -241,7 +241,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be written.
+    /// Fails if the journal cannot be written.
     pub fn note_progress(&self, removed: u64, failed: Option<u64>) -> Result<(), Error> {
         let recorded_entries = self.recorded_entries.load(Relaxed);
         let entries = removed.saturating_sub(recorded_entries);
@@ -257,7 +257,7 @@ impl TrashRun {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written, or a file of the run cannot be removed. The trees
+    /// Fails if the journal cannot be read or written, or a file of the run cannot be removed. The trees
     /// are gone or unchanged.
     pub fn finish(self) -> Result<bool, Error> {
         let replay = self.replay()?;

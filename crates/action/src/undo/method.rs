@@ -61,7 +61,7 @@ impl<'p> Finder<'p> {
     ///
     /// # Errors
     ///
-    /// If an intent cannot be read from the journal.
+    /// Fails if an intent cannot be read from the journal.
     pub(crate) fn new(replay: &'p Replay) -> Result<Finder<'p>, Error> {
         let mut finder =
             Finder { replay, locator: IntentLocator::new(replay), back: HashMap::new() };
@@ -75,7 +75,7 @@ impl<'p> Finder<'p> {
     ///
     /// # Errors
     ///
-    /// If an intent cannot be read from the journal. Nothing on disk changes.
+    /// Fails if an intent cannot be read from the journal. Nothing on disk changes.
     pub(crate) fn previews(
         mut self,
         todo: &[u64],

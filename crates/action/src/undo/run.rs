@@ -85,7 +85,7 @@ pub(crate) fn undo_run(
 ///
 /// # Errors
 ///
-/// If the journal cannot be read. Nothing on disk changes.
+/// Fails if the journal cannot be read. Nothing on disk changes.
 pub(crate) fn preview_undo(
     replay: &Replay,
     paths: &[Vec<u8>],

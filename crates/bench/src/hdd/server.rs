@@ -5,7 +5,7 @@
 //!
 //! # Requests of the kernel
 //!
-//! Requests must arrive as the block layer issues them. `disk` is therefore opened for direct I/O,
+//! Requests must arrive unchanged from the block layer, neither merged nor split. `disk` is therefore opened for direct I/O,
 //! which bypasses the page cache and readahead of this file system. It is also asynchronous: a loop
 //! device would otherwise have only one request in flight and leave the drive no choice. Up to 64
 //! requests of up to 1 MiB may be in flight, twice as many as the drive chooses from.

@@ -1,6 +1,6 @@
 //! The threads behind the file system: one plays the head, and a few move the bytes.
 //!
-//! A [`Transfer`] goes to the thread of the head. This thread holds all waiting transfers, chooses
+//! Each [`Transfer`] goes to the thread that simulates the disk head. This thread holds all waiting transfers, chooses
 //! the next, and sleeps for as long as the disk is busy with it. A mover then reads or writes the
 //! backing file and answers the kernel while the head serves the next transfer. A slow backing file
 //! therefore does not add to the time of the disk, and the thread of the session never waits.
@@ -36,7 +36,7 @@ pub(super) struct Transfer {
     pub(super) what: What,
 }
 
-/// The direction of a transfer, and the kernel's request to answer.
+/// The direction of a transfer, with the handle that answers the kernel's request.
 #[derive(Debug)]
 pub(super) enum What {
     /// Sends this number of bytes to the kernel.

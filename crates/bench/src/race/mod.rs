@@ -1,4 +1,4 @@
-//! Races: all tools take turns at the same work.
+//! Races, in which the tools take turns at the same work.
 //!
 //! Each comparison begins with one untimed run of each tool. Its answer is compared with the known
 //! content of the tree. Timed rounds follow, A B C A B C. Work that changes a file system starts

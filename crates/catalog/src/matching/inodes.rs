@@ -1,4 +1,4 @@
-//! Finds files by inode: under another name, or in a directory that was moved.
+//! Finds remembered files by inode, even under another name or in a directory that was moved.
 
 use walk::{FileId, FileRecord, Tree};
 

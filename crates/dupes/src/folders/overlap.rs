@@ -137,10 +137,10 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the largest directories in `top` that have at least half of their bytes in `other`,
-    /// judging by the first file of each hint. Maps each of these directories to the part of
-    /// `other` that shares files with it. Both directories are narrowed as far as possible without
-    /// losing a shared file.
+    /// Returns the largest directories in `top` for which at least half of the bytes also occur in
+    /// `other`. The first file of each hint decides where to look. Maps each directory to the part
+    /// of `other` that shares files with it, and narrows both as far as possible without losing a
+    /// shared file.
     fn below(&self, top: u32, other: u32, hints: &mut [Hint]) -> Pairs {
         hints.sort_unstable_by_key(|hint| hint.at);
         let mut pairs = Pairs::new();

@@ -23,7 +23,7 @@ use crate::settings::Settings;
 ///
 /// # Errors
 ///
-/// If `ended` contains an error, the work stopped early. The error is returned after the changes were printed and
+/// Fails if `ended` contains an error, the work stopped early. The error is returned after the changes were printed and
 /// recorded.
 pub(crate) fn conclude(
     summary: &impl Serialize,

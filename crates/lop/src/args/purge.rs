@@ -41,7 +41,8 @@ pub(crate) struct PurgeArgs {
 
     /// Do not ask before removing many entries
     ///
-    /// By default, lop asks on a terminal before it removes more than 1,000 entries, and if a pattern matched nothing.
+    /// By default, lop asks on a terminal if it is about to remove more than 1,000 entries, or if a pattern
+    /// matched nothing.
     #[arg(short, long)]
     pub(crate) yes: bool,
 

@@ -142,7 +142,7 @@ fn parts_can_be_validated() {
     assert_eq!(document(&output)["summary"]["gone"], 1);
 }
 
-/// Other commands then do not learn about the damage, so lop must say so.
+/// The catalog then has no mark of the damage for other commands, so lop must report that.
 #[test]
 fn a_catalog_that_cannot_be_written_does_not_hide_damage() {
     let lop = archived();

@@ -84,8 +84,7 @@ fn a_scan_that_finds_no_room_prints_its_groups_and_leaves_the_old_catalog() {
             let said = output.stderr_str();
             assert!(said.contains("Found     1 group: 3,999 redundant files"), "{said}");
         } else {
-            // There is no room for the lock or the journal, which is reported before the work
-            // starts.
+            // There is no room for the lock or the journal. lop reports this before the work starts.
             assert!(room < 40_000, "{room}: {}", output.stderr_str());
         }
         small.assert_old_answers();

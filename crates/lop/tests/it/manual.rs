@@ -1,4 +1,4 @@
-//! Man pages and completions, which the binary prints on its own.
+//! Man pages and completions, which the binary itself can print.
 
 use std::process::Command;
 

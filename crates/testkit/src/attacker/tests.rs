@@ -84,8 +84,8 @@ fn only_requested_kinds_of_swaps_are_done() {
     assert_eq!((swaps.stranded, links(&Snapshot::of(&tree))), (0, 0));
 }
 
-/// Replaces one path with a link to another if the files are equal at that moment, as a careless
-/// program does.
+/// Replaces `other` with a link to `kept` if the files are equal at that moment. A careless program
+/// does the same.
 fn replace(kept: &Path, other: &Path) -> io::Result<()> {
     if fs::read(kept)? == fs::read(other)? {
         let temporary = other.with_extension("tmp");

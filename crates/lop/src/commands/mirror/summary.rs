@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 3;
 ///
 /// # Errors
 ///
-/// If `ended` contains an error, it ended the mirror early and is returned after everything was printed.
+/// Fails if `ended` contains an error, it ended the mirror early and is returned after everything was printed.
 pub(super) fn conclude(
     totals: &Totals,
     outcome: &Outcome,
