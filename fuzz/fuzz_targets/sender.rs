@@ -24,7 +24,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
 
 fuzz_target!(|data: &[u8]| {
     let source = Source::open(&PLACE.path().join("from")).expect("there");
-    let ((mut asks, asked), (says, mut heard)) = (pair(), pair());
+    let ((mut asks, requested), (says, mut heard)) = (pair(), pair());
     let end = says.try_clone().expect("copied");
     let said = thread::scope(|scope| {
         scope.spawn(move || {
@@ -36,9 +36,9 @@ fuzz_target!(|data: &[u8]| {
             let _ended = heard.read_to_end(&mut all);
             all
         });
-        let (out, mut asked) = (Outgoing::new(file(says)), Incoming::new(file(asked)));
+        let (out, mut requested) = (Outgoing::new(file(says)), Incoming::new(file(requested)));
         let _ended =
-            mirror::send(&source, None, &options(), &Progress::default(), &mut asked, &out);
+            mirror::send(&source, None, &options(), &Progress::default(), &mut requested, &out);
         let _gone = end.shutdown(Shutdown::Both);
         listener.join().expect("no panic")
     });

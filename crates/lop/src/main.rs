@@ -60,9 +60,10 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Exit {
     let settings = Settings::new(cli.global);
-    let (asked, usual) = (cli.command.memory(), cli.command.usual_memory());
+    let (requested, usual) = (cli.command.memory(), cli.command.usual_memory());
     let run = || {
-        monitor::memory::bound(asked, usual).and_then(|()| commands::run(cli.command, &settings))
+        monitor::memory::bound(requested, usual)
+            .and_then(|()| commands::run(cli.command, &settings))
     };
     let exit = run().unwrap_or_else(|error| {
         settings.report_last(&error);

@@ -157,15 +157,16 @@ impl Shared {
     }
 
     fn watch(&self) {
-        let (start, mut asked) = (Instant::now(), None);
+        let (start, mut stop_requested) = (Instant::now(), None);
         let mut stalls = Stalls::since(start);
         let mut line = self.line();
         while !line.done {
             if interrupt::caught().is_some() {
                 self.progress.stop();
                 if self.progress.saving.load(Relaxed) {
-                    asked = None;
-                } else if asked.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT {
+                    stop_requested = None;
+                } else if stop_requested.get_or_insert_with(Instant::now).elapsed() >= STOP_TIMEOUT
+                {
                     line.clear();
                     // It is safe to end the program here, because all commits are complete and nothing else is being
                     // written.

@@ -52,7 +52,7 @@ impl Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// The file is below a directory that the user protected.
-    Asked,
+    Requested,
     /// The file is outside of the named paths.
     Outside,
 }
@@ -73,7 +73,7 @@ pub enum KeepReason {
 impl std::fmt::Display for KeepReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            KeepReason::Protected(Protection::Asked) => f.write_str("protected"),
+            KeepReason::Protected(Protection::Requested) => f.write_str("protected"),
             KeepReason::Protected(Protection::Outside) => f.write_str("not below a named path"),
             KeepReason::Rule(rule) => f.write_str(rule),
             KeepReason::First => f.write_str("first by path"),

@@ -50,7 +50,7 @@ pub struct PathPattern {
     /// ends with a slash.
     globs: Vec<(Vec<u8>, Globs)>,
     /// Whether the pattern was tested on a file, and whether it matched one.
-    is_asked: AtomicBool,
+    was_evaluated: AtomicBool,
     is_met: AtomicBool,
 }
 
@@ -131,7 +131,7 @@ impl Rule {
     /// Returns true if the rule has a pattern that was tested on files and matched none of them.
     pub fn matched_nothing(&self) -> bool {
         let Rule::Path(path) = self else { return false };
-        path.is_asked.load(Relaxed) && !path.is_met.load(Relaxed)
+        path.was_evaluated.load(Relaxed) && !path.is_met.load(Relaxed)
     }
 
     /// Returns the reason why the rule prefers `file` to `other`.
@@ -164,12 +164,12 @@ impl PathPattern {
             (prefix, globs.below(&[TopDir::new(top)], PatternUse::Exclude))
         };
         let globs = tops.iter().chain([&root]).map(below).collect();
-        let (is_asked, is_met) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(PathPattern { text: text.into(), globs, is_asked, is_met })
+        let (was_evaluated, is_met) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(PathPattern { text: text.into(), globs, was_evaluated, is_met })
     }
 
     fn matches(&self, paths: &[&[u8]]) -> bool {
-        self.is_asked.store(true, Relaxed);
+        self.was_evaluated.store(true, Relaxed);
         let is_match = self.globs.iter().any(|(prefix, globs)| {
             let mut below = paths.iter().filter_map(|path| path.strip_prefix(prefix.as_slice()));
             below.any(|path| matches_below(globs, path))
@@ -343,8 +343,8 @@ mod tests {
         let paths: [[&[u8]; 1]; 2] = [[b"/a/f"], [b"/b/f"]];
         let file = |paths| Candidate { paths, mtime_ns: 0, device: 1, is_local: true, root: 0 };
         let files = [file(&paths[0]), file(&paths[1])];
-        let rules = rules(&["path:c", "path:a", "path:never asked"]);
-        assert!(rules.iter().all(|rule| !rule.matched_nothing()), "nobody asked");
+        let rules = rules(&["path:c", "path:a", "path:never evaluated"]);
+        assert!(rules.iter().all(|rule| !rule.matched_nothing()), "none was evaluated");
         choose(&files, &rules);
         let idle: Vec<bool> = rules.iter().map(Rule::matched_nothing).collect();
         assert_eq!(idle, [true, false, false]);

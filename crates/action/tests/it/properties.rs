@@ -86,7 +86,7 @@ fn holds(tree: &RandomTree, kind: Kind, rules: &[&str], seed: u64, one_in: u64, 
     let contents = sums(&[&world.tree]);
     let root = world.tree.as_os_str().as_encoded_bytes().len() + 1;
     let protect =
-        |path: &[u8]| is_protected(&path[root..], seed, one_in).then_some(Protection::Asked);
+        |path: &[u8]| is_protected(&path[root..], seed, one_in).then_some(Protection::Requested);
     let plans = plans_of(&world.tree, kind, &rules, protect);
     check_plans(&plans);
     let planned: usize = plans.iter().map(|plan| plan.others.len()).sum();

@@ -47,8 +47,8 @@ impl Account {
 }
 
 fn budget() -> Duration {
-    let asked = std::env::var("RACE_SECONDS").ok().and_then(|text| text.parse().ok());
-    asked.map_or(BUDGET, Duration::from_secs)
+    let seconds = std::env::var("RACE_SECONDS").ok().and_then(|text| text.parse().ok());
+    seconds.map_or(BUDGET, Duration::from_secs)
 }
 
 /// Returns a tree with duplicates in several directories. Some of the files have hard links.

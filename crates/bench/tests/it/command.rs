@@ -46,7 +46,7 @@ fn a_run_is_measured_with_its_children() {
 }
 
 #[test]
-fn failed_and_endless_runs_are_told_apart() {
+fn failed_and_endless_runs_are_distinguished() {
     let (usage, _) = measured(&["false"], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Failed);
     let (usage, _) = measured(&["sh", "-c", "sleep 1000; true"], Duration::from_millis(200));

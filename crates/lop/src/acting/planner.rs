@@ -183,7 +183,7 @@ impl Planner {
                 || self.protected.contains(tree, tree.file(file).dir)
         };
         let protected = if is_protected() {
-            Some(Protection::Asked)
+            Some(Protection::Requested)
         } else if root.is_none() && !self.options.roots.is_empty() {
             Some(Protection::Outside)
         } else {

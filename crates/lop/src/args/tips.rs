@@ -64,7 +64,7 @@ mod tests {
     use super::{distance, improve};
     use crate::args::Cli;
 
-    fn told(args: &[&str]) -> String {
+    fn message(args: &[&str]) -> String {
         let all = ["lop"].iter().chain(args);
         let mut error = Cli::try_parse_from(all).expect_err("wrong");
         improve(&mut error, args.first().copied());
@@ -79,27 +79,27 @@ mod tests {
             (&["purge", "--thread", "3", "x"], "'--threads'"),
             (&["purge", "--keep", "x"], "'--keep-root'"),
         ] {
-            assert!(told(args).contains(similar), "{}", told(args));
+            assert!(message(args).contains(similar), "{}", message(args));
         }
         for args in [&["purge", "--rm", "doc"][..], &["purge", "--no-such", "x"], &["undo", "-z"]] {
-            let told = told(args);
-            assert!(!told.contains("tip:") && !told.contains("--cross"), "{told}");
+            let message = message(args);
+            assert!(!message.contains("tip:") && !message.contains("--cross"), "{message}");
         }
     }
 
     #[test]
     fn conflicting_options_are_not_shown_together() {
-        let told = told(&["dedupe", "--plan", "p", "dir"]);
-        assert!(told.contains("cannot be used with") && !told.contains("Usage"), "{told}");
+        let message = message(&["dedupe", "--plan", "p", "dir"]);
+        assert!(message.contains("cannot be used with") && !message.contains("Usage"), "{message}");
     }
 
     #[test]
     fn the_flags_of_rm_are_explained() {
         for flags in ["-rf", "-r", "-fr", "-R"] {
-            let told = told(&["purge", flags, "dir"]);
-            assert!(told.contains("tip: lop purge removes whole trees"), "{told}");
+            let message = message(&["purge", flags, "dir"]);
+            assert!(message.contains("tip: lop purge removes whole trees"), "{message}");
         }
-        assert!(!told(&["scan", "-rf", "dir"]).contains("purge"));
+        assert!(!message(&["scan", "-rf", "dir"]).contains("purge"));
     }
 
     #[test]

@@ -17,13 +17,13 @@ pub(super) fn run(args: &ManArgs, settings: &Settings) -> Result<Exit, CommandEr
         stdout::print(|out| pages.keys().try_for_each(|name| writeln!(out, "{name}")))?;
         return Ok(Exit::Done);
     }
-    let asked = args.page.join("-");
-    let name = asked.trim_start_matches("lop-");
+    let page = args.page.join("-");
+    let name = page.trim_start_matches("lop-");
     let names = if matches!(name, "" | "lop") {
         ["lop.1".into(), String::new(), String::new()]
     } else {
         // Accepts names such as "scan", "formats" and "lop-scan.1".
-        [format!("lop-{name}.1"), format!("lop-{name}.7"), asked.clone()]
+        [format!("lop-{name}.1"), format!("lop-{name}.7"), page.clone()]
     };
     let Some(page) = names.iter().find_map(|name| pages.get(name)) else {
         return Err(CommandError::usage(format!("no man page for '{}'", args.page.join(" ")))

@@ -225,12 +225,12 @@ impl Run<'_> {
         let Run { args, settings, options, patterns, progress, lists, .. } = self;
         let start = Instant::now();
         let monitor = Monitor::begin(progress, settings)?;
-        let asked = Cell::new(Ok(()));
+        let answer = Cell::new(Ok(()));
         let consent = |removal: &Removal, out: &Lines<'_>| {
             out.flush();
             let _no_line = monitor.hold();
             self.confirm_removal(removal).unwrap_or_else(|error| {
-                asked.set(Err(error));
+                answer.set(Err(error));
                 false
             })
         };
@@ -246,7 +246,7 @@ impl Run<'_> {
         let seen = monitor.finish();
         // Ctrl-C also breaks the connection. The interrupt takes precedence over the connection error.
         let ended = seen.map_err(CommandError::from).and(ended);
-        let ended = ended.and(asked.into_inner());
+        let ended = ended.and(answer.into_inner());
         let totals = totals(&outcome, ended.is_ok());
         if args.stats {
             settings.note(&document(&Figures::new(&totals, options)));

@@ -15,14 +15,14 @@ use crate::settings::Settings;
 /// # Errors
 ///
 /// Fails if the user asked for less than the minimum.
-pub(crate) fn bound(asked: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
-    if let Some(bytes) = asked.filter(|&bytes| bytes < memory::MIN_BOUND_BYTES) {
+pub(crate) fn bound(requested: Option<u64>, usual: Option<u64>) -> Result<(), CommandError> {
+    if let Some(bytes) = requested.filter(|&bytes| bytes < memory::MIN_BOUND_BYTES) {
         let least = size(memory::MIN_BOUND_BYTES);
         let text = format!("--memory {} is too little: the minimum is {least}", size(bytes));
         return Err(CommandError::usage(text));
     }
     let quarter = || (memory::available() / 4).max(memory::MIN_BOUND_BYTES);
-    let bytes = asked.or(usual).unwrap_or_else(quarter);
+    let bytes = requested.or(usual).unwrap_or_else(quarter);
     memory::bound(bytes, &folder());
     Ok(())
 }
@@ -35,7 +35,7 @@ fn folder() -> PathBuf {
 }
 
 /// Reports a failed attempt to move data from memory to disk, and a peak above the limit that the user gave.
-pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
+pub(crate) fn report_excess(requested: Option<u64>, settings: &Settings) {
     if let Some(error) = memory::spilled().failed {
         let error = std::io::Error::from_raw_os_error(error);
         let folder = folder();
@@ -43,8 +43,8 @@ pub(crate) fn report_excess(asked: Option<u64>, settings: &Settings) {
         settings.complain(text.as_bytes());
     }
     let peak = peak_memory_bytes();
-    if let Some(asked) = asked.filter(|&asked| peak > asked) {
-        let text = format!("used {} of memory, more than --memory {}", size(peak), size(asked));
+    if let Some(requested) = requested.filter(|&requested| peak > requested) {
+        let text = format!("used {} of memory, more than --memory {}", size(peak), size(requested));
         settings.complain(text.as_bytes());
     }
 }

@@ -35,7 +35,7 @@ impl From<catalog::Error> for CommandError {
             }
             _ => return CommandError::new(exit, message),
         };
-        let told = match error {
+        let text = match error {
             Error::File(error) => {
                 CommandError::new(exit, format!("the catalog: {error}")).because(error.source)
             }
@@ -44,7 +44,7 @@ impl From<catalog::Error> for CommandError {
             }
             _ => CommandError::new(exit, message),
         };
-        told.hint(hint)
+        text.hint(hint)
     }
 }
 

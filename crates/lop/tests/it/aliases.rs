@@ -106,8 +106,8 @@ fn a_file_on_another_file_system_counts_as_a_copy_with_distinct() {
         for question in
             [&["uniques", "--verify"][..], &["dups"], &["report"], &["report", "--dirs"]]
         {
-            let (asked, dir) = (question.iter().map(AsRef::as_ref), tree.as_os_str());
-            let output = lop.run(asked.chain([dir, word, far]));
+            let (args, dir) = (question.iter().map(AsRef::as_ref), tree.as_os_str());
+            let output = lop.run(args.chain([dir, word, far]));
             output.success();
         }
         let dirs = [tree.as_os_str(), far];
@@ -115,8 +115,8 @@ fn a_file_on_another_file_system_counts_as_a_copy_with_distinct() {
         let whole = lop.run(["report".as_ref(), "--json".as_ref(), word, far]);
         assert_eq!(document(&whole)["summary"]["reclaimable_bytes"], 8192, "{way:?}");
         let [near, seen] = [tree.join("f"), mount.path().join("f")].map(PathBuf::into_os_string);
-        for asked in [near.as_os_str(), &seen] {
-            let file = lop.run(["file".as_ref(), asked, word, far]);
+        for args in [near.as_os_str(), &seen] {
+            let file = lop.run(["file".as_ref(), args, word, far]);
             let said = file.success().stdout_str();
             assert!(said.contains(": 1 duplicate"), "{way:?}: {said}");
         }

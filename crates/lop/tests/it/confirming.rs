@@ -84,7 +84,7 @@ fn mirror_asks_before_it_removes_half_of_the_destination() {
 }
 
 #[test]
-fn neither_a_script_nor_a_user_with_yes_is_asked() {
+fn neither_a_script_nor_a_user_with_yes_gets_a_question() {
     let lop = Lop::with(&files(TreeBuilder::new().file("src/a", "a"), "dst", 20));
     lop.run(["mirror", "src", "two"]).success();
     lop.lay(&files(TreeBuilder::new(), "two", 20));

@@ -120,8 +120,8 @@ fn deleting_many_files_needs_the_agreement_of_the_user() {
         (&["--plan", &plan, "--apply"], "4.9 KiB"),
     ] {
         let shown = talk(args, &[("Delete them? [y/N] ", "n\n")], 4);
-        let asked = format!("1,001 files would be deleted ({size})");
-        assert!(shown.text.contains(&asked), "{}", shown.text);
+        let requested = format!("1,001 files would be deleted ({size})");
+        assert!(shown.text.contains(&requested), "{}", shown.text);
     }
     assert!(lop.path("d/1000").exists());
     let shown = talk(&["--by", "quarantine", "--apply", "d"], &[], 0);

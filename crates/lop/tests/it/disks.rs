@@ -228,8 +228,8 @@ fn a_disk_that_stops_answering_is_reported_and_the_others_continue() {
     ailing.disk().afflict(held.clone(), Trouble::Silence);
     let lop = Lop::new();
     let mut running = scan(&lop, &["--no-catalog"], &roots);
-    let told = format!("still waiting for {}", ailing.join("d3").display());
-    assert!(running.wait_for(&When::Stderr(told.into())));
+    let reported = format!("still waiting for {}", ailing.join("d3").display());
+    assert!(running.wait_for(&When::Stderr(reported.into())));
     // The scan reads the first blocks of all files on the other disk. It cannot continue without the block that the
     // disk holds back.
     until(&mut running, || well.disk().usage().bytes - before > 80 * 8192);
@@ -262,8 +262,8 @@ fn a_root_that_does_not_answer_from_the_start_holds_up_no_other() {
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
     let lop = Lop::new();
     let mut running = scan(&lop, &[], &roots);
-    let told = format!("still waiting for {}", ailing.path().display());
-    assert!(running.wait_for(&When::Stderr(told.into())));
+    let reported = format!("still waiting for {}", ailing.path().display());
+    assert!(running.wait_for(&When::Stderr(reported.into())));
     until(&mut running, || well.disk().usage().requests > before + 5); // it is walked meanwhile
     ailing.disk().heal();
     assert_groups(&truth, &parse_nul(&running.wait().success().stdout));

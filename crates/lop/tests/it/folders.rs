@@ -30,7 +30,7 @@ fn related(lop: &Lop) -> Vec<Value> {
 
 /// Returns the relations as text, such as `equal a b`.
 #[track_caller]
-fn told(lop: &Lop) -> Vec<String> {
+fn reported(lop: &Lop) -> Vec<String> {
     let line = |r: &Value| {
         let paths = r["dirs"].as_array().expect("some").iter();
         let paths = paths.map(|d| format!(" {}", d["path"].as_str().expect("a path")));
@@ -52,7 +52,7 @@ fn equal_directories_are_a_set_without_what_is_below_them() {
     let lop =
         Lop::with(&copies(&["a", "b", "c"]).file("d/else", "x").seeded("c2/sub/two", 2, 3000));
     lop.remember(["."]);
-    assert_eq!(told(&lop), ["equal a b c", "contained c2/sub a/sub"]);
+    assert_eq!(reported(&lop), ["equal a b c", "contained c2/sub a/sub"]);
     let answer = &related(&lop)[0];
     for (key, value) in
         [("percent", 100), ("files", 3), ("bytes", 10_000), ("reclaimable_bytes", 20_000)]
@@ -77,7 +77,7 @@ fn a_directory_is_contained_whatever_the_names() {
     let tree = copies(&["all"]).seeded("part/x", 3, 2000).seeded("part/y/z", 1, 5000);
     let lop = Lop::with(&tree.file("part/empty", "").dir("part/nothing").symlink("part/l", "x"));
     lop.remember(["."]);
-    assert_eq!(told(&lop), ["contained part all"]);
+    assert_eq!(reported(&lop), ["contained part all"]);
     let answer = &related(&lop)[0];
     assert_eq!((&answer["percent"], &answer["reclaimable_bytes"]), (&100.into(), &7000.into()));
     let all = &answer["dirs"][1];
@@ -99,7 +99,7 @@ fn directories_that_have_half_in_common_overlap() {
     lop.remember(["."]);
     // Equal directories below the overlapping ones are listed as well. Less than half of the bytes of c are in any
     // other directory.
-    assert_eq!(told(&lop), ["overlapping b a", "equal a/sub b/sub"]);
+    assert_eq!(reported(&lop), ["overlapping b a", "equal a/sub b/sub"]);
     let answer = &related(&lop)[0];
     assert_eq!((&answer["percent"], &answer["bytes"]), (&83.into(), &10_000.into()));
     assert_eq!(answer["dirs"][1]["percent"], 71);
@@ -120,7 +120,7 @@ fn hard_links_are_shared_and_free_nothing() {
     // All files with this content are hard links to one file, so the content has no copy.
     let lop = Lop::with(&tree.hard_links("alone", &["p/1", "q/1"]));
     lop.remember(["."]);
-    assert_eq!(told(&lop), ["equal a b", "contained linked a/y", "equal p q"]);
+    assert_eq!(reported(&lop), ["equal a b", "contained linked a/y", "equal p q"]);
     let answer = related(&lop);
     let figures: Vec<_> =
         answer.iter().map(|r| (r["bytes"].clone(), r["reclaimable_bytes"].clone())).collect();
@@ -132,9 +132,9 @@ fn hard_links_are_shared_and_free_nothing() {
 fn new_or_changed_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/empty", "").symlink("b/link", "one"));
     lop.remember(["."]);
-    assert_eq!(told(&lop), ["equal a b"]);
+    assert_eq!(reported(&lop), ["equal a b"]);
     lop.add(&TreeBuilder::new().file("b/sub/fresh/new", "new").dir("a/nothing/in here"));
-    assert_eq!(told(&lop), ["contained a b"]);
+    assert_eq!(reported(&lop), ["contained a b"]);
     let directories = &related(&lop)[0]["dirs"];
     assert_eq!((&directories[0]["unknown"], &directories[1]["unknown"]), (&0.into(), &1.into()));
     let summary = document(&lop.run(["report", "--dirs", "--json"]))["summary"].clone();
@@ -144,26 +144,26 @@ fn new_or_changed_files_prevent_directories_from_being_equal() {
     let said = "\n  1 entry of these directories is not in the catalog; run 'lop scan' there\n";
     assert!(text.stderr_str().ends_with(said), "{}", text.stderr_str());
     fs::write(lop.path("a/one"), "changed").expect("written");
-    assert_eq!(told(&lop), ["equal a/sub/deeper b/sub/deeper", "contained a/sub b/sub"][1..]);
+    assert_eq!(reported(&lop), ["equal a/sub/deeper b/sub/deeper", "contained a/sub b/sub"][1..]);
     settle();
     lop.remember(["."]);
     fs::remove_dir_all(lop.path("b/sub/fresh")).expect("removed");
     fs::remove_file(lop.path("a/one")).expect("removed");
     // A deleted file is ignored.
-    assert_eq!(told(&lop), ["equal a/sub b/sub"]);
+    assert_eq!(reported(&lop), ["equal a/sub b/sub"]);
     fs::remove_file(lop.path("b/one")).expect("removed");
-    assert_eq!(told(&lop), ["equal a b"]);
+    assert_eq!(reported(&lop), ["equal a b"]);
 }
 
 #[test]
 fn skipped_files_prevent_directories_from_being_equal() {
     let lop = Lop::with(&copies(&["a", "b"]).file("a/small", "x").file("b/.hidden/file", "x"));
     lop.remember([".", "--min-size", "10", "--no-hidden"]);
-    assert_eq!(told(&lop), ["overlapping a b", "equal a/sub b/sub"]);
+    assert_eq!(reported(&lop), ["overlapping a b", "equal a/sub b/sub"]);
     // Only one file of the directory was scanned.
     let lop = Lop::with(&copies(&["a", "b"]).file("c/more", "x"));
     lop.remember(["a", "b/one", "b/sub/two", "b/sub/deeper"]);
-    assert_eq!(told(&lop), ["contained a b"]);
+    assert_eq!(reported(&lop), ["contained a b"]);
 }
 
 #[test]
@@ -176,9 +176,9 @@ fn a_directory_is_not_a_duplicate_of_itself() {
     for dir in ["a", "mounted", "z"] {
         lop.remember([dir]);
     }
-    assert_eq!(told(&lop), ["equal a z"]);
+    assert_eq!(reported(&lop), ["equal a z"]);
     drop(bound);
-    assert_eq!(told(&lop), ["equal a z"]);
+    assert_eq!(reported(&lop), ["equal a z"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn names_that_are_not_utf_8_come_through() {
 fn formats_for_groups_have_the_equal_ones_only() {
     let lop = Lop::with(&copies(&["a", "b"]).seeded("part/x", 3, 2000));
     lop.remember(["."]);
-    assert_eq!(told(&lop), ["equal a b", "contained part a/sub/deeper"]);
+    assert_eq!(reported(&lop), ["equal a b", "contained part a/sub/deeper"]);
     let nul = lop.run(["report", "--dirs", "--format", "nul"]);
     let groups = relative_to(lop.work(), &parse_nul(&nul.stdout));
     assert_eq!(groups, testkit::groups_of([["a", "b"]]));
@@ -260,5 +260,5 @@ fn nothing_in_common_is_an_empty_answer() {
     output.success();
     assert_eq!(output.stdout_str(), "");
     assert_eq!(output.stderr_str(), "No equal, contained or overlapping directories\n");
-    assert_eq!(told(&lop), [""; 0]);
+    assert_eq!(reported(&lop), [""; 0]);
 }

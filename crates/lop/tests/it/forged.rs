@@ -236,7 +236,7 @@ fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
     let (mut changed, mut acted) = (true, 0);
     let mut whole = Vec::new();
     for seed in first..first + count {
-        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             if changed {
                 whole = frugal.begin();
             }
@@ -246,7 +246,7 @@ fn rounds(most: &str, falsify: fn(&Path, &mut Dice)) {
             let forged = fs::read(frugal.lop.catalog()).expect("readable");
             changed = frugal.judge(&forged, &mut dice);
         }));
-        if let Err(panic) = told {
+        if let Err(panic) = checked {
             testkit::skipped(format!("the rest of the rounds: seed {seed} failed"));
             std::panic::resume_unwind(panic);
         }

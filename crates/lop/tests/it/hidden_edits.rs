@@ -72,7 +72,7 @@ fn assert_seen(lop: &Lop) {
 /// Runs a command that changes files and then waits for the lock on the catalog. Edits some of the files during the
 /// wait.
 #[track_caller]
-fn edit_before_the_catalog_is_told(lop: &Lop, args: &[&str], names: &[&str]) {
+fn edit_before_the_catalog_is_updated(lop: &Lop, args: &[&str], names: &[&str]) {
     let holder = Holder::start(lop);
     let mut running = lop.command().args(args).spawn();
     assert!(running.wait_for(&said_to_wait(&holder)), "{args:?}");
@@ -96,12 +96,12 @@ fn edits_after_a_run_and_before_the_catalog_update_are_noticed() {
             let lop = scanned();
             let [list, _] = list_and_plan(&lop, kind);
             let args = ["dedupe", "--by", kind, "--apply", "--files-from", &list];
-            edit_before_the_catalog_is_told(&lop, &args, edited);
+            edit_before_the_catalog_is_updated(&lop, &args, edited);
             assert_seen(&lop);
             let lop = scanned();
             let [_, plan] = list_and_plan(&lop, kind);
             let args = ["dedupe", "--apply", "--plan", &plan];
-            edit_before_the_catalog_is_told(&lop, &args, edited);
+            edit_before_the_catalog_is_updated(&lop, &args, edited);
             assert_seen(&lop);
         }
     }
@@ -113,7 +113,7 @@ fn edits_after_an_undo_and_before_the_catalog_update_are_noticed() {
         for edited in [&NAMES[..], &["b/2", "c/y"], &["a/1", "c/x"]] {
             let lop = scanned();
             lop.run(["dedupe", "--by", kind, "--apply", "--all"]).success();
-            edit_before_the_catalog_is_told(&lop, &["undo"], edited);
+            edit_before_the_catalog_is_updated(&lop, &["undo"], edited);
             assert_seen(&lop);
         }
     }
@@ -123,11 +123,11 @@ fn edits_after_an_undo_and_before_the_catalog_update_are_noticed() {
 fn after_files_were_separated_and_after_that_was_undone() {
     for edited in [&NAMES[..], &["c/x", "c/y"], &["e/link", "d/z"]] {
         let lop = scanned();
-        edit_before_the_catalog_is_told(&lop, &["separate", "--apply", "."], edited);
+        edit_before_the_catalog_is_updated(&lop, &["separate", "--apply", "."], edited);
         assert_seen(&lop);
         let lop = scanned();
         lop.run(["separate", "--apply", "."]).success();
-        edit_before_the_catalog_is_told(&lop, &["undo"], edited);
+        edit_before_the_catalog_is_updated(&lop, &["undo"], edited);
         assert_seen(&lop);
     }
 }

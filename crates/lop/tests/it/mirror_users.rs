@@ -137,8 +137,8 @@ fn a_failure_to_remove_only_is_a_partial_result() {
         let run = lop.command().args(["mirror", "src", "dst"]).args(args);
         let output = run.as_user(65534, 65534).run();
         output.code(3);
-        let told = output.stdout_str();
-        assert!(!told.contains("remove ") && !told.contains("\"remove\""), "{told}");
+        let reported = output.stdout_str();
+        assert!(!reported.contains("remove ") && !reported.contains("\"remove\""), "{reported}");
         let said = output.stderr_str();
         assert!(
             said.contains("lop: dst/d/theirs/in: cannot remove: Permission denied\n"),

@@ -148,7 +148,7 @@ fn entries_matched_by_an_ambiguous_pattern_are_kept() {
 }
 
 #[test]
-fn patterns_are_case_sensitive_unless_asked_not_to_be() {
+fn patterns_are_case_sensitive_by_default() {
     let lop = Lop::with(&tree());
     let files = |args: &[&str]| {
         let summary =

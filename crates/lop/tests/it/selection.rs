@@ -105,7 +105,7 @@ fn a_pattern_that_means_nothing_is_wrong_usage() {
 }
 
 #[test]
-fn hidden_names_are_scanned_unless_asked_not_to() {
+fn hidden_names_are_scanned_by_default() {
     let tree = TreeBuilder::new()
         .file(".hidden", "alike")
         .file("open", "alike")
@@ -120,14 +120,14 @@ fn hidden_names_are_scanned_unless_asked_not_to() {
 }
 
 #[test]
-fn a_hidden_root_is_what_was_asked_for() {
+fn a_hidden_root_is_scanned() {
     let lop = Lop::with(&TreeBuilder::new().file(".dir/a", "alike").file(".dir/b", "alike"));
     let output = lop.run(["scan", "--no-catalog", "--no-hidden", "--format", "nul", ".dir"]);
     assert_groups(&groups_of([[".dir/a", ".dir/b"]]), &parse_nul(&output.stdout));
 }
 
 #[test]
-fn empty_files_are_one_group_where_asked_for() {
+fn empty_files_are_one_group_on_request() {
     let tree = TreeBuilder::new().file("a", "").file("b", "").file("c/d", "").file("e", "x");
     let lop = Lop::with(&tree);
     assert_found(&lop, &[], []);
@@ -142,7 +142,7 @@ fn empty_files_are_one_group_where_asked_for() {
 }
 
 #[test]
-fn names_of_one_inode_are_one_file_unless_asked_for() {
+fn names_of_one_inode_are_one_file_by_default() {
     let tree = TreeBuilder::new()
         .hard_links("linked", &["a1", "a2", "d/a3"])
         .file("copy", "linked")

@@ -233,7 +233,7 @@ fn progress_on_a_terminal_is_drawn_over_and_gone_at_the_end() {
 }
 
 #[test]
-fn colours_are_used_when_asked_for() {
+fn colours_are_used_on_request() {
     let lop = Lop::with(&pairs(1));
     let colours = |options: &[&str]| {
         let output = lop.command().args(["scan", "--no-catalog", "."]).args(options).run();

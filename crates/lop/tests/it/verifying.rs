@@ -57,8 +57,8 @@ fn unchanged_files_have_a_copy() {
         let said = "\n  2 files (684.5 KiB) compared with a copy\n";
         assert!(output.stderr_str().ends_with(said), "{}", output.stderr_str());
         assert_eq!(tally(&lop, question, 0), [2, 700_900, 0]);
-        let asked = [&question[..1], &question[2..]].concat();
-        assert!(summary(&lop, &asked, 0).get("verified").is_none(), "nothing was read");
+        let requested = [&question[..1], &question[2..]].concat();
+        assert!(summary(&lop, &requested, 0).get("verified").is_none(), "nothing was read");
     }
 }
 
@@ -67,8 +67,8 @@ fn damage_that_nobody_knows_yet_is_found_and_marked() {
     for question in QUESTIONS {
         let lop = copied(&["archive"]);
         lop.damage("archive/a", other_bytes());
-        let asked = [&question[..1], &question[2..]].concat();
-        assert_eq!(run(&lop, &asked, 0).stdout_str(), "");
+        let requested = [&question[..1], &question[2..]].concat();
+        assert_eq!(run(&lop, &requested, 0).stdout_str(), "");
         let output = run(&lop, question, 6);
         let listed = "old/a  (its copies elsewhere are damaged or unreadable)\n";
         assert_eq!(output.stdout_str(), listed);
@@ -82,7 +82,7 @@ fn damage_that_nobody_knows_yet_is_found_and_marked() {
                     1 copy is damaged or unreadable and does not count\n";
         assert!(said.ends_with(read), "{said}");
         // All later commands take the damage into account.
-        assert_eq!(run(&lop, &asked, 6).stdout_str(), listed);
+        assert_eq!(run(&lop, &requested, 6).stdout_str(), listed);
         assert_eq!(tally(&lop, question, 6), [1, 900, 0], "it is no copy any more");
         assert_eq!(summary(&lop, &["report"], 3)["damaged"], 1);
     }

@@ -284,7 +284,7 @@ fn a_directory_of_the_destination_that_a_mount_shows_in_the_source_stays() {
 
 /// The alias hides the directories above the source, and merges the source with another directory or layer.
 #[test]
-fn a_directory_of_the_destination_that_looks_like_the_source_stays() {
+fn a_directory_of_the_destination_that_resembles_the_source_stays() {
     let ways = [View::Sshfs, View::Mergerfs].map(Some).into_iter().chain([None]);
     for way in ways {
         for (at, below) in [("in", ""), ("in", "sub"), ("deep/in", "sub")] {

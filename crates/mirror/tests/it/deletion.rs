@@ -25,7 +25,7 @@ fn two() -> TempTree {
 }
 
 #[test]
-pub(crate) fn nothing_is_removed_unless_asked_for() {
+pub(crate) fn nothing_is_removed_without_delete() {
     let place = two();
     let outcome = run(place.join("from"), place.join("to"), &usual());
     assert_eq!((outcome.counts.removed, outcome.counts.kept), (0, 0));
@@ -262,12 +262,12 @@ pub(crate) fn leftovers_of_a_killed_run_are_removed_and_lookalikes_stay() {
     fs::create_dir(place.join(&left[1])).expect("made");
     fs::write(place.join(&left[1]).join("in"), "half").expect("written");
     let part = temp_name_of("gone");
-    let looks = [&format!("to/{}", &part[1..]), "to/.lop-part-0123", &format!("to/d/{part}0")];
-    for name in looks {
+    let checks = [&format!("to/{}", &part[1..]), "to/.lop-part-0123", &format!("to/d/{part}0")];
+    for name in checks {
         fs::write(place.join(name), "kept").expect("written");
     }
     let outcome = run(place.join("from"), place.join("to"), &usual());
     assert_eq!(outcome.counts.removed, 0);
     let there = |name: &str| Path::exists(&place.join(name));
-    assert!(left.iter().all(|name| !there(name)) && looks.iter().all(|name| there(name)));
+    assert!(left.iter().all(|name| !there(name)) && checks.iter().all(|name| there(name)));
 }

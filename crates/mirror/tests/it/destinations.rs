@@ -282,8 +282,8 @@ pub(crate) fn a_file_whose_attributes_cannot_be_listed_is_copied_without_them() 
             (2, false),
             "{outcome:?}"
         );
-        let told = |problem: &mirror::Problem| matches!(problem.reason, Reason::Attributes);
-        assert!(outcome.problems.iter().all(told), "{outcome:?}");
+        let reported = |problem: &mirror::Problem| matches!(problem.reason, Reason::Attributes);
+        assert!(outcome.problems.iter().all(reported), "{outcome:?}");
         assert_eq!(outcome.counts.changes() == 0, round > 0, "{round}: {outcome:?}");
     }
     assert_eq!(fs::read_to_string(to.join("d/b")).expect("there"), "b");
@@ -300,8 +300,8 @@ pub(crate) fn a_dry_run_sees_attributes_of_directories_too() {
     }
     for dry_run in [true, false] {
         let options = Options { dry_run, ..usual() };
-        let (_, told) = mirror_reporting(place.join("other"), place.join("to"), None, &options);
-        let [change] = told.as_slice() else { panic!("{told:?}") };
+        let (_, reported) = mirror_reporting(place.join("other"), place.join("to"), None, &options);
+        let [change] = reported.as_slice() else { panic!("{reported:?}") };
         assert!(change.action == Action::Adjusted && change.differences.xattrs, "{change:?}");
     }
 }

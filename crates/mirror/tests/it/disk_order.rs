@@ -41,7 +41,7 @@ fn contents_are_read_in_the_order_of_the_disk() {
             file.sync_all().expect("synced");
         }
         Variant::DiskOrder.of(|| {
-            let (outcome, told) = mirror_reporting(&from, place.join("to"), None, &with(1));
+            let (outcome, reported) = mirror_reporting(&from, place.join("to"), None, &with(1));
             assert_eq!((outcome.counts.files, outcome.counts.failed), (200, 0));
             let top = fsops::Dir::open(from.as_path()).expect("opened");
             let place_of = |path: &[u8]| {
@@ -51,10 +51,10 @@ fn contents_are_read_in_the_order_of_the_disk() {
                 dir.open_file(&name)
                     .expect("opened")
                     .device_offset(0)
-                    .expect("told")
+                    .expect("reported")
                     .expect("somewhere")
             };
-            let made = told.iter().filter(|change| change.action == Action::New);
+            let made = reported.iter().filter(|change| change.action == Action::New);
             let paths: Vec<&[u8]> = made.map(|change| &*change.path).collect();
             let files = paths.iter().filter(|path| path.contains(&b'/'));
             let places: Vec<u64> = files.map(|path| place_of(path)).collect();

@@ -36,9 +36,10 @@ fn pipe() -> (File, File) {
 fn one() -> Options {
     let place = TreeBuilder::new().seeded("twice", 8, 40_000).make_temp();
     let bytes = std::fs::read(place.join("twice")).expect("read");
-    let told = FakeHints::of(&["two/a", "0/large too", "../outside/kept"]);
-    let told = told.with_digest(b"two/a", &bytes, "two/b").with_digest(b"two/b", &bytes, "two/a");
-    told.to(Options { threads: with(1).threads, ..deleting() })
+    let reported = FakeHints::of(&["two/a", "0/large too", "../outside/kept"]);
+    let reported =
+        reported.with_digest(b"two/a", &bytes, "two/b").with_digest(b"two/b", &bytes, "two/a");
+    reported.to(Options { threads: with(1).threads, ..deleting() })
 }
 
 fn tree() -> TreeBuilder {
@@ -175,8 +176,8 @@ fn replay_with(
     let (asks, to_sender) = pipe();
     // Uses sockets, because copies of the descriptors in other threads would keep a pipe open.
     let (says, mut to_receiver) = UnixStream::pair().expect("there are sockets");
-    let asked = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&asked);
+    let requested = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&requested);
     let listener = thread::spawn(move || {
         let mut asks = Incoming::new(asks);
         while let Ok(message) = asks.next(&|| false) {
@@ -199,7 +200,7 @@ fn replay_with(
                     _ => 0,
                 };
                 let end = Instant::now() + patience;
-                while asked.load(Relaxed) < wants && Instant::now() < end {
+                while requested.load(Relaxed) < wants && Instant::now() < end {
                     thread::sleep(Duration::from_micros(100));
                 }
                 if to_receiver.write_all(&message).is_err() {

@@ -194,8 +194,8 @@ pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
             Reason::Remote { text, .. } => text.contains("takes this name for"),
             _ => false,
         };
-        let told = outcome.problems.iter().filter(clashes).count();
-        assert_eq!(told, 4, "{round}: {:?}", outcome.problems);
+        let reported = outcome.problems.iter().filter(clashes).count();
+        assert_eq!(reported, 4, "{round}: {:?}", outcome.problems);
         assert!(
             outcome.counts.removed == 0 && !outcome.counts.source_failed,
             "{round}: {outcome:?}"

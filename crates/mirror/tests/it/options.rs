@@ -15,7 +15,7 @@ use crate::whole::set_time;
 use crate::world::{assert_alike, deleting, everything, mirror_reporting, run, usual};
 
 /// Mirrors, and returns the reported changes in path order.
-fn told(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
+fn reported(from: &std::path::Path, to: &std::path::Path, options: &Options) -> Vec<String> {
     let (outcome, changes) = crate::world::mirror_reporting(from, to, None, options);
     assert_eq!(outcome.counts.failed, 0, "{:?}", outcome.problems);
     let line = |change: &mirror::Change| {
@@ -34,19 +34,19 @@ pub(crate) fn a_dry_run_reports_what_a_run_does_and_changes_nothing() {
     everything().make(&from);
     let one = Options { threads: crate::world::with(1).threads, ..deleting() };
     let dry = Options { dry_run: true, ..one.clone() };
-    let expected = told(&from, &to, &dry);
+    let expected = reported(&from, &to, &dry);
     assert!(!to.exists());
-    assert_eq!(told(&from, &to, &one), expected);
+    assert_eq!(reported(&from, &to, &one), expected);
     assert!(expected.len() > 100);
-    assert_eq!(told(&from, &to, &dry), Vec::<String>::new());
+    assert_eq!(reported(&from, &to, &dry), Vec::<String>::new());
     fs::write(from.join("d0/s0/f0"), "changed").expect("written");
     fs::remove_file(from.join("z/a2")).expect("removed");
     fs::create_dir_all(to.join("more/of")).expect("made");
     fs::rename(from.join("d1"), from.join("d1 moved")).expect("renamed");
     let before = Snapshot::of(&to);
-    let expected = told(&from, &to, &dry);
+    let expected = reported(&from, &to, &dry);
     assert_same(&before, &Snapshot::of(&to), Compare::ALL);
-    assert_eq!(told(&from, &to, &one), expected);
+    assert_eq!(reported(&from, &to, &one), expected);
     assert_alike(&from, &to);
 }
 
@@ -256,7 +256,7 @@ pub(crate) fn changes_say_what_they_are() {
         .hard_link("from/new", "from/to be linked")
         .file("to/gone", "g")
         .make_temp();
-    let lines = told(&place.join("from"), &place.join("to"), &deleting());
+    let lines = reported(&place.join("from"), &place.join("to"), &deleting());
     let expected = [
         format!("gone {:?} None", Action::Removed),
         format!("new {:?} None", Action::New),

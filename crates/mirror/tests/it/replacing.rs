@@ -22,13 +22,16 @@ fn opposed() -> TempTree {
 }
 
 fn mirrored(place: &TempTree, options: &Options) -> (Outcome, Vec<Change>) {
-    let (outcome, mut told) = mirror_reporting(place.join("from"), place.join("to"), None, options);
-    told.sort_by(|one, other| one.path.cmp(&other.path));
-    (outcome, told)
+    let (outcome, mut reported) =
+        mirror_reporting(place.join("from"), place.join("to"), None, options);
+    reported.sort_by(|one, other| one.path.cmp(&other.path));
+    (outcome, reported)
 }
 
-fn of<'t>(told: &'t [Change], path: &str) -> Option<&'t Change> {
-    told.iter().find(|change| change.path == path.as_bytes() && change.action != Action::Removed)
+fn of<'t>(reported: &'t [Change], path: &str) -> Option<&'t Change> {
+    reported
+        .iter()
+        .find(|change| change.path == path.as_bytes() && change.action != Action::Removed)
 }
 
 #[test]
@@ -36,8 +39,8 @@ pub(crate) fn a_file_replaced_by_a_directory_is_reported_as_replaced() {
     for options in [usual(), deleting()] {
         let place = opposed();
         for dry_run in [true, false] {
-            let (outcome, told) = mirrored(&place, &Options { dry_run, ..options.clone() });
-            let dir = of(&told, "dir").expect("it is told");
+            let (outcome, reported) = mirrored(&place, &Options { dry_run, ..options.clone() });
+            let dir = of(&reported, "dir").expect("it is reported");
             assert!(dir.action == Action::Replaced && dir.differences.kind, "{dir:?}");
             assert_eq!(outcome.counts.dirs, 1);
         }
@@ -50,8 +53,8 @@ pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
     let place = opposed();
     for (dry_run, max_delete) in [(true, 0), (true, 3), (false, 0), (false, 3), (false, 0)] {
         let options = Options { dry_run, max_delete: Some(max_delete), ..deleting() };
-        let (outcome, told) = mirrored(&place, &options);
-        assert!(of(&told, "file").is_none() && of(&told, "link").is_none(), "{told:?}");
+        let (outcome, reported) = mirrored(&place, &options);
+        assert!(of(&reported, "file").is_none() && of(&reported, "link").is_none(), "{reported:?}");
         assert_eq!(
             (outcome.counts.failed, outcome.counts.removed, outcome.counts.kept),
             (2, 0, 2),
@@ -63,8 +66,8 @@ pub(crate) fn entries_that_stay_are_not_reported_as_replaced() {
     }
     for dry_run in [true, false] {
         let options = Options { dry_run, max_delete: Some(4), ..deleting() };
-        let (outcome, told) = mirrored(&place, &options);
-        let what = |path| of(&told, path).map(|change| change.action);
+        let (outcome, reported) = mirrored(&place, &options);
+        let what = |path| of(&reported, path).map(|change| change.action);
         assert_eq!((what("file"), what("link")), (Some(Action::Linked), Some(Action::Replaced)));
         assert_eq!((outcome.counts.failed, outcome.counts.removed), (0, 4), "{outcome:?}");
         assert_eq!(outcome.counts.symlinks, 1, "{outcome:?}");
@@ -88,13 +91,13 @@ pub(crate) fn a_failed_replacement_leaves_nothing_and_is_not_counted() {
     let mounts = (mount("to/a/mounted"), mount("to/b/mounted"));
     let (Ok(one), Ok(other)) = mounts else { return skipped("nothing can be mounted") };
     for _ in 0..2 {
-        let (outcome, told) = mirrored(&place, &deleting());
+        let (outcome, reported) = mirrored(&place, &deleting());
         assert_eq!(
             (outcome.counts.files, outcome.counts.symlinks, outcome.counts.bytes),
             (0, 0, 0),
             "{outcome:?}"
         );
-        assert!(of(&told, "a").is_none() && of(&told, "b").is_none(), "{told:?}");
+        assert!(of(&reported, "a").is_none() && of(&reported, "b").is_none(), "{reported:?}");
         assert!(outcome.counts.failed >= 2, "{outcome:?}");
         assert!(temp_names_in(place.join("to")).is_empty());
     }

@@ -177,8 +177,8 @@ pub(crate) fn wrong_hints_do_no_harm() {
     let outside = Snapshot::of(place.join("outside"));
     for place_said in wrong {
         let bytes = fs::read(place.join("to/other")).expect("read");
-        let told = FakeHints::of(&[place_said]).with_digest(b"new/2", &bytes, place_said);
-        let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
+        let reported = FakeHints::of(&[place_said]).with_digest(b"new/2", &bytes, place_said);
+        let outcome = run(place.join("from"), place.join("to"), &reported.to(usual()));
         assert_eq!(outcome.counts.reused, 0, "{place_said:?}");
         for i in 1..4 {
             let [one, other] =
@@ -218,9 +218,9 @@ fn content_that_the_source_has_twice_is_sent_once() {
     }
     tree.make(place.path());
     between_hosts(|| {
-        let told = FakeHints::default().with_digests(&place.join("from"), "");
+        let reported = FakeHints::default().with_digests(&place.join("from"), "");
         let (outcome, changes) =
-            mirror_reporting(place.join("from"), place.join("to"), None, &told.to(usual()));
+            mirror_reporting(place.join("from"), place.join("to"), None, &reported.to(usual()));
         assert_eq!(
             (outcome.counts.files, outcome.counts.reused, outcome.counts.reused_bytes),
             (3, 27, 27 * SIZE)
@@ -244,13 +244,13 @@ fn content_that_a_name_waits_for_in_vain_is_requested_again() {
     }
     tree.make(place.path());
     // The hints wrongly claim that all files have the same content.
-    let mut told = FakeHints::default();
+    let mut reported = FakeHints::default();
     for i in 0..10 {
         fs::write(place.join(format!("from/{i}")), vec![i; 100_000]).expect("written");
-        told = told.with_digest(format!("{i}").as_bytes(), b"another", "0");
+        reported = reported.with_digest(format!("{i}").as_bytes(), b"another", "0");
     }
     between_hosts(|| {
-        let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
+        let outcome = run(place.join("from"), place.join("to"), &reported.to(usual()));
         assert_eq!(outcome.counts.files, 10);
     });
     assert_alike(place.join("from"), place.join("to"));
@@ -268,8 +268,8 @@ fn a_hint_of_the_source_finds_a_copy_in_the_destination() {
         .make(place.path());
     let bytes = fs::read(place.join("from/a")).expect("read");
     between_hosts(|| {
-        let told = FakeHints::default().with_digest(b"copy", &bytes, "a");
-        let outcome = run(place.join("from"), place.join("to"), &told.to(usual()));
+        let reported = FakeHints::default().with_digest(b"copy", &bytes, "a");
+        let outcome = run(place.join("from"), place.join("to"), &reported.to(usual()));
         assert_eq!((outcome.counts.reused, outcome.counts.files, sent()), (1, 0, 0));
     });
     assert_alike(place.join("from"), place.join("to"));
@@ -281,9 +281,9 @@ fn a_file_that_grows_during_the_search_is_mirrored_as_it_is() {
     for size in [SIZE, 3 << 20] {
         let place = TempTree::new();
         TreeBuilder::new().seeded("from/new", 1, size).seeded("to/old", 1, size).make(place.path());
-        let told = FakeHints::of(&["old"]).growing(place.join("from/new"));
+        let reported = FakeHints::of(&["old"]).growing(place.join("from/new"));
         between_hosts(|| {
-            let outcome = run(place.join("from"), place.join("to"), &told.to(deleting()));
+            let outcome = run(place.join("from"), place.join("to"), &reported.to(deleting()));
             assert_eq!((outcome.counts.reused, outcome.counts.files, sent()), (0, 1, 1));
         });
         assert_alike(place.join("from"), place.join("to"));

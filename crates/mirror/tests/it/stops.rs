@@ -29,7 +29,7 @@ fn pipe() -> (Incoming<File>, File) {
 fn stopped_after(place: &TempTree, delay: Duration) -> bool {
     let source = Source::open(&place.join("from")).expect("there");
     let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
-    let (mut asked, to_sender) = pipe();
+    let (mut requested, to_sender) = pipe();
     // Uses sockets, because copies of the descriptors in other threads would keep a pipe open.
     let (said, to_receiver) = UnixStream::pair().expect("there are sockets");
     let mut said = Incoming::new(OwnedFd::from(said).into());
@@ -38,7 +38,7 @@ fn stopped_after(place: &TempTree, delay: Duration) -> bool {
         let sender = scope.spawn(|| {
             let end = to_receiver.try_clone().expect("copied");
             let out = Outgoing::new(File::from(OwnedFd::from(to_receiver)));
-            let sent = mirror::send(&source, None, &with(1), &send_progress, &mut asked, &out);
+            let sent = mirror::send(&source, None, &with(1), &send_progress, &mut requested, &out);
             end.shutdown(Shutdown::Write).expect("it is open");
             sent.is_err()
         });
@@ -108,8 +108,8 @@ fn received(
 #[test]
 fn a_lost_receiver_does_not_interrupt_the_sender() {
     let place = TreeBuilder::new().dir("to").make_temp();
-    let ((said, to_receiver), (asked, to_sender)) = (pipe(), pipe());
-    drop(asked);
+    let ((said, to_receiver), (requested, to_sender)) = (pipe(), pipe());
+    drop(requested);
     let says = Outgoing::new(to_receiver);
     let meta = Meta { mode: 0o040_755, ..Meta::default() };
     let facts = InodeMetadata { meta, xattrs: Vec::new(), partial: false };
@@ -127,11 +127,11 @@ fn a_source_that_is_gone_is_not_taken_for_an_empty_one() {
     let source = Source::open(&place.join("from")).expect("there");
     std::fs::remove_dir_all(place.join("from")).expect("removed");
     let roots = Roots::for_remote_source(&place.join("to"), None, false).expect("there");
-    let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
+    let ((mut requested, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
             let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
-            mirror::send(&source, None, &with(1), &progress, &mut asked, &out).expect("sent");
+            mirror::send(&source, None, &with(1), &progress, &mut requested, &out).expect("sent");
         });
         let out = Arc::new(Outgoing::new(to_sender));
         let progress = Progress::default();
@@ -155,13 +155,13 @@ fn the_received_part_of_a_file_stays_after_a_stop() {
         let delay = dice.dwell(Duration::from_millis(300)).unwrap_or_default();
         let source = Source::open(&place.join("from")).expect("there");
         // Uses sockets, because copies of the descriptors in other threads would keep a pipe open.
-        let (asked, to_sender) = UnixStream::pair().expect("there are sockets");
-        let mut asked = Incoming::new(OwnedFd::from(asked).into());
+        let (requested, to_sender) = UnixStream::pair().expect("there are sockets");
+        let mut requested = Incoming::new(OwnedFd::from(requested).into());
         let (said, to_receiver) = pipe();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
                 let (out, progress) = (Outgoing::new(to_receiver), Progress::default());
-                let _ended = mirror::send(&source, None, &with(1), &progress, &mut asked, &out);
+                let _ended = mirror::send(&source, None, &with(1), &progress, &mut requested, &out);
             });
             let end = to_sender.try_clone().expect("copied");
             let ended = received(&place, (said, OwnedFd::from(to_sender).into()), |progress| {

@@ -56,7 +56,7 @@ variants! {
     }
     deletion {
         a_source_with_nothing_to_mirror_empties_nothing
-        nothing_is_removed_unless_asked_for
+        nothing_is_removed_without_delete
         nothing_is_removed_if_it_would_be_more_than_allowed
         nothing_is_removed_if_not_all_of_the_source_was_read
         left_out_entries_are_not_removed_either

@@ -105,8 +105,8 @@ pub(crate) fn mirror_reporting(
     base: Option<&Path>,
     options: &Options,
 ) -> (Outcome, Vec<Change>) {
-    let told = Mutex::new(Vec::new());
-    let tell = |change: &Change| told.lock().expect("no panic").push(change.clone());
+    let reported = Mutex::new(Vec::new());
+    let tell = |change: &Change| reported.lock().expect("no panic").push(change.clone());
     let outcome = if is_between_hosts() {
         through_pipes(from.as_ref(), to.as_ref(), base, options, &tell)
     } else {
@@ -117,7 +117,7 @@ pub(crate) fn mirror_reporting(
         ended.expect("not interrupted");
         outcome
     };
-    (outcome, told.into_inner().expect("no panic"))
+    (outcome, reported.into_inner().expect("no panic"))
 }
 
 /// Mirrors. Failures are allowed.
@@ -241,12 +241,12 @@ fn through_pipes(
     let source = Source::open(from).expect("there is a source");
     let roots = Roots::for_remote_source(to, base, options.dry_run).expect("may be mirrored");
     let place = roots.place().and_then(|place| source.check_place(&place).expect("suits"));
-    let ((mut asked, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
+    let ((mut requested, to_sender), (mut said, to_receiver)) = (pipe(), pipe());
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let out = Outgoing::new(to_receiver);
             let progress = Progress::default();
-            mirror::send(&source, place, options, &progress, &mut asked, &out)
+            mirror::send(&source, place, options, &progress, &mut requested, &out)
                 .map(|()| progress.bytes_read.load(Relaxed))
         });
         let out = Arc::new(Outgoing::new(to_sender));

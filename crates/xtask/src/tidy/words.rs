@@ -56,6 +56,10 @@ const RETIRED: &[(&[&str], &str, Scope)] = &[
     (&["manner"], "options", Identifiers),
     (&["stretch"], "range", Identifiers),
     (&["prospect"], "preview", Identifiers),
+    (&["told"], "reported, or what was reported", Identifiers),
+    (&["asked"], "requested, or what was requested", Identifiers),
+    (&["trial"], "probe", Everywhere),
+    (&["looks"], "inspects, or checks", Identifiers),
     (&["whoever"], "the worker, the caller, the user", Everywhere),
 ];
 

@@ -21,7 +21,7 @@ fn the_host_is_what_is_before_the_colon() {
     let place = TempTree::new();
     let (way, note) = noting(&place);
     let lop = Lop::with(&two());
-    for (typed, told) in [
+    for (typed, expected_host) in [
         ("nas", "nas"),
         ("me@nas.example", "me@nas.example"),
         ("[::1]", "::1"),
@@ -30,7 +30,7 @@ fn the_host_is_what_is_before_the_colon() {
         let to = there(typed, &lop.path("dst"));
         way.mirror(&lop, &["--delete", "src"]).arg(to).run().success();
         let noted = fs::read_to_string(&note).expect("noted");
-        let expected = [told, &way.lop.display().to_string(), "mirror-server"];
+        let expected = [expected_host, &way.lop.display().to_string(), "mirror-server"];
         assert_eq!(noted.lines().collect::<Vec<_>>(), expected);
         let from = there(typed, &lop.path("src"));
         way.mirror(&lop, &["--delete"]).arg(from).arg("dst").run().success();

@@ -179,11 +179,11 @@ fn ssh_is_killed_in_the_middle() {
 fn until_gone(path: &Path) {
     let end = Instant::now() + PATIENCE;
     let path = path.as_os_str().as_bytes();
-    let is_told = |process: fs::DirEntry| {
+    let is_receiver = |process: fs::DirEntry| {
         let said = fs::read(process.path().join("cmdline")).unwrap_or_default();
         said.windows(path.len()).any(|part| part == path)
     };
-    while fs::read_dir("/proc").expect("listed").flatten().any(is_told) {
+    while fs::read_dir("/proc").expect("listed").flatten().any(is_receiver) {
         assert!(Instant::now() < end, "somebody is there still");
         std::thread::sleep(Duration::from_millis(5));
     }

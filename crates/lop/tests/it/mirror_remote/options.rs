@@ -122,10 +122,10 @@ fn the_documents_are_equal() {
                 output.success();
                 without_time(&document(&output))
             });
-            let told: Vec<Value> = runs.collect();
-            assert_eq!(told[1], told[0], "pushed");
-            assert_eq!(told[2], told[0], "pulled");
-            assert!(told[0]["summary"]["files_copied"].as_u64() > Some(3), "{}", told[0]);
+            let reported: Vec<Value> = runs.collect();
+            assert_eq!(reported[1], reported[0], "pushed");
+            assert_eq!(reported[2], reported[0], "pulled");
+            assert!(reported[0]["summary"]["files_copied"].as_u64() > Some(3), "{}", reported[0]);
         }
     }
 }

@@ -35,7 +35,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
         let what: Vec<&str> = some.iter().map(|(what, _)| *what).collect();
         for direction in BOTH {
             let to = other.join(direction.name());
-            let told = format!("{what:?}, {} on {whose}", direction.name());
+            let context = format!("{what:?}, {} on {whose}", direction.name());
             let done = way.json(&lop, direction, &DELETE, (&from, &to));
             let figures = [
                 "files_copied",
@@ -48,7 +48,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
             ];
             assert!(
                 figures.iter().any(|figure| done["summary"][figure] != 0),
-                "{told}: {}",
+                "{context}: {}",
                 done["summary"]
             );
             alike(&from, &to);
@@ -56,7 +56,7 @@ fn every_change(way: &Way, (home, other): (&Path, &Path), at_once: usize, whose:
                 assert_alike(&from, &to);
             }
             nothing_was_done(&way.json(&lop, direction, &DELETE, (&from, &to)));
-            assert!(parts(&to).is_empty(), "{told}: {:?}", parts(&to));
+            assert!(parts(&to).is_empty(), "{context}: {:?}", parts(&to));
         }
     }
 }
