@@ -20,16 +20,16 @@
 //!
 //! Workers take directories from a queue and list each of them in the source and in the destination. They process the
 //! names of a directory one by one. An entry that is already identical stays. An entry that differs is created under a
-//! temporary name, which then replaces the old entry atomically. If a file has several names, the first is copied and
-//! the others become hard links to it. A new directory is filled under a temporary name and gets its final name when
-//! all of its files are complete, so the files themselves need no temporary names. The times of a directory are set
-//! when nothing below it will change any more. Extraneous entries are deleted at the very end.
+//! temporary name and then atomically replaces the old entry. If a file has several names, lop copies the file once
+//! and creates the other names as hard links. A new directory is filled under a temporary name. It gets its final name
+//! when all of its files are complete, so the files themselves need no temporary names. The times of a directory are
+//! set when nothing below it will change any more. Extraneous entries are deleted at the very end.
 //!
 //! # Safety
 //!
 //! Once the two top directories are open, every path is resolved relative to one of them, and symbolic links are not
 //! followed. A destination file that has several names is never written to in place, because some of its names may be
-//! outside of the destination. It is replaced instead.
+//! outside of the destination. Such a file is replaced instead.
 //!
 //! # Errors
 //!

@@ -35,7 +35,8 @@ pub struct Options {
     pub exclude: Globs,
     /// Limit on the number of bytes copied per second, shared by all files.
     pub bandwidth: Arc<Throttle>,
-    /// The own files of lop. The run neither replaces nor deletes them in the destination.
+    /// The catalog in use, its journals and its lock. The run neither replaces nor deletes these files in the
+    /// destination.
     pub own: OwnFiles,
     /// Results of earlier scans. If given, the run reuses destination files with the right content instead of copying.
     pub content_hints: Option<Arc<dyn ContentHints>>,
@@ -67,7 +68,7 @@ pub type OnChange<'a> = &'a (dyn Fn(&Change) + Sync);
 /// A callback that asks the user once whether the entries may be deleted.
 pub type Consent<'a> = &'a dyn Fn(&Removal) -> bool;
 
-/// The callbacks through which a run informs and asks its user.
+/// The callbacks that a run uses to report to its user and to ask questions.
 #[derive(Clone, Copy, Default)]
 pub struct User<'a> {
     /// Receives each change.

@@ -1,8 +1,8 @@
 //! The counts and problems of a run.
 //!
 //! [`Outcome`] combines the results of all workers. The list of problems is bounded by [`MAX_PROBLEMS`] and
-//! [`MAX_PROBLEM_BYTES`], while the counts are exact. Every problem MUST be added with [`Outcome::add_problem`], which
-//! enforces these bounds.
+//! [`MAX_PROBLEM_BYTES`]. The counts include the problems that do not fit in the list. Every problem MUST be added
+//! with [`Outcome::add_problem`], which enforces the bounds.
 
 use crate::model::change::CreatedEntry;
 use crate::model::reason::{Problem, Reason};
@@ -18,7 +18,7 @@ const MAX_PROBLEM_BYTES: usize = 2 << 20;
 /// The maximum number of stored paths of entries that were left out.
 const MAX_LEFT_OUT_PATHS: usize = 100;
 
-/// The result of a run: counts of what it did, or would do in a dry run, and the problems it met.
+/// The result of a run: counts of what it did, or would do in a dry run, and the problems that occurred.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The counts.

@@ -39,7 +39,7 @@ pub struct Roots {
     parent_dirs: Vec<Dir>,
     /// The marker that identifies the destination if another file system shows the same directory.
     pub(crate) marker: Option<Marker>,
-    /// The error that prevented the creation of the marker. Only set if the destination may contain the source.
+    /// The error that prevented the creation of the marker. Set only if the destination may contain the source.
     pub(crate) marker_error: Option<io::Error>,
 }
 
@@ -75,7 +75,8 @@ impl Source {
         Ok(Source { top, mounts_below, is_synthetic })
     }
 
-    /// Returns the reason if the entries of a directory are left out regardless of the patterns.
+    /// Returns the reason why the entries of a directory are left out regardless of the patterns, or `None` if they
+    /// are not.
     pub(crate) fn left_out_dir(&self, volume: &Volume) -> Option<LeftOut> {
         (volume.is_synthetic() && !self.is_synthetic).then_some(LeftOut::Pseudo)
     }

@@ -1,8 +1,8 @@
 //! The entry points [`mirror`] and [`receive`], which execute one run from its first task to its final deletions.
 //!
 //! A run starts a [`Job`], gives its first [`Task`] to a pool of workers, and adds up the outcomes of the workers. It
-//! deletes extraneous entries at the end. Deletion cannot start earlier, because it is not known whether the whole
-//! source was read until all workers have ended.
+//! deletes extraneous entries after all workers have ended. Before that point, it cannot tell whether the whole source
+//! was read.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub fn mirror(
 ///
 /// # Errors
 ///
-/// Fails if the connection ends before the sender says goodbye. In that case, everything mirrored so far stays and
+/// Fails if the connection ends before the sender's final message. In that case, everything mirrored so far stays and
 /// nothing is deleted. The next run continues where this one ended.
 pub fn receive(
     roots: &Roots,
@@ -69,7 +69,7 @@ pub fn receive(
     receive_for(roots, options, progress, audience, incoming, out)
 }
 
-/// The users whom a receiver informs and asks.
+/// The users that a receiver reports to.
 pub(crate) struct Audience<'a> {
     /// The user on this host.
     pub(crate) user: User<'a>,

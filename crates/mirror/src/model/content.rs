@@ -1,7 +1,6 @@
 //! Hints that help to find files with the same content, from a catalog of earlier scans or from the sender.
 //!
-//! A hint names a file that may have the wanted content. It may be wrong, so the caller compares the file before using
-//! it.
+//! A hint may be wrong, so the caller always compares a file before using it.
 
 use std::ffi::CString;
 use std::fmt;

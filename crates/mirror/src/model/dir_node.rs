@@ -16,7 +16,7 @@ use crate::model::attributes::Attributes;
 use crate::model::metadata_support::MetadataSupport;
 use crate::model::temp_name::TempNames;
 
-/// A directory that exists in the source, in the destination, or in both.
+/// A directory of the source and its counterpart in the destination.
 #[derive(Debug)]
 pub(crate) struct DirNode {
     parent: Option<Arc<DirNode>>,
@@ -34,8 +34,8 @@ pub(crate) struct DirMetadata {
     pub(crate) attributes: Attributes,
     /// The metadata that the directory had in the destination when the run found or created it.
     pub(crate) dest_stat: Option<Stat>,
-    /// The extended attributes that the directory had in the destination before the run granted access to its owner.
-    /// Granting access changes an ACL.
+    /// The extended attributes that the directory had in the destination before the run gave its owner access, which
+    /// changes the ACL.
     pub(crate) dest_xattrs: Option<Vec<Xattr>>,
     /// The metadata support of the file system that this directory is on in the destination.
     pub(crate) support: MetadataSupport,

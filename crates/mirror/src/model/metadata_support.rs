@@ -1,7 +1,7 @@
-//! The metadata support of the file systems of the destination. Each file system stores times with some granularity: 1
-//! ns, 10 ms (exFAT), 1 s (ext4 with small inodes) or 2 s (FAT). It also limits the range of times. For example, ext4
-//! stores no time after the year 2446. Some file systems store no owners and permissions. FAT, exFAT, NTFS and shares
-//! of other systems report the same owner and permissions for all files.
+//! The metadata support of the file systems of the destination. File systems differ in the granularity of times, which
+//! is 1 ns, 10 ms (exFAT), 1 s (ext4 with small inodes) or 2 s (FAT). They also differ in the range of times. For
+//! example, ext4 stores no time after the year 2446. Some file systems store no owners and permissions. FAT, exFAT,
+//! NTFS and shares of other systems report the same owner and permissions for all files.
 //!
 //! A copy on such a file system never has the same metadata as the original, so every run would find a difference.
 //! [`crate::reconcile::metadata_probe`] finds out what a file system supports. This module stores the results and
@@ -20,8 +20,8 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const COARSEST_NS: u64 = 2 * SECOND;
 pub(crate) const EXACT_NS: u64 = TIME_STEPS_NS[0];
 
-/// A time that every granularity except 1 ns changes. Its second is odd, and none of the digits of its nanoseconds is
-/// 0.
+/// A time that changes at every granularity except 1 ns. Its second is odd, and all nine digits of its nanoseconds are
+/// nonzero.
 pub(crate) const PROBE_TIME: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
 
 /// Times in the years 1 and 9999. Hardly any file system can store times outside of this range.
@@ -52,7 +52,8 @@ pub(crate) struct TimeRange {
     pub(crate) last: Time,
 }
 
-/// The limits, in seconds, that replaced times of the source, or `None` if no time was beyond that limit.
+/// The limits of the time range, in seconds, that times of the source exceeded. A limit that was not exceeded is
+/// `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClampedTimes {
     pub(crate) first: Option<i64>,
@@ -69,7 +70,7 @@ impl MetadataSupport {
         first.s < of.s && of.s < last.s
     }
 
-    /// Returns the limit that replaces a time outside of the range, or `None` if the time is inside.
+    /// Returns the limit that replaces `of`, or `None` if the file system can store `of`.
     pub(crate) fn nearest(&self, of: Time) -> Option<Time> {
         let TimeRange { first, last } = self.times?;
         let clamped = |limit: Time, is: bool| Some(limit).filter(|&limit| is && limit != of);
@@ -104,7 +105,7 @@ impl SupportByDevice {
         self.found.lock()
     }
 
-    /// Returns the limits that replaced times of the source.
+    /// Returns the limits of the time range that times of the source exceeded.
     pub(crate) fn clamped(&self) -> ClampedTimes {
         *self.clamped.lock()
     }

@@ -1,7 +1,8 @@
 //! The owners, permissions and attributes that this process can set on a file.
 //!
 //! Only root can change the owner of a file. Other users can only change the group, to one of their own groups. The
-//! set-id bits of a copy are set only if it has the same owner or group as the source file.
+//! set-user-ID bit is copied only if the copy has the same owner as the source file, and the set-group-ID bit only if
+//! it has the same group.
 
 use fsops::{Stat, Xattr, is_acl};
 
@@ -105,7 +106,7 @@ impl Privileges {
         xattrs
     }
 
-    /// Returns the permissions that a file has after the run tried to change its owner, if its owner is still `now`.
+    /// Returns the permissions of a file that still belongs to `now` after the run tried to change its owner.
     pub(crate) fn final_mode(
         &self,
         support: MetadataSupport,

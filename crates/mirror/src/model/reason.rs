@@ -69,7 +69,7 @@ pub enum Reason {
     /// The destination has a directory of this name, and some of its entries could not be removed.
     #[error("a directory is in the way, and not all of its entries could be removed")]
     Remains,
-    /// A directory of the destination has the same entries and modification time as the source.
+    /// A directory of the destination has the same entry names and modification time as the source.
     #[error(
         "may be the source under another path: it has the same entries and modification time; \
          it is kept; if it is a copy, remove it with 'lop purge'"

@@ -13,7 +13,8 @@ pub(crate) fn is_quarantine(name: &[u8]) -> bool {
     name.starts_with(QUARANTINE_PREFIX.as_bytes())
 }
 
-/// Returns the reason if a name of the source is left out, regardless of the patterns.
+/// Returns the reason why a name of the source is left out regardless of the patterns, or `None` if it is not left
+/// out.
 pub(crate) fn left_out_name(name: &[u8], kind: Kind) -> Option<LeftOut> {
     if is_temp_name(name) {
         Some(LeftOut::Temporary)
@@ -59,8 +60,8 @@ pub(crate) fn is_selected_path(options: &Options, path: &[u8]) -> bool {
     dirs_are && !is_temp_name(&name) && selects(options, &name, || path.to_vec(), false)
 }
 
-/// Splits a path relative to the top into directory and name. Returns `None` if the path could lead outside of the
-/// top.
+/// Splits a path relative to the top into the path of the directory and the name. Returns `None` if the path could
+/// lead outside of the top.
 pub(crate) fn split_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_plain = path.split(|&b| b == b'/').all(wire::is_name);
     let at = path.iter().rposition(|&b| b == b'/');

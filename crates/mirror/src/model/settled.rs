@@ -45,7 +45,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns the reason if the failure is to be reported to the user.
+    /// Returns the reason to report to the user, or `None` if there is nothing to report.
     pub(crate) fn into_reason(self) -> Option<Reason> {
         match self {
             Failure::Failed(reason) => Some(reason),

@@ -8,10 +8,11 @@
 //! mounted inside of the source. It is removed at the end of the run. If the marker cannot be created, nothing may be
 //! deleted from the destination.
 //!
-//! A pool of several directories (mergerfs) may create the marker in a branch that does not contain the source. As a
-//! second test, the source is therefore compared with the directory that would be the source if the destination were
-//! above it. This test relies on `ctime`, which cannot be set to a chosen value. A dry run creates no marker and uses
-//! only the second test.
+//! The marker is not sufficient for a pool of several directories (mergerfs), which may create the marker in a branch
+//! that does not contain the source. A second test therefore assumes for each directory above the source that it is
+//! the destination. It compares the source with the directory at the corresponding path in the destination. The test
+//! relies on `ctime`, which cannot be set to a chosen value. A dry run creates no marker and uses only the second
+//! test.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -37,8 +38,7 @@ pub(crate) struct Marker {
 }
 
 impl Roots {
-    /// Refuses a source that is inside of the destination under a second path. Creates the marker if it is needed, to
-    /// recognize the destination inside of the source.
+    /// Refuses a source that is inside of the destination under a second path. Creates the marker if it is needed.
     pub(crate) fn check_aliases(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return Ok(()) };
         let may_be_aliased = source.may_alias(dest);
@@ -227,7 +227,7 @@ fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
 fn is_same_inode(one: &Stat, other: &Stat, has_ctimes: bool) -> bool {
     let size = |stat: &Stat| if stat.kind == Kind::Dir { 0 } else { stat.size };
     let known = |stat: &Stat| (stat.kind, size(stat), stat.mtime, stat.ctime_ns);
-    // On the same device, inode numbers are sufficient to recognize the same inode.
+    // On one device, inode numbers are enough to tell inodes apart, so other metadata is not compared.
     one.device != other.device
         && known(one) == known(other)
         // A `ctime` in whole seconds is too coarse, because many files share it.

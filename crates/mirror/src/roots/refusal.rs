@@ -15,7 +15,7 @@ pub enum Refusal {
         source: io::Error,
     },
     /// The base tree cannot be opened.
-    #[error("cannot open {}, for files to link to", path.display())]
+    #[error("cannot open {}, which has the files to link to", path.display())]
     Base {
         /// The base tree.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum Refusal {
     },
     /// The path of the destination or of the base tree leads through a symbolic link of another user.
     #[error(
-        "{} is a symbolic link of user {owner}, who can make it lead anywhere; \
+        "{} is a symbolic link owned by user {owner}, who can redirect it; \
          name the directory itself",
         link.display()
     )]
@@ -61,7 +61,7 @@ pub enum Refusal {
         owner: u32,
     },
     /// The source and the destination are the same directory.
-    #[error("the source and the destination are one directory")]
+    #[error("the source and the destination are the same directory")]
     Same,
     /// The source is inside of the destination, where a run may delete entries.
     #[error("the source is inside the destination")]
@@ -81,7 +81,7 @@ pub enum Refusal {
     /// The source may be inside of the destination under a second path, and the marker that would reveal this could
     /// not be created.
     #[error(
-        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
+        "cannot tell whether {} is inside {} under another path, because no directory can be created there",
         path.display(),
         destination.display()
     )]
@@ -94,16 +94,16 @@ pub enum Refusal {
         source: io::Error,
     },
     /// The destination is inside of a quarantine directory.
-    #[error("the destination is in a quarantine of lop, from where removed files can be restored")]
+    #[error("the destination is in a quarantine of lop, from which removed files can be restored")]
     Quarantine,
     /// Another process is mirroring to the same destination.
-    #[error("another lop is at work on the destination")]
+    #[error("another lop process is working on the destination")]
     Locked,
     /// Another process is mirroring to a directory above the destination.
-    #[error("another lop is at work on {}, which the destination is in", .0.display())]
+    #[error("another lop process is working on {}, which contains the destination", .0.display())]
     LockedAbove(PathBuf),
     /// Another process is mirroring to a directory inside of the destination.
-    #[error("another lop is at work on a directory inside the destination")]
+    #[error("another lop process is working on a directory inside the destination")]
     LockedBelow,
 }
 

@@ -27,10 +27,10 @@ pub(crate) trait Source: Sync {
     /// Returns true if the source is on this host, so that its files can be opened.
     fn is_local(&self) -> bool;
 
-    /// Returns the metadata of a name.
+    /// Returns the metadata of an entry.
     fn stat(&self, worker: &mut Worker<'_>, entry: Entry<'_>) -> Result<Stat, Failure>;
 
-    /// Returns the extended attributes of a name.
+    /// Returns the extended attributes of an entry.
     fn attributes(&self, worker: &mut Worker<'_>, entry: Entry<'_>) -> Result<Attributes, Failure>;
 
     /// Returns the target of a symbolic link.
@@ -124,7 +124,7 @@ pub(crate) struct ComparedFile<'a> {
     pub(crate) size: u64,
     /// Differences between the source file and the destination entry that a new file would replace.
     pub(crate) replaces: Option<Differences>,
-    /// What the destination file is used for if the contents are the same.
+    /// Purpose of the destination file if the contents are the same.
     pub(crate) basis: Basis,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct Reuse<'a> {
     pub(crate) replaces: Option<Differences>,
 }
 
-/// The result of comparing a source file with a file of the destination.
+/// The result of comparing a source file with a destination file.
 pub(crate) enum ContentComparison {
     Same,
     Different,
