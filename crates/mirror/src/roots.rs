@@ -76,7 +76,7 @@ impl Source {
     }
 
     /// Returns the reason why the entries of a directory are left out regardless of the patterns, or `None` if they
-    /// are not.
+    /// are not left out.
     pub(crate) fn left_out_dir(&self, volume: &Volume) -> Option<LeftOut> {
         (volume.is_synthetic() && !self.is_synthetic).then_some(LeftOut::Pseudo)
     }
@@ -119,7 +119,7 @@ impl Source {
         if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
         }
-        // It may also be visible there through a FUSE file system. Some of these name the directory that they show.
+        // It may also be visible there through a FUSE file system. Some FUSE mounts name the directory that they show.
         let (shown, dest_shown) = (mounts.location_shown(source), mounts.location_shown(dest_path));
         let is_seen = is_inside(&shown, &dest_mounted)
             || is_inside(&mounted, &dest_shown)

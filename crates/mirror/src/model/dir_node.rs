@@ -3,7 +3,7 @@
 //!
 //! A node lives as long as something refers to it: the node of a subdirectory, a queued task, or a name that other
 //! names will be linked to. A directory is finished when its own names and all of its subdirectories are finished.
-//! Calls of [`DirNode::hold`] and [`DirNode::release`] MUST be balanced, because the times of the directory are set
+//! Calls to [`DirNode::hold`] and [`DirNode::release`] MUST be balanced, because the times of the directory are set
 //! after the last release.
 
 use std::ffi::CStr;

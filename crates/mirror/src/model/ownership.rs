@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn root_gives_files_away_and_others_do_not() {
+    fn only_root_can_change_owners() {
         let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_is_not_kept_is_not_set() {
+    fn unsupported_metadata_is_not_set() {
         let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
         let no_owners = MetadataSupport { owners: false, ..MetadataSupport::ALL };
