@@ -1,39 +1,41 @@
-//! Makes one directory tree like another: every name, every hard link, all metadata.
+//! Makes one directory tree identical to another, including names, hard links and metadata.
 //!
-//! [`Roots::check`] opens the two directories and refuses pairs that would lose data. [`mirror`] does the work.
-//! Between two hosts, [`send`] or [`push`] and [`receive`] or [`receive_and_report`] share it. The crate prints
-//! nothing: changes, questions and problems go to the caller.
+//! [`Roots::check`] opens the two directories and refuses pairs that would lose data. [`mirror`] does the work on one
+//! host. If the two trees are on different hosts, one host runs [`send`] or [`push`], and the other runs [`receive`]
+//! or [`receive_and_report`]. The crate prints nothing. It passes changes, questions and problems to the caller.
 //!
-//! | module | for |
+//! | module | purpose |
 //! |---|---|
-//! | `roots` | open the two top directories, and refuse sources and destinations that contain each other |
-//! | `run` | start and end a run |
-//! | `engine` | workers, tasks, the queue's order, the state of directories in progress |
-//! | `reconcile` | what happens to one name: decide, compare, create, copy, set metadata, delete |
-//! | `hardlinks` | names of one file in the source become names of one file in the destination |
-//! | `reuse` | content that the destination already has |
+//! | `roots` | opens the two top directories, and refuses a source and a destination that contain each other |
+//! | `run` | starts and ends a run |
+//! | `engine` | workers, tasks, the order of the queue, the state of directories in progress |
+//! | `reconcile` | processes one name: decides, compares, creates, copies, sets metadata, deletes |
+//! | `hardlinks` | reproduces the hard links of the source in the destination |
+//! | `reuse` | reuses content that the destination already has |
 //! | `remote` | a source on another host: sender, receiver, reports |
-//! | `model` | leaf types: nodes, differences, reasons, temporary names, ownership |
-//! | `options`, `outcome` | what a caller gives and gets |
+//! | `model` | basic types: nodes, differences, reasons, temporary names, ownership |
+//! | `options`, `outcome` | the input and the result of a run |
 //!
 //! # How a run works
 //!
-//! Workers take directories from a queue and list each on both sides. Then they process every name by itself. An equal
-//! entry stays. A different one is created under a temporary name and replaces the old one in one step. A further name
-//! of a file is linked to the name that was copied first. A new directory is filled under a temporary name, and gets
-//! its final name when all its files are in it, so these files need no temporary names. The times of a directory
-//! are set when nothing below it will change any more. Extraneous entries are deleted after everything else.
+//! Workers take directories from a queue and list each of them in the source and in the destination. They process the
+//! names of a directory one by one. An entry that is already identical stays. An entry that differs is created under a
+//! temporary name and then atomically replaces the old entry. If a file has several names, lop copies the file once
+//! and creates the other names as hard links. A new directory is filled under a temporary name. It gets its final name
+//! when all of its files are complete, so the files themselves need no temporary names. The times of a directory are
+//! set when nothing below it will change any more. Extraneous entries are deleted at the very end.
 //!
 //! # Safety
 //!
-//! After the two top directories were opened, nothing is looked up by a path from the root or from the working
-//! directory, and no symbolic link is followed. No file of the destination is written to in place if it has other
-//! names, because these may be outside of the destination; such a file is replaced.
+//! Once the two top directories are open, every path is resolved relative to one of them, and symbolic links are not
+//! followed. A destination file that has several names is never written to in place, because some of its names may be
+//! outside of the destination. Such a file is replaced instead.
 //!
 //! # Errors
 //!
-//! Entries that cannot be mirrored are in [`Outcome::problems`]. The destination's entry of that name stays as it
-//! was, and the run continues. A name at the destination is a whole file at any time: the old one or the new one.
+//! Entries that cannot be mirrored are listed in [`Outcome::problems`]. The destination keeps its old entry of that
+//! name, and the run continues. At any time, a name in the destination refers to a complete file, either the old or
+//! the new one.
 
 mod engine;
 mod hardlinks;

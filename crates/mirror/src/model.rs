@@ -1,4 +1,4 @@
-//! The types that everything else is made of. They know nothing of workers or queues.
+//! The basic types of the crate. They do not depend on workers or queues.
 
 pub(crate) mod attributes;
 pub(crate) mod change;

@@ -1,4 +1,4 @@
-//! What a run mirrors and how, and whom it reports to.
+//! The options of a run, and the callbacks for its user.
 
 use std::sync::Arc;
 
@@ -9,51 +9,52 @@ use wire::{Change, Removal};
 
 use crate::model::content::ContentHints;
 
-/// The choices of a mirror run.
+/// The options of a mirror run.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
-    /// Changes nothing, and reports what a run would change.
+    /// Reports what a run would change, but changes nothing.
     pub dry_run: bool,
-    /// Deletes extraneous entries: those that the destination has and the source does not.
+    /// Deletes extraneous entries, which exist in the destination but not in the source.
     pub delete: bool,
-    /// Deletes nothing at all if more entries than this would be deleted.
+    /// Deletes nothing if the number of entries to delete exceeds this limit.
     pub max_delete: Option<u64>,
-    /// Deletes extraneous entries even if the source has nothing to mirror, or only directories.
+    /// Deletes extraneous entries even if the source has nothing to mirror except directories.
     pub allow_empty: bool,
-    /// Compares contents even if size and modification time are equal.
+    /// Compares the contents of two files even if their sizes and modification times are equal.
     pub checksum: bool,
-    /// Reads every copy back from the disk and compares it.
+    /// Reads every copy back from the disk and compares it with the data that was written.
     pub verify: bool,
-    /// Waits until every copy is on the disk before the copy gets its name.
+    /// Waits until the data of a copy is on the disk before the copy gets its final name.
     pub fsync: bool,
-    /// Creates directories that are mount points of other file systems, but does not mirror their content.
+    /// Creates directories that are mount points of other file systems, but does not mirror their entries.
     pub one_file_system: bool,
-    /// Patterns of the files to mirror; all files if there are no patterns.
+    /// Patterns for the files to mirror. If there are none, all files are mirrored.
     pub include: Globs,
-    /// Patterns of the entries that are neither mirrored nor deleted.
+    /// Patterns for entries that are neither mirrored nor deleted.
     pub exclude: Globs,
-    /// Limits the bytes copied per second, over all files together.
+    /// Limit on the number of bytes copied per second, shared by all files.
     pub bandwidth: Arc<Throttle>,
-    /// Lop's own files. The run neither replaces nor deletes them in the destination.
+    /// The catalog in use, its journals and its lock. The run neither replaces nor deletes these files in the
+    /// destination.
     pub own: OwnFiles,
-    /// What an earlier scan knows of contents. If given, files that the destination already has are reused.
+    /// Results of earlier scans. If given, the run reuses destination files with the right content instead of copying.
     pub content_hints: Option<Arc<dyn ContentHints>>,
-    /// The number of worker threads.
+    /// Number of worker threads.
     pub threads: Threads,
-    /// The disks, and what is known of each.
+    /// The disks of this host, with the facts that are known about each.
     pub disks: Arc<Disks>,
-    /// The most directories that one worker keeps open.
+    /// Maximum number of directories that one worker keeps open.
     pub open_dirs: usize,
 }
 
 impl Options {
-    /// Returns which patterns matched something, in the bits of [`wire::FromSender::Bye`].
+    /// Returns the set of patterns that matched something, as a bit set in the format of [`wire::FromSender::Bye`].
     pub(crate) fn matched(&self) -> u64 {
         u64::from(self.include.matched()) | u64::from(self.exclude.matched()) << 32
     }
 
-    /// Notes which patterns matched something on the sender's side.
+    /// Records the patterns that matched something on the sender's host.
     pub(crate) fn note_matched(&self, matched: u64) {
         let low = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
         self.include.note_matched(low(matched));
@@ -61,23 +62,23 @@ impl Options {
     }
 }
 
-/// A callback for each change. Several threads call it at once.
+/// A callback for each change. Several threads may call it at the same time.
 pub type OnChange<'a> = &'a (dyn Fn(&Change) + Sync);
 
-/// A question to the user, asked once, whether the entries may be deleted.
+/// A callback that asks the user once whether the entries may be deleted.
 pub type Consent<'a> = &'a dyn Fn(&Removal) -> bool;
 
-/// How a run reports to its user, and asks.
+/// The callbacks that a run uses to report to its user and to ask questions.
 #[derive(Clone, Copy, Default)]
 pub struct User<'a> {
     /// Receives each change.
     pub on_change: Option<OnChange<'a>>,
-    /// Answers before anything is deleted. Without it, and in a dry run, nobody is asked.
+    /// Is called before anything is deleted. The user is not asked if there is no callback, or in a dry run.
     pub consent: Option<Consent<'a>>,
 }
 
 impl<'a> User<'a> {
-    /// Returns a user who receives changes and is not asked.
+    /// Returns a user who is informed of changes and is never asked.
     pub fn reporting_to(on_change: OnChange<'a>) -> User<'a> {
         User { on_change: Some(on_change), consent: None }
     }

@@ -1,7 +1,8 @@
 //! The counts and problems of a run.
 //!
-//! [`Outcome`] adds up over workers. The problem list is bounded by [`MAX_PROBLEMS`] and [`MAX_PROBLEM_BYTES`]; the
-//! counts are not. Every problem MUST go through [`Outcome::add_problem`], which holds the bound.
+//! [`Outcome`] combines the results of all workers. The list of problems is bounded by [`MAX_PROBLEMS`] and
+//! [`MAX_PROBLEM_BYTES`]. The counts include the problems that do not fit in the list. Every problem MUST be added
+//! with [`Outcome::add_problem`], which enforces the bounds.
 
 use crate::model::change::CreatedEntry;
 use crate::model::reason::{Problem, Reason};
@@ -9,26 +10,27 @@ use fsops::Kind;
 use wire::Action;
 use wire::{Counts, LeftOut};
 
-/// The most problems that are kept, and the most bytes of their paths and texts. Problems beyond that are only counted.
+/// The maximum number of stored problems, and the maximum size of their paths and texts in bytes. Further problems are
+/// only counted.
 const MAX_PROBLEMS: usize = 10_000;
 const MAX_PROBLEM_BYTES: usize = 2 << 20;
 
-/// The most paths of left out entries that are kept.
+/// The maximum number of stored paths of entries that were left out.
 const MAX_LEFT_OUT_PATHS: usize = 100;
 
-/// What a run did, or in a dry run would do, and what it could not do.
+/// The result of a run: counts of what it did, or would do in a dry run, and the problems that occurred.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The counts.
     pub counts: Counts,
-    /// The first of the entries that were left out for another reason than a pattern: the reasons, and the paths below
-    /// the top directories.
+    /// The first entries that were left out for a reason other than a pattern, with their reasons and their paths
+    /// relative to the top directories.
     pub left_out_paths: Vec<(LeftOut, Vec<u8>)>,
-    /// Whether the counts are lower bounds, because a receiver on another host could not send its last counts.
+    /// True if the counts are lower bounds, because a receiver on another host could not send its last counts.
     pub is_lower_bound: bool,
-    /// The first of the failures.
+    /// The first problems, up to the bounds of the list.
     pub problems: Vec<Problem>,
-    /// Whether the source has anything to mirror besides directories.
+    /// True if the source has anything to mirror except directories.
     pub(crate) has_files: bool,
     problem_bytes: usize,
 }
@@ -49,7 +51,7 @@ impl Outcome {
         self.fail(path, reason);
     }
 
-    /// Counts the entries that could not be removed with a directory, and keeps the first of their problems.
+    /// Counts the entries below a directory that could not be removed, and stores the first of their problems.
     pub(crate) fn add_failed_removals(&mut self, removal: purge::Outcome) {
         self.counts.failed += removal.failed;
         self.counts.unremoved += removal.failed;
@@ -80,7 +82,7 @@ impl Outcome {
             }
             (_, Kind::File) => {
                 self.counts.files += 1;
-                // The size comes from the sender, which may lie.
+                // The size comes from the sender and may be wrong.
                 self.counts.bytes = self.counts.bytes.saturating_add(made.size);
             }
             (_, Kind::Dir) => self.counts.dirs += 1,
@@ -130,7 +132,7 @@ mod tests {
         assert_eq!(outcome.problems.len(), MAX_PROBLEM_BYTES.div_ceil(101_000));
     }
 
-    /// Each removed directory may come with as many problems as purge keeps.
+    /// Each removal of a directory can add as many problems as purge stores.
     #[test]
     fn problems_of_removed_directories_are_bounded_too() {
         let mut outcome = Outcome::default();

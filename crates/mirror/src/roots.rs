@@ -1,7 +1,8 @@
-//! The two top directories: opens them and checks them before anything is changed.
+//! Opens the two top directories and checks them before anything is changed.
 //!
-//! [`Roots::check`] refuses a source and destination where a run would change the source, or that another run uses. It
-//! locks and marks the destination until the [`Roots`] are dropped. Nothing but the destination itself is created.
+//! [`Roots::check`] refuses a source and a destination if a run would change the source, or if another run uses the
+//! destination. It locks and marks the destination until the [`Roots`] are dropped. It creates the destination if
+//! necessary, but no directories above it.
 
 pub(crate) mod aliases;
 pub(crate) mod empty;
@@ -24,21 +25,21 @@ use crate::roots::refusal::Refusal;
 /// The source and the destination of a run.
 #[derive(Debug)]
 pub struct Roots {
-    /// The source; `None` if it is on another host.
+    /// The source, or `None` if it is on another host.
     pub(crate) source: Option<Source>,
-    /// The destination; `None` in a dry run if it does not exist.
+    /// The destination, or `None` if it does not exist in a dry run.
     pub(crate) destination: Option<TopDir>,
-    /// The device that the destination is on, or will be on.
+    /// The device of the destination, even if the destination does not exist yet.
     pub(crate) device: Option<u64>,
-    /// The base tree, whose files may be linked to.
+    /// The base tree. Names in the destination may be linked to its files.
     pub(crate) base: Option<Dir>,
-    /// Whether this run created the destination.
+    /// True if this run created the destination.
     pub(crate) was_created: bool,
-    /// The directories above the destination. Each is marked as such.
+    /// The directories above the destination, which are marked as such.
     parent_dirs: Vec<Dir>,
-    /// The marker that identifies the destination where another file system shows it.
+    /// The marker that identifies the destination if another file system shows the same directory.
     pub(crate) marker: Option<Marker>,
-    /// Why there is no marker, if the destination may contain the source.
+    /// The error that prevented the creation of the marker. Set only if the destination may contain the source.
     pub(crate) marker_error: Option<io::Error>,
 }
 
@@ -46,9 +47,9 @@ pub struct Roots {
 #[derive(Debug)]
 pub struct Source {
     pub(crate) top: TopDir,
-    /// Whether anything is mounted inside.
+    /// True if a file system is mounted inside of the source.
     pub(crate) mounts_below: bool,
-    /// Whether the kernel generates the content of its file system.
+    /// True if the source is on a pseudo file system, whose content the kernel generates.
     pub(crate) is_synthetic: bool,
 }
 
@@ -61,11 +62,11 @@ pub(crate) struct TopDir {
 }
 
 impl Source {
-    /// Opens a tree.
+    /// Opens the top directory of a source.
     ///
     /// # Errors
     ///
-    /// Fails with [`Refusal::Open`].
+    /// Fails with [`Refusal::Open`] if the directory cannot be opened.
     pub fn open(path: &Path) -> Result<Source, Refusal> {
         let top = open_source(path)?;
         let absolute = top.absolute.as_os_str().as_bytes();
@@ -74,23 +75,24 @@ impl Source {
         Ok(Source { top, mounts_below, is_synthetic })
     }
 
-    /// Returns why the content of a directory is left out although no pattern excludes it, if it is.
+    /// Returns the reason why the entries of a directory are left out regardless of the patterns, or `None` if they
+    /// are not left out.
     pub(crate) fn left_out_dir(&self, volume: &Volume) -> Option<LeftOut> {
         (volume.is_synthetic() && !self.is_synthetic).then_some(LeftOut::Pseudo)
     }
 
-    /// Returns whether a run mirrors the content of a directory.
+    /// Returns true if a run mirrors the entries of a directory.
     pub(crate) fn enters(&self, options: &Options, stat: &Stat, volume: &Volume) -> bool {
         let is_outside = options.one_file_system && stat.device != self.top.stat.device;
         !is_outside && self.left_out_dir(volume).is_none()
     }
 
-    /// Returns the absolute path.
+    /// Returns the absolute path of the source.
     pub fn absolute(&self) -> &Path {
         &self.top.absolute
     }
 
-    /// Refuses a destination with which a run would change the source.
+    /// Refuses a destination if a run would change the source.
     pub(crate) fn check_not_source(&self, dest: FileKey) -> Result<(), Refusal> {
         if self.top.stat.key() == dest {
             return Err(Refusal::Same);
@@ -104,7 +106,7 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses a destination on this host with which a run would change the source.
+    /// Refuses a destination on this host if a run would change the source.
     fn check_destination(&self, dest: &TopDir) -> Result<(), Refusal> {
         self.check_not_source(dest.stat.key())?;
         let mounts = Mounts::read();
@@ -112,12 +114,12 @@ impl Source {
         let is_inside = |source: &Option<DirLocation>, dest: &Option<DirLocation>| {
             source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
-        // Another mount may show the source inside of the destination.
+        // The source may be visible inside of the destination through another mount.
         let (mounted, dest_mounted) = (mounts.location(source), mounts.location(dest_path));
         if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
         }
-        // So may FUSE file systems that name the directory they show.
+        // It may also be visible there through a FUSE file system. Some FUSE mounts name the directory that they show.
         let (shown, dest_shown) = (mounts.location_shown(source), mounts.location_shown(dest_path));
         let is_seen = is_inside(&shown, &dest_mounted)
             || is_inside(&mounted, &dest_shown)
@@ -125,8 +127,8 @@ impl Source {
         if is_seen { Err(self.aliased_inside(dest)) } else { Ok(()) }
     }
 
-    /// Refuses a destination that another lop described, if it is on this host and a run would change the source.
-    /// Returns the directory if it is on this host.
+    /// Checks a destination that another lop process described. Refuses it if it is on this host and a run would
+    /// change the source. Returns its device and inode number if it is on this host.
     ///
     /// # Errors
     ///
@@ -141,12 +143,12 @@ impl Source {
 }
 
 impl Roots {
-    /// Opens both. Creates the destination if it is missing, unless this is a dry run; does not create the directories
-    /// above it.
+    /// Opens the source and the destination. If the destination does not exist and this is not a dry run, creates it,
+    /// but does not create the directories above it.
     ///
     /// # Errors
     ///
-    /// Fails for any [`Refusal`]. A destination that was created is removed again.
+    /// Fails for any [`Refusal`]. In that case, a destination created here is removed.
     pub fn check(
         source: &Path,
         destination: &Path,
@@ -157,11 +159,11 @@ impl Roots {
         Roots::of(Some(source), destination, base, dry_run)
     }
 
-    /// Opens or creates the destination of a source on another host.
+    /// Opens or creates the destination for a source on another host.
     ///
     /// # Errors
     ///
-    /// Fails as [`Roots::check`] does.
+    /// Fails like [`Roots::check`].
     pub fn for_remote_source(
         destination: &Path,
         base: Option<&Path>,
@@ -178,7 +180,7 @@ impl Roots {
     ) -> Result<Roots, Refusal> {
         let missing =
             matches!(destination.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound);
-        // This comes before anything is created.
+        // Open the base tree before anything is created.
         let base = base.map(|path| open_base(path, destination, missing)).transpose()?;
         if missing {
             create_destination(destination, dry_run)?;
@@ -208,16 +210,17 @@ impl Roots {
         Ok(roots)
     }
 
-    /// Keeps other runs from mirroring to the destination, to a directory above it, or to one inside of it.
+    /// Keeps other runs from mirroring to the destination, to a directory above it, or to a directory inside of it.
     ///
-    /// A run cannot mark a directory that it cannot read. A run with that directory as its destination then starts all
-    /// the same, and leaves temporary names below this destination alone ([`crate::reconcile::put_in_place`]).
+    /// A run cannot mark a directory that it cannot read. Another run can therefore start with that directory as its
+    /// destination, but it will not touch temporary names below this destination ([`crate::reconcile::put_in_place`]).
     fn lock_destination(&mut self) -> Result<(), Refusal> {
         let Some(top) = &self.destination else { return Ok(()) };
         if !top.dir.lock().unwrap_or(true) {
             return Err(Refusal::Locked);
         }
-        // Marks first and checks afterwards, so that of two runs that start at the same time at least one is refused.
+        // Mark the directories before checking for other marks. If two runs start at the same time, at least one of
+        // them is refused.
         let _unmarked = top.dir.mark(DirMark::Destination);
         for path in top.absolute.ancestors().skip(1) {
             let Ok(dir) = Dir::open(path) else { continue };
@@ -233,35 +236,36 @@ impl Roots {
         Ok(())
     }
 
-    /// Returns the source, if it is on this host.
+    /// Returns the source if it is on this host.
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
     }
 
-    /// Returns the absolute path of the destination, if it exists.
+    /// Returns the absolute path of the destination if it exists.
     pub fn destination(&self) -> Option<&Path> {
         self.destination.as_ref().map(|top| top.absolute.as_path())
     }
 
-    /// Removes the destination if this run created it and it is empty, because the run will not start.
+    /// Undoes the creation of the destination when the run does not start. Removes the destination only if this run
+    /// created it and it is empty.
     pub fn undo(&self) {
         if let (true, Some(top)) = (self.was_created, &self.destination)
             && let (Some(parent), Some(name)) = (top.absolute.parent(), top.absolute.file_name())
             && let (Ok(parent), Ok(name)) = (Dir::open(parent), CString::new(name.as_bytes()))
         {
-            // If this fails, no more than an empty directory stays.
+            // If the removal fails, the only consequence is an empty directory.
             let _left = parent.remove_empty_dir(&name);
         }
     }
 
-    /// Returns where the destination is, for the side that has the source.
+    /// Returns the identity of the destination directory, to be sent to the host of the source.
     pub fn place(&self) -> Option<wire::HostDirId> {
         let FileKey { device, inode } = self.destination.as_ref()?.stat.key();
         Some(wire::HostDirId { boot: fsops::boot_id(), device, inode })
     }
 }
 
-/// Unlocks explicitly: ending threads and starting child processes may still have copies of the descriptor.
+/// Unlocks explicitly, because an ending thread or a starting child process may still hold a copy of the descriptor.
 impl Drop for Roots {
     fn drop(&mut self) {
         self.clear_marker();
@@ -280,7 +284,7 @@ impl TopDir {
         TopDir::of(Dir::open(path)?, path)
     }
 
-    /// Opens a directory to write to. Another user who owns a symbolic link on its path must not choose the directory.
+    /// Opens a directory to write to. Refuses a path through a symbolic link of another user, who could redirect it.
     fn open_operand(path: &Path) -> Result<TopDir, Refusal> {
         let failed = |source| Refusal::Open { path: path.into(), source };
         let dir = Dir::open_operand(path).map_err(|e| unopened(e, failed))?;
@@ -289,7 +293,7 @@ impl TopDir {
 
     fn of(dir: Dir, path: &Path) -> io::Result<TopDir> {
         let (stat, absolute) = (dir.stat()?, path.canonicalize()?);
-        // Somebody may have changed meanwhile where the path leads.
+        // Another process may have changed the path in the meantime, so that it leads to another directory.
         if Stat::of_path(&absolute)?.key() != stat.key() {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -297,7 +301,7 @@ impl TopDir {
     }
 }
 
-/// Creates the destination, or in a dry run checks that its parent can be opened.
+/// Creates the destination. In a dry run, only checks that its parent can be opened.
 fn create_destination(destination: &Path, dry_run: bool) -> Result<(), Refusal> {
     let failed = |source| Refusal::Create { path: destination.into(), source };
     let name = destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
@@ -307,17 +311,17 @@ fn create_destination(destination: &Path, dry_run: bool) -> Result<(), Refusal> 
     if dry_run { Ok(()) } else { parent.make_dir(&name).map_err(failed) }
 }
 
-/// Returns the directory that a path is in.
+/// Returns the directory that contains the entry at `path`.
 fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens the base tree. As with rsync, a relative path starts at the destination.
+/// Opens the base tree. As in rsync, a relative path is relative to the destination.
 fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refusal> {
     let plain = path.strip_prefix(".").unwrap_or(path);
     let from = match plain.strip_prefix("..") {
         _ if path.is_absolute() => path.into(),
-        // A directory that does not exist has no `..`.
+        // A directory that does not exist has no `..` entry.
         Ok(rest) if missing => parent_of(destination).join(rest),
         _ => destination.join(path),
     };
@@ -325,7 +329,7 @@ fn open_base(path: &Path, destination: &Path, missing: bool) -> Result<Dir, Refu
     Dir::open_operand(&from).map_err(|e| unopened(e, failed))
 }
 
-/// Returns the refusal for an operand that could not be opened.
+/// Returns the refusal of an operand that could not be opened.
 fn unopened(error: OperandError, failed: impl FnOnce(io::Error) -> Refusal) -> Refusal {
     match error {
         OperandError::Failed(source) => failed(source),

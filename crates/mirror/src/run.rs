@@ -1,8 +1,8 @@
-//! The entry points [`mirror`] and [`receive`]: one run from its first task to the deletions at its end.
+//! The entry points [`mirror`] and [`receive`], which execute one run from its first task to its final deletions.
 //!
-//! A run starts a [`Job`], hands its first [`Task`] to a pool of workers, adds up their outcomes, and then deletes
-//! extraneous entries. Nothing is deleted before every worker has ended, because only then is it known whether all of
-//! the source was read.
+//! A run starts a [`Job`], gives its first [`Task`] to a pool of workers, and adds up the outcomes of the workers. It
+//! deletes extraneous entries after all workers have ended. Before that point, it cannot tell whether the whole source
+//! was read.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use crate::remote::receiver::session::Session;
 use crate::roots::Roots;
 use crate::{Consent, Options, User};
 
-/// Makes the destination like the source. Returns the outcome, and whether the run completed: it ends early if
+/// Makes the destination identical to the source. Returns the outcome, and an error if the run ended early because
 /// `progress` was asked to stop.
 ///
-/// `progress.files_done` counts the names processed. `progress.bytes_done` counts the bytes of files, including those
-/// of files that needed no copy.
+/// `progress.files_done` counts the names processed. `progress.bytes_done` counts the bytes of all files processed,
+/// including files that did not have to be copied.
 pub fn mirror(
     roots: &Roots,
     options: &Options,
@@ -51,12 +51,12 @@ pub fn mirror(
     (outcome, progress.check())
 }
 
-/// Makes the destination like the tree of a sender on another host, as [`mirror`] does.
+/// Makes the destination identical to the tree of a sender on another host. Otherwise behaves like [`mirror`].
 ///
 /// # Errors
 ///
-/// Fails if the connection ends before the sender's farewell. Everything mirrored until then stays, nothing is deleted,
-/// and the next run continues.
+/// Fails if the connection ends before the sender's final message. In that case, everything mirrored so far stays and
+/// nothing is deleted. The next run continues where this one ended.
 pub fn receive(
     roots: &Roots,
     options: &Options,
@@ -69,17 +69,17 @@ pub fn receive(
     receive_for(roots, options, progress, audience, incoming, out)
 }
 
-/// The users of a receiver.
+/// The users that a receiver reports to.
 pub(crate) struct Audience<'a> {
     /// The user on this host.
     pub(crate) user: User<'a>,
-    /// Whether to ask the user on the sender's side before anything is deleted, instead of `user.consent`.
+    /// True to ask the user on the sender's host before anything is deleted, instead of calling `user.consent`.
     pub(crate) asks_sender: bool,
-    /// Where the workers add up what they have done so far.
+    /// Counts that the workers update during the run.
     pub(crate) running_totals: Option<&'a Mutex<Counts>>,
 }
 
-/// Receives a tree, and reports to `audience`.
+/// Receives a tree and reports to `audience`.
 pub(crate) fn receive_for(
     roots: &Roots,
     options: &Options,
@@ -99,12 +99,12 @@ pub(crate) fn receive_for(
     job.running_totals = running_totals;
     let mut outcome = Outcome::default();
     let Threads { first, grows } = options.threads;
-    // One thread more, because one of them only reads messages.
+    // Start one more thread, because one of the threads only reads messages.
     let threads = Threads { first: first + 1, grows };
     let pool = WorkerPool { disk: &job.disk, threads, pieces: None };
     let this = std::thread::current().id();
     let reader = Mutex::new(Some(&mut *incoming));
-    // This thread joins the queue before the workers start. They would end at once if nobody else could produce tasks.
+    // Join the queue before the workers start. Workers end as soon as no other thread can produce tasks.
     job.queue.join();
     let results = pool.run(|meter| {
         let worker = Worker::new(&job, &*session);
@@ -139,7 +139,7 @@ pub(crate) fn receive_for(
     (outcome, if progress.poll_stop() { Err(ConnectionError::Stopped) } else { ended })
 }
 
-/// Asks the user on the sender's side whether the entries may be deleted.
+/// Asks the user on the sender's host whether the entries may be deleted.
 fn ask_sender(
     removal: &Removal,
     progress: &Progress,
@@ -168,8 +168,8 @@ impl Roots {
     }
 }
 
-/// Completes the outcome after all workers have ended: sums up what the destination cannot keep, and deletes extraneous
-/// entries.
+/// Completes the outcome after all workers have ended. Records which metadata the destination could not store, and
+/// deletes extraneous entries.
 fn finish_run(job: &Job<'_>, outcome: &mut Outcome, consent: Option<Consent<'_>>) {
     (outcome.counts.no_owners, outcome.counts.no_modes) = job.support.lacking();
     let ClampedTimes { first, last } = job.support.clamped();

@@ -1,9 +1,9 @@
-//! The extended attributes that a copy should have: those of the source that could be read and that the destination can
-//! hold.
+//! The extended attributes that a copy should have. These are the attributes of the source that could be read and that
+//! the destination can store.
 //!
-//! If the list of attributes is too long to read, or the entry cannot be read, its ACLs are still known. Then only the
-//! ACLs are compared and set, so that a revoked permission is revoked on the copy too. Other attributes of the copy
-//! stay.
+//! If the list of attributes is too long to read, or if the entry cannot be read, its ACLs are still known. In that
+//! case only the ACLs are compared and set, so that a permission revoked in the source is also revoked on the copy.
+//! The other attributes of the copy stay.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::model::ownership::Privileges;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes {
     all: Vec<Xattr>,
-    /// Whether `all` holds only the ACLs.
+    /// True if `all` holds only the ACLs.
     is_partial: bool,
 }
 
@@ -25,7 +25,7 @@ impl Attributes {
         Attributes { all, is_partial }
     }
 
-    /// Takes the attributes that were read, or only the ACLs if there were too many attributes to list.
+    /// Keeps the attributes that were read, or reads only the ACLs if there are too many attributes to list.
     ///
     /// # Errors
     ///
@@ -45,18 +45,18 @@ impl Attributes {
         &self.all
     }
 
-    /// Returns whether there are further attributes that are not known.
+    /// Returns true if the entry may have attributes that could not be read.
     pub(crate) fn is_partial(&self) -> bool {
         self.is_partial
     }
 
-    /// Drops the attributes that this process cannot set, or that `support` says the file system does not keep.
+    /// Drops the attributes that this process cannot set or that the file system does not keep according to `support`.
     pub(crate) fn settable(self, privileges: &Privileges, support: MetadataSupport) -> Attributes {
         let Attributes { all, is_partial } = self;
         Attributes { all: privileges.settable(support, all), is_partial }
     }
 
-    /// Returns those attributes of a copy that this set decides about.
+    /// Filters the attributes of a copy, and returns those that can be compared with this set.
     pub(crate) fn comparable(
         &self,
         privileges: &Privileges,
@@ -70,7 +70,7 @@ impl Attributes {
         now
     }
 
-    /// Returns whether a copy with the attributes `now` differs from this set.
+    /// Returns true if the attributes `now` of a copy differ from this set.
     pub(crate) fn differ(
         &self,
         privileges: &Privileges,
@@ -104,7 +104,7 @@ mod tests {
         let all = MetadataSupport::ALL;
         assert!(differ(&whole, all, &[ACL, "user.a"]) && !differ(&part, all, &[ACL, "user.a"]));
         assert!(differ(&whole, all, &[]) && differ(&part, all, &["user.a"]));
-        // An ACL is a permission, so it does not count here.
+        // ACLs are permissions, so they are ignored on a file system that keeps no permissions.
         let no_modes = MetadataSupport { modes: false, ..all };
         assert!(!differ(&whole, no_modes, &[]) && differ(&whole, no_modes, &["user.a"]));
     }

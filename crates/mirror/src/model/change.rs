@@ -1,16 +1,16 @@
-//! A name that a run created, until it is counted and reported.
+//! A name that a run created and that has not been counted or reported yet.
 
 use fsops::Kind;
 use wire::{Action, Change, Differences};
 
-/// A name that now exists at the destination, with what the counts and the report need.
+/// A new name in the destination, with the facts that are counted and reported.
 #[derive(Clone, Debug)]
 pub(crate) struct CreatedEntry {
     pub(crate) action: Action,
     pub(crate) kind: Kind,
-    /// The size in bytes of a file that was copied or reused.
+    /// Size in bytes of a file that was copied or reused.
     pub(crate) size: u64,
-    /// The path of the file that it was linked to or made from.
+    /// Path of the file that the name was linked to or copied from.
     pub(crate) to: Option<Vec<u8>>,
     pub(crate) differences: Differences,
 }
@@ -18,7 +18,7 @@ pub(crate) struct CreatedEntry {
 impl CreatedEntry {
     pub(crate) fn change(self, path: Vec<u8>) -> Change {
         let CreatedEntry { action, kind, size, to, differences } = self;
-        // Names of an inode are linked whatever its kind, so the kind is not known for certain.
+        // An inode of any kind can have several names, so the kind of a linked name is not certain.
         let kind = if action == Action::Linked { Kind::Unknown } else { kind };
         let size = (kind == Kind::File).then_some(size);
         Change { action, path, file_type: kind.mode_bits(), size, to, differences }

@@ -1,6 +1,6 @@
-//! Hints about contents, from a catalog of earlier scans or from the sender.
+//! Hints that help to find files with the same content, from a catalog of earlier scans or from the sender.
 //!
-//! A hint says where a content may be. It is never trusted: the caller compares the file before using it.
+//! A hint may be wrong, so the caller always compares a file before using it.
 
 use std::ffi::CString;
 use std::fmt;
@@ -12,30 +12,32 @@ use wire::ContentHint;
 
 use crate::model::dir_node::DirNode;
 
-/// The smallest file, in bytes, for which the destination is searched for its content. Copying a smaller file takes
-/// less time than the search.
+/// Minimum size in bytes of a file whose content is searched for in the destination. Copying a smaller file takes less
+/// time than the search.
 pub const MIN_REUSED_BYTES: u64 = 16 << 10;
 
-/// What earlier scans know of contents.
+/// Results of earlier scans, used to find files with the same content.
 pub trait ContentHints: Send + Sync + fmt::Debug {
-    /// Returns what is known of the content of a source file. `dir` is the path of its directory below the top.
+    /// Returns the facts recorded about the content of a source file. `dir` is the path of the directory of the file,
+    /// relative to the top.
     fn of_source(&self, dir: &[u8], name: &[u8], stat: &Stat) -> Option<ContentHint>;
 
-    /// Returns paths below the top of the destination that may have the content: files with this digest, or with this
-    /// size and modification time, files of this name first where the implementation knows them.
+    /// Returns the paths of destination files that may have the content, relative to the top. These are files with
+    /// this digest, or with this size and modification time. Files with the same name come first if the implementation
+    /// stores names.
     fn in_destination(&self, name: &[u8], stat: &Stat, digest: Option<&[u8; 32]>) -> Vec<Vec<u8>>;
 }
 
-/// Where a content may be in the destination.
+/// A file of the destination that may have the wanted content.
 #[derive(Clone, Debug)]
 pub(crate) enum ContentHolder {
-    /// In the file at this path below the top of the destination.
+    /// The file at this path, relative to the top of the destination.
     AtPath(Vec<u8>),
-    /// In a file that this run already mirrored.
+    /// A file that this run has already mirrored.
     Mirrored(Arc<DirNode>, CString),
 }
 
-/// An open candidate.
+/// An open destination file that may have the wanted content.
 pub(crate) struct FoundFile {
     pub(crate) holder: ContentHolder,
     pub(crate) dir: Rc<Dir>,
@@ -44,7 +46,7 @@ pub(crate) struct FoundFile {
     pub(crate) stat: Stat,
 }
 
-/// A file of the destination whose digest was sent to the sender.
+/// A destination file whose digest was sent to the sender.
 #[derive(Clone, Debug)]
 pub(crate) struct ContentCandidate {
     pub(crate) holder: ContentHolder,

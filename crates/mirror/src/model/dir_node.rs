@@ -1,8 +1,10 @@
-//! The tree of directories being mirrored: parent, name, state, and the number of unfinished parts of each directory.
+//! The tree of directories being mirrored. Each node stores its parent, its name, its state, and the number of its
+//! unfinished parts.
 //!
-//! A node lives as long as anything refers to it: nodes of its subdirectories, queued tasks, or names that others will
-//! be linked to. A directory is finished when its own names and all its subdirectories are, so [`DirNode::hold`] and
-//! [`DirNode::release`] MUST be balanced; the last release sets the times of the directory.
+//! A node lives as long as something refers to it: the node of a subdirectory, a queued task, or a name that other
+//! names will be linked to. A directory is finished when its own names and all of its subdirectories are finished.
+//! Calls to [`DirNode::hold`] and [`DirNode::release`] MUST be balanced, because the times of the directory are set
+//! after the last release.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
@@ -14,12 +16,12 @@ use crate::model::attributes::Attributes;
 use crate::model::metadata_support::MetadataSupport;
 use crate::model::temp_name::TempNames;
 
-/// A directory of the tree, on both sides.
+/// A directory of the source and its counterpart in the destination.
 #[derive(Debug)]
 pub(crate) struct DirNode {
     parent: Option<Arc<DirNode>>,
     name: Box<CStr>,
-    /// Unfinished parts: 1 for its own names, and 1 for each unfinished subdirectory.
+    /// Number of unfinished parts: 1 for the names in this directory, plus 1 for each unfinished subdirectory.
     pending: AtomicU32,
     state: AtomicU8,
     metadata: OnceLock<Box<DirMetadata>>,
@@ -30,29 +32,30 @@ pub(crate) struct DirNode {
 pub(crate) struct DirMetadata {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
-    /// The metadata of the destination's directory when the run found or created it.
+    /// The metadata that the directory had in the destination when the run found or created it.
     pub(crate) dest_stat: Option<Stat>,
-    /// The attributes that it had before the run gave the owner access, which changes an ACL.
+    /// The extended attributes that the directory had in the destination before the run gave its owner access, which
+    /// changes the ACL.
     pub(crate) dest_xattrs: Option<Vec<Xattr>>,
-    /// What the file system of the destination keeps of metadata here.
+    /// The metadata support of the file system that this directory is on in the destination.
     pub(crate) support: MetadataSupport,
-    /// Whether the content of the directory is mirrored too.
+    /// True if the entries of the directory are mirrored, and not only the directory itself.
     pub(crate) is_entered: bool,
 }
 
-/// The directory has its temporary name at the destination.
+/// Set while the directory has its temporary name in the destination.
 pub(crate) const HAS_TEMP_NAME: u8 = 1;
-/// Something in the directory was changed, so its times have to be set again.
+/// Set if something in the directory was changed, so that the times of the directory have to be restored.
 pub(crate) const CHANGED: u8 = 2;
-/// The destination has no such directory, and the dry run creates none.
+/// Set in a dry run if the destination does not have the directory.
 pub(crate) const DRY_RUN_ONLY: u8 = 4;
-/// The destination has a directory of this name.
+/// Set if the destination has a directory of this name.
 pub(crate) const EXISTS: u8 = 8;
-/// Somebody moved the directory away from where the run created it.
+/// Set if another process moved the directory away from the place where the run created it.
 pub(crate) const MOVED_AWAY: u8 = 16;
-/// The destination has an entry of this name that is no directory.
+/// Set if the destination has an entry of this name that is not a directory.
 pub(crate) const REPLACES_OTHER: u8 = 64;
-/// Metadata support was probed in this directory, or the probe failed.
+/// Set after metadata support was probed in this directory, even if the probe failed.
 pub(crate) const SUPPORT_PROBED: u8 = 32;
 
 impl DirNode {
@@ -61,7 +64,7 @@ impl DirNode {
         DirNode::new(None, c"", EXISTS)
     }
 
-    /// Returns a node for a directory in `parent`. The parent is not finished before this one.
+    /// Returns a node for a directory in `parent`. The parent cannot be finished before its child.
     pub(crate) fn child(parent: &Arc<DirNode>, name: &CStr, state: u8) -> Arc<DirNode> {
         parent.hold();
         DirNode::new(Some(Arc::clone(parent)), name, state)
@@ -97,15 +100,15 @@ impl DirNode {
         self.state.load(Relaxed) & flag != 0
     }
 
-    /// Returns whether the path at the destination may be about to change: this directory or one above it has a
-    /// temporary name.
+    /// Returns true if the path of this directory in the destination may change later, because this directory or one
+    /// above it has a temporary name.
     pub(crate) fn may_move(&self) -> bool {
         let chain = || std::iter::successors(Some(self), |node| node.parent.as_deref());
         chain().any(|node| node.is(HAS_TEMP_NAME)) && !chain().any(|node| node.is(MOVED_AWAY))
     }
 
     pub(crate) fn set_metadata(&self, metadata: DirMetadata) {
-        // Only the worker that begins the directory sets it.
+        // Only the worker that starts the directory sets its metadata.
         let _known = self.metadata.set(Box::new(metadata));
     }
 
@@ -113,12 +116,13 @@ impl DirNode {
         self.metadata.get().map(Box::as_ref)
     }
 
-    /// Returns what the destination keeps of metadata in this directory.
+    /// Returns the metadata support of the destination in this directory.
     pub(crate) fn support(&self) -> MetadataSupport {
         self.metadata().map_or(MetadataSupport::ALL, |metadata| metadata.support)
     }
 
-    /// Returns the device of the directory at the destination, or `None` as long as it does not exist there.
+    /// Returns the device of the directory in the destination, or `None` if the destination does not have the
+    /// directory yet.
     pub(crate) fn dest_device(&self) -> Option<u64> {
         self.metadata()?.dest_stat.map(|dest_stat| dest_stat.device)
     }
@@ -128,27 +132,27 @@ impl DirNode {
         self.pending.fetch_add(1, Relaxed);
     }
 
-    /// Removes an unfinished part; returns whether it was the last.
+    /// Removes an unfinished part. Returns true if it was the last one.
     pub(crate) fn release(&self) -> bool {
         self.pending.fetch_sub(1, std::sync::atomic::Ordering::AcqRel) == 1
     }
 
-    /// Returns the path below the top of the source.
+    /// Returns the path relative to the top of the source.
     pub(crate) fn path(&self) -> Vec<u8> {
         self.joined(|node| node.name.to_bytes().to_vec())
     }
 
-    /// Returns the current path below the top of the destination.
+    /// Returns the current path relative to the top of the destination.
     pub(crate) fn dest_path(&self, temp_names: &TempNames) -> Vec<u8> {
         self.joined(|node| node.dest_name(temp_names).to_bytes().to_vec())
     }
 
-    /// Returns the current name at the destination.
+    /// Returns the current name in the destination.
     pub(crate) fn dest_name(&self, temp_names: &TempNames) -> std::ffi::CString {
         if self.is(HAS_TEMP_NAME) { temp_names.of(&self.name) } else { (*self.name).to_owned() }
     }
 
-    /// Returns the path below the top of the entry `name` in this directory.
+    /// Returns the path of the entry `name` of this directory, relative to the top.
     pub(crate) fn child_path(&self, name: &[u8]) -> Vec<u8> {
         let mut path = self.path();
         if !name.is_empty() && !path.is_empty() {
@@ -167,7 +171,7 @@ impl DirNode {
     }
 }
 
-/// Frees a chain of parents in a loop. A tree can be so deep that recursion would overflow the stack.
+/// Frees the chain of parents in a loop, because a tree can be so deep that recursion would overflow the stack.
 impl Drop for DirNode {
     fn drop(&mut self) {
         let mut above = self.parent.take();
@@ -202,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_chain_needs_no_stack() {
+    fn dropping_a_deep_chain_does_not_overflow_the_stack() {
         let mut node = DirNode::top();
         for _ in 0..1_000_000 {
             node = DirNode::child(&node, c"d", 0);

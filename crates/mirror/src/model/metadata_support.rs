@@ -1,10 +1,11 @@
-//! What the file systems of the destination keep of metadata. Times have a granularity: 1 ns, 10 ms (exFAT), 1 s (ext4
-//! with small inodes), 2 s (FAT). They have a range: ext4 keeps none after 2446. Some file systems keep no owners and
-//! permissions: FAT, exFAT, NTFS, and shares of other systems report the same for all files.
+//! The metadata support of the file systems of the destination. File systems differ in the granularity of times, which
+//! is 1 ns, 10 ms (exFAT), 1 s (ext4 with small inodes) or 2 s (FAT). They also differ in the range of times. For
+//! example, ext4 stores no time after the year 2446. Some file systems store no owners and permissions. FAT, exFAT,
+//! NTFS and shares of other systems report the same owner and permissions for all files.
 //!
-//! A copy on such a file system never has the metadata of its original, and would look different in each run.
-//! [`crate::reconcile::metadata_probe`] finds out what a file system keeps; this module holds the results and answers
-//! what becomes of a time.
+//! A copy on such a file system never has the same metadata as the original, so every run would find a difference.
+//! [`crate::reconcile::metadata_probe`] finds out what a file system supports. This module stores the results and
+//! computes how a time changes when it is stored.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -12,45 +13,47 @@ use std::sync::MutexGuard;
 
 use fsops::{Time, Volume};
 
-/// The granularities of time that file systems have, in nanoseconds.
+/// The time granularities of known file systems, in nanoseconds.
 pub(crate) const TIME_STEPS_NS: [u64; 7] =
     [1, 100, 1_000, 1_000_000, 10_000_000, SECOND, COARSEST_NS];
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const COARSEST_NS: u64 = 2 * SECOND;
 pub(crate) const EXACT_NS: u64 = TIME_STEPS_NS[0];
 
-/// A time that every coarser granularity changes: it has an odd second, and no digit of its nanoseconds is 0.
+/// A time that changes at every granularity except 1 ns. Its second is odd, and all nine digits of its nanoseconds are
+/// nonzero.
 pub(crate) const PROBE_TIME: Time = Time { s: 1_234_567_891, ns: 987_654_321 };
 
-/// Times of the years 1 and 9999. Hardly any file system keeps times outside of this range.
+/// Times in the years 1 and 9999. Hardly any file system can store times outside of this range.
 pub(crate) const EARLIEST_PROBED: Time = Time { s: -62_135_596_800, ns: 0 };
 pub(crate) const LATEST_PROBED: Time = Time { s: 253_402_300_799, ns: 0 };
 
-/// The times that every file system keeps that keeps owners: seconds in 32 bits.
+/// The range of times that every file system with owners can store: seconds in 32 bits.
 pub(crate) const COMMON_TIMES: TimeRange =
     TimeRange { first: Time { s: -1 << 31, ns: 0 }, last: Time { s: (1 << 31) - 1, ns: 0 } };
 
-/// What a file system keeps of metadata.
+/// The metadata that a file system can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MetadataSupport {
-    /// The granularity of times in nanoseconds.
+    /// Granularity of times in nanoseconds.
     pub(crate) time_step_ns: u64,
-    /// Whether it keeps owners and groups.
+    /// True if the file system stores owners and groups.
     pub(crate) owners: bool,
-    /// Whether it keeps permissions.
+    /// True if the file system stores permissions.
     pub(crate) modes: bool,
-    /// The times that it keeps, if that was probed.
+    /// The range of times that the file system can store, or `None` if it was not probed.
     pub(crate) times: Option<TimeRange>,
 }
 
-/// The range of times that a file system keeps. It changes a time outside of the range to the nearest one inside.
+/// The range of times that a file system can store. It replaces a time outside of the range by the nearest limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
     pub(crate) first: Time,
     pub(crate) last: Time,
 }
 
-/// The limits, in seconds, beyond which the destination changed times of the source, if there were such times.
+/// The limits of the time range, in seconds, that times of the source exceeded. A limit that was not exceeded is
+/// `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClampedTimes {
     pub(crate) first: Option<i64>,
@@ -61,21 +64,21 @@ impl MetadataSupport {
     pub(crate) const ALL: MetadataSupport =
         MetadataSupport { time_step_ns: EXACT_NS, owners: true, modes: true, times: None };
 
-    /// Returns whether a time is certainly kept, apart from its fraction of a second.
+    /// Returns true if the file system is certain to store the time, apart from the fraction of a second.
     pub(crate) fn surely_keeps(&self, of: Time) -> bool {
         let TimeRange { first, last } = self.times.unwrap_or(COMMON_TIMES);
         first.s < of.s && of.s < last.s
     }
 
-    /// Returns what becomes of a time outside of the range that is kept.
+    /// Returns the limit that replaces `of`, or `None` if the file system can store `of`.
     pub(crate) fn nearest(&self, of: Time) -> Option<Time> {
         let TimeRange { first, last } = self.times?;
         let clamped = |limit: Time, is: bool| Some(limit).filter(|&limit| is && limit != of);
         clamped(first, of.s <= first.s).or(clamped(last, of.s >= last.s))
     }
 
-    /// Returns the assumed metadata support of a file system that cannot be probed, because a dry run changes nothing.
-    /// Times are assumed to have the granularity of NTFS, to which nobody rounds times on purpose.
+    /// Returns the metadata support to assume in a dry run, which cannot probe a file system because it changes
+    /// nothing. The assumed granularity of times is that of NTFS, because nobody rounds times to it on purpose.
     pub(crate) fn assumed(volume: &Volume) -> MetadataSupport {
         match (volume.is_fat(), volume.keeps_owners_and_modes()) {
             (true, _) => MetadataSupport {
@@ -90,7 +93,7 @@ impl MetadataSupport {
     }
 }
 
-/// The metadata support of each device of the destination, as far as it is known.
+/// The metadata support of each device of the destination that was probed.
 #[derive(Debug, Default)]
 pub(crate) struct SupportByDevice {
     found: Mutex<HashMap<u64, MetadataSupport>>,
@@ -102,7 +105,7 @@ impl SupportByDevice {
         self.found.lock()
     }
 
-    /// Returns the limits beyond which times of the source were changed.
+    /// Returns the limits of the time range that times of the source exceeded.
     pub(crate) fn clamped(&self) -> ClampedTimes {
         *self.clamped.lock()
     }
@@ -116,7 +119,7 @@ impl SupportByDevice {
         }
     }
 
-    /// Returns whether some device keeps no owners, and whether some device keeps no permissions.
+    /// Returns two values: whether any device stores no owners, and whether any device stores no permissions.
     pub(crate) fn lacking(&self) -> (bool, bool) {
         let found = self.found();
         (
@@ -126,7 +129,7 @@ impl SupportByDevice {
     }
 }
 
-/// Returns a time rounded down to a granularity.
+/// Rounds a time down to a granularity.
 pub(crate) fn round_down(time: Time, time_step_ns: u64) -> Time {
     if time_step_ns <= SECOND {
         let ns = u64::from(time.ns) / time_step_ns * time_step_ns;
@@ -146,7 +149,7 @@ mod tests {
     };
 
     #[test]
-    fn times_beyond_those_that_are_kept_become_the_nearest() {
+    fn times_out_of_range_become_the_nearest_limit() {
         let at = |s| Time { s, ns: 0 };
         let times = Some(TimeRange { first: at(-100), last: at(100) });
         let support = MetadataSupport { times, ..MetadataSupport::ALL };
@@ -154,7 +157,7 @@ mod tests {
             assert_eq!(support.nearest(at(of)), nearest.map(at), "{of}");
             assert_eq!(support.surely_keeps(at(of)), nearest.is_none());
         }
-        // The second is kept, its fraction is not.
+        // The file system can store the second, but not its fraction.
         assert_eq!(support.nearest(Time { s: 100, ns: 5 }), Some(at(100)));
         assert_eq!((support.nearest(at(100)), support.nearest(at(-100))), (None, None));
         assert!(
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn every_granularity_shows_in_the_probed_time() {
+    fn the_probe_time_distinguishes_all_granularities() {
         let kept: std::collections::BTreeSet<Time> = TIME_STEPS_NS
             .into_iter()
             .map(|time_step_ns| round_down(PROBE_TIME, time_step_ns))

@@ -1,13 +1,14 @@
-//! Which owners, permissions and attributes this process can set on a file.
+//! The owners, permissions and attributes that this process can set on a file.
 //!
-//! Only root can give files away; other users can choose among their groups. Set-id bits are never set for another
-//! owner than that of the source.
+//! Only root can change the owner of a file. Other users can only change the group, to one of their own groups. The
+//! set-user-ID bit is copied only if the copy has the same owner as the source file, and the set-group-ID bit only if
+//! it has the same group.
 
 use fsops::{Stat, Xattr, is_acl};
 
 use crate::model::metadata_support::MetadataSupport;
 
-/// What this process may set.
+/// The privileges of this process.
 #[derive(Clone, Debug)]
 pub(crate) struct Privileges {
     user: u32,
@@ -15,7 +16,7 @@ pub(crate) struct Privileges {
     umask: u32,
 }
 
-/// The owner and group that a file should get.
+/// The owner and group to set on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) user: Option<u32>,
@@ -35,10 +36,10 @@ impl Privileges {
         self.user == 0
     }
 
-    /// Returns the owner to give to a file that has the owner `now`, so that it is like `wanted`. Returns `None` if the
-    /// owner should stay, as it always does where `support` keeps no owners.
+    /// Returns the owner and group to set on a file that belongs to `now`, so that they match `wanted` as far as
+    /// possible. Returns `None` if nothing should be changed, in particular if `support` has no owners.
     ///
-    /// Only root can give files away; everybody else can choose among their groups.
+    /// Only root can change the owner. Other users can change the group to one of their own groups.
     pub(crate) fn owner(
         &self,
         support: MetadataSupport,
@@ -54,7 +55,7 @@ impl Privileges {
         (user.is_some() || group != now.1).then_some(Owner { user, group })
     }
 
-    /// Returns an owner that this process can give to a file of the owner `now`.
+    /// Returns an owner other than `now` that this process can set on a file.
     pub(crate) fn another_owner(&self, now: (u32, u32)) -> Option<Owner> {
         let other = |id| if id == 1 { 2 } else { 1 };
         if self.is_root() {
@@ -64,9 +65,9 @@ impl Privileges {
         Some(Owner { user: None, group })
     }
 
-    /// Returns the permissions for a file of the owner `now` that should be like `wanted`, or `None` where permissions
-    /// are not kept. Set-id bits are dropped if the file cannot get the owner they belong to, and where owners are not
-    /// kept, because the real owner is unknown there.
+    /// Returns the permissions to set on a file that belongs to `now`, based on `wanted`. Returns `None` if the file
+    /// system stores no permissions. Set-id bits are dropped if the file cannot get the owner that they were meant
+    /// for. They are also dropped if the file system stores no owners, because the real owner is unknown in that case.
     pub(crate) fn mode(
         &self,
         support: MetadataSupport,
@@ -88,12 +89,12 @@ impl Privileges {
         Some(mode & !user_bits & !group_bits)
     }
 
-    /// Returns the permissions of a new file that is created with `mode`.
+    /// Returns the permissions of a new file that is created with `mode`, after the umask is applied.
     pub(crate) fn mode_of_new(&self, mode: u32) -> u32 {
         mode & 0o777 & !self.umask
     }
 
-    /// Drops the attributes that this process cannot set, and ACLs where permissions are not kept.
+    /// Drops the attributes that this process cannot set. Drops ACLs as well if the file system stores no permissions.
     pub(crate) fn settable(&self, support: MetadataSupport, mut xattrs: Vec<Xattr>) -> Vec<Xattr> {
         if !support.modes {
             xattrs.retain(|(name, _)| !is_acl(name));
@@ -105,7 +106,7 @@ impl Privileges {
         xattrs
     }
 
-    /// Returns the permissions of a file with the owner `now`, after the run tried to give it away.
+    /// Returns the permissions of a file that still belongs to `now` after the run tried to change its owner.
     pub(crate) fn final_mode(
         &self,
         support: MetadataSupport,
@@ -117,8 +118,8 @@ impl Privileges {
     }
 }
 
-/// Returns a closure that removes the set-id bits from permissions if giving the file away failed: they were meant for
-/// another owner.
+/// Returns a closure that removes the set-id bits from permissions if changing the owner failed. Those bits were meant
+/// for another owner.
 pub(crate) fn mode_after_chown(failed: bool) -> impl Fn(u32) -> u32 {
     move |mode| if failed { mode & !SET_ID_BITS } else { mode }
 }
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn root_gives_files_away_and_others_do_not() {
+    fn only_root_can_change_owners() {
         let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
         assert_eq!(
@@ -158,18 +159,18 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_is_not_kept_is_not_set() {
+    fn unsupported_metadata_is_not_set() {
         let root = Privileges { user: 0, groups: vec![0], umask: 0o022 };
         let wanted = like(7, 8, 0o6755);
         let no_owners = MetadataSupport { owners: false, ..MetadataSupport::ALL };
         assert_eq!(root.owner(no_owners, (0, 0), &wanted), None);
-        // The set-id bits would be those of another user.
+        // Without owners, the set-id bits would act for a user who is not the owner of the source file.
         assert_eq!(root.mode(no_owners, (0, 0), &wanted), Some(0o755));
         assert_eq!(
             root.mode(MetadataSupport { modes: false, ..MetadataSupport::ALL }, (0, 0), &wanted),
             None
         );
-        // They are not set either if the mount reports the right owner.
+        // The bits are dropped even if the mount happens to report the right owner.
         assert_eq!(root.mode(no_owners, (7, 8), &wanted), Some(0o755));
         assert_eq!(
             (mode_after_chown(true)(0o6755), mode_after_chown(false)(0o6755)),

@@ -1,4 +1,4 @@
-//! The reasons why something could not be mirrored, with the texts that users read.
+//! The reasons why an entry could not be mirrored, with the texts shown to users.
 
 use std::ffi::CString;
 use std::io::{self, ErrorKind};
@@ -9,19 +9,19 @@ use wire::Cause;
 /// An entry that could not be mirrored.
 #[derive(Debug)]
 pub struct Problem {
-    /// Its path below the top directories.
+    /// Path relative to the top directories.
     pub path: Vec<u8>,
-    /// The reason.
+    /// Reason for the failure.
     pub reason: Reason,
 }
 
-/// Why an entry could not be mirrored.
+/// The reason why an entry could not be mirrored.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// A system call on the source failed.
     #[error("cannot {} the source: {source}", op.verb())]
     Source {
-        /// What was tried.
+        /// The operation that failed.
         op: Op,
         /// The error.
         source: io::Error,
@@ -29,63 +29,63 @@ pub enum Reason {
     /// A system call on the destination failed.
     #[error("cannot {} the copy: {source}", op.verb())]
     Destination {
-        /// What was tried.
+        /// The operation that failed.
         op: Op,
         /// The error.
         source: io::Error,
     },
-    /// The file changed during every attempt to copy it. The copy has what was read last.
+    /// The file changed during every attempt to copy it. The copy has the content of the last attempt.
     #[error("changed while it was copied")]
     Changed,
-    /// There are more extended attributes than can be read, so only the ACLs were copied.
+    /// The entry has more extended attributes than can be read, so only its ACLs were copied.
     #[error("has more extended attributes than can be read; copied without them")]
     Attributes,
     /// The copy on the disk differs from what was written.
     #[error("the copy on the disk differs from what was written")]
     Unlike,
-    /// The destination takes the name for another one, which it already has.
+    /// The destination cannot distinguish the name from another name that already exists there.
     #[error("the destination takes this name for {}, which it already has", spelled(other.as_ref()))]
     Spelling {
-        /// The name that the destination has, if it was found.
+        /// The existing name, if it was found.
         other: Option<CString>,
     },
-    /// Somebody put another entry in the place of the temporary file.
+    /// Another process replaced the temporary file with another entry.
     #[error("another entry has taken the place of the temporary file")]
     Displaced,
-    /// The destination has a directory of this name that is not empty, and `--delete` is not given.
+    /// The destination has a non-empty directory of this name, and `--delete` was not given.
     #[error("a directory is in the way; --delete replaces it")]
     Obstructed,
-    /// The destination has a directory of this name, and this run deletes nothing.
+    /// The destination has a directory of this name, and the run deletes nothing.
     #[error("a directory is in the way, and this run deletes nothing")]
     Kept,
-    /// A directory of the destination is in the way, and patterns exclude some or all of its entries.
+    /// The destination has a directory of this name, and patterns exclude some or all of its entries.
     #[error(
         "a directory is in the way; it is kept, because --exclude or --include leaves out entries in it"
     )]
     HoldsExcluded,
-    /// An entry of the destination is in the way, and patterns exclude it.
+    /// The destination has another entry of this name, and patterns exclude that entry.
     #[error("an entry is in the way that --exclude or --include leaves out; it is kept")]
     Excluded,
-    /// A directory of the destination is in the way, and not all of its entries could be removed.
+    /// The destination has a directory of this name, and some of its entries could not be removed.
     #[error("a directory is in the way, and not all of its entries could be removed")]
     Remains,
-    /// A directory of the destination looks like the source.
+    /// A directory of the destination has the same entry names and modification time as the source.
     #[error(
         "may be the source under another path: it has the same entries and modification time; \
          it is kept; if it is a copy, remove it with 'lop purge'"
     )]
     MayBeSource,
-    /// The kernel generates the content while it is read.
+    /// The kernel generates the content of the file while it is read.
     #[error("the kernel generates it while it is read; not copied")]
     MadeUp,
-    /// A receiver on another host reported it.
+    /// A receiver on another host reported the failure.
     #[error("{text}")]
     Remote {
-        /// The receiver's text.
+        /// Text from the receiver.
         text: String,
-        /// Whether the problem is on the source's side.
+        /// True if the problem is in the source.
         of_source: bool,
-        /// The cause that the entry shares with others, if there is one.
+        /// Cause that keeps the destination from storing any entry, if there is one.
         cause: Option<Cause>,
     },
     /// The entry could not be removed.
@@ -98,7 +98,7 @@ fn spelled(other: Option<&CString>) -> String {
 }
 
 impl Reason {
-    /// Returns whether the problem is on the source's side, and not on the destination's.
+    /// Returns true if the problem is in the source, and false if it is in the destination.
     pub fn is_of_source(&self) -> bool {
         match self {
             Reason::Source { .. } | Reason::Changed | Reason::Attributes | Reason::MadeUp => true,
@@ -107,7 +107,7 @@ impl Reason {
         }
     }
 
-    /// Returns the cause that keeps the destination from taking any entry, if that is the reason.
+    /// Returns the cause of the failure if it keeps the destination from storing any entry.
     pub fn cause(&self) -> Option<Cause> {
         match self {
             Reason::Destination { source, .. } => match source.kind() {

@@ -1,29 +1,30 @@
-//! How a name was settled: done, pending, or failed.
+//! The results of reconciling a name: done, pending, or failed.
 
 use fsops::Op;
 
 use crate::model::reason::Reason;
 
-/// The state of a name after a worker reconciled it.
+/// The state of a name after a worker has reconciled it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Settled {
-    /// The destination has the name as the source does.
+    /// The entry in the destination matches the source.
     Done(DestInode),
-    /// The content will be copied later, or was requested from the sender. `Worker::conclude` is called then.
+    /// The content will be copied later, or was requested from the sender. Once the content is there,
+    /// `Worker::conclude` is called.
     Pending,
 }
 
-/// The inode of a name at the destination.
+/// The inode of a name in the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DestInode {
     /// The inode number.
     Known(u64),
-    /// The number was not looked up, because no other name will be linked to the file.
+    /// The inode number was not looked up, because no other name will be linked to the file.
     NotNeeded,
 }
 
 impl DestInode {
-    /// Returns the number, or 0, which no inode has, if the number is not known.
+    /// Returns the inode number, or 0 if the number is not known. No inode has the number 0.
     pub(crate) fn number_or_zero(self) -> u64 {
         match self {
             DestInode::Known(inode) => inode,
@@ -32,19 +33,19 @@ impl DestInode {
     }
 }
 
-/// Why a name was not mirrored. The outcome does not contain the failure yet.
+/// The reason why a name was not mirrored. The caller adds failures that concern the user to the outcome.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The user has to be told of this problem.
+    /// A problem to report to the user.
     Failed(Reason),
-    /// The entry disappeared from the source. [`crate::Outcome::vanished`] already counts it.
+    /// The entry disappeared from the source. It is already counted in [`crate::Outcome`].
     Vanished,
     /// The user asked to stop.
     Stopped,
 }
 
 impl Failure {
-    /// Returns the reason to report to the user, if there is one.
+    /// Returns the reason to report to the user, or `None` if there is nothing to report.
     pub(crate) fn into_reason(self) -> Option<Reason> {
         match self {
             Failure::Failed(reason) => Some(reason),
@@ -59,7 +60,7 @@ impl From<Reason> for Failure {
     }
 }
 
-/// Returns a closure that turns the error of a call on the destination into a failure.
+/// Returns a closure that turns an error of a system call on the destination into a failure.
 pub(crate) fn destination(op: Op) -> impl Fn(std::io::Error) -> Failure {
     move |source| Failure::Failed(Reason::Destination { op, source })
 }

@@ -1,17 +1,18 @@
-//! Temporary names, for a file while it is written and a directory while it is filled.
+//! Temporary names for files that are being written and directories that are being filled.
 //!
-//! A temporary name is `.lop-part-HASH-TAG`. HASH is that of the final name, so a later run finds what a killed run
-//! left of an entry. TAG is a keyed hash with a key that each run draws at random: no two runs use the same name, and
-//! nobody can take a name in advance. Both are BLAKE3, and long enough that two names of a directory never get the same
-//! temporary name, by chance or on purpose.
+//! A temporary name has the form `.lop-part-HASH-TAG`. HASH is a hash of the final name, so a later run can find the
+//! unfinished entry that a killed run left behind. TAG is a keyed hash of the final name. Each run draws a new random
+//! key, so two runs never use the same temporary name, and nobody can create an entry under that name in advance. Both
+//! hashes are BLAKE3. They are long enough that two names in a directory never get the same temporary name, neither by
+//! chance nor on purpose.
 
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, RandomState};
 
-/// How every temporary name starts.
+/// The prefix of all temporary names.
 const PREFIX: &[u8] = b".lop-part-";
 
-/// The bytes of the hash and of the tag. Each byte is written as two digits.
+/// The lengths of the hash and the tag in bytes. Each byte is written as two hexadecimal digits.
 const HASH_BYTES: usize = 16;
 const TAG_BYTES: usize = 8;
 
@@ -25,7 +26,7 @@ impl TempNames {
     pub(crate) fn new() -> TempNames {
         let mut key = [0; 32];
         for word in key.chunks_mut(8) {
-            // Each state gets its own keys from the random numbers of the system.
+            // Each `RandomState` has its own keys, which are derived from random numbers of the system.
             word.copy_from_slice(&RandomState::new().hash_one(0).to_ne_bytes());
         }
         TempNames { key }
@@ -36,12 +37,12 @@ impl TempNames {
         let tag = blake3::keyed_hash(&self.key, name.to_bytes());
         let mut temp = temp_name_prefix(name);
         push_hex(&mut temp, &tag.as_bytes()[..TAG_BYTES]);
-        // The text has no NUL.
+        // `temp` contains no NUL byte.
         CString::new(temp).unwrap_or_default()
     }
 }
 
-/// Returns the prefix that the temporary names of all runs for `name` share.
+/// Returns the prefix that the temporary names for `name` have in common in all runs.
 pub(crate) fn temp_name_prefix(name: &CStr) -> Vec<u8> {
     let mut start = PREFIX.to_vec();
     push_hex(&mut start, &blake3::hash(name.to_bytes()).as_bytes()[..HASH_BYTES]);
@@ -49,7 +50,7 @@ pub(crate) fn temp_name_prefix(name: &CStr) -> Vec<u8> {
     start
 }
 
-/// Returns whether a name is a temporary name of any run.
+/// Returns true if `name` is a temporary name of this run or of any other run.
 pub(crate) fn is_temp_name(name: &[u8]) -> bool {
     let are_digits = |digits: &[u8]| digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     name.strip_prefix(PREFIX).is_some_and(|rest| {
@@ -71,10 +72,10 @@ mod tests {
     use super::{TempNames, is_temp_name, temp_name_prefix};
 
     #[test]
-    fn a_name_has_another_temporary_name_in_each_run_and_all_begin_alike() {
+    fn temporary_names_differ_between_runs_but_share_a_prefix() {
         let (one, two) = (TempNames::new(), TempNames::new());
         let (a, b) = (one.of(c"a"), one.of(c"b"));
-        // The reference implementation of BLAKE3 gives this value for "a".
+        // Expected value from the reference implementation of BLAKE3 for "a".
         let start = b".lop-part-17762fddd969a453925d65717ac3eea2-";
         assert_eq!(temp_name_prefix(c"a"), start);
         assert!(a.as_bytes().starts_with(start) && two.of(c"a").as_bytes().starts_with(start));
@@ -83,12 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn lookalikes_are_no_temporary_names() {
+    fn similar_names_are_not_temporary_names() {
         let temp = TempNames::new().of(c"a").into_bytes();
         let mut cases = vec![temp[1..].to_vec(), temp[..temp.len() - 1].to_vec()];
         for at in [10, 42, temp.len() - 1] {
             cases.push(temp.clone());
-            cases.last_mut().expect("there is one")[at] = b'A';
+            cases.last_mut().expect("a case was just pushed")[at] = b'A';
         }
         cases.extend([b".lop-part-".to_vec(), b".lop-part-af63dc4c8601ec8c".to_vec()]);
         for case in cases {
@@ -96,9 +97,9 @@ mod tests {
         }
     }
 
-    /// These two names have the same FNV-1a hash, which earlier temporary names were made of.
+    /// These two names have the same FNV-1a hash.
     #[test]
-    fn names_that_collide_in_a_weak_hash_do_not_here() {
+    fn names_with_equal_fnv_hashes_get_different_prefixes() {
         assert_ne!(
             temp_name_prefix(c"8yn0iYCKYHlIj4-BwPqk"),
             temp_name_prefix(c"GReLUrM4wMqfg9yzV3KQ")

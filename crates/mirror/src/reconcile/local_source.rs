@@ -1,4 +1,4 @@
-//! A source on this host, and the metadata of source entries.
+//! A source on this host, and functions that read the metadata of source entries.
 
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, Settled};
 use crate::reuse::contents::Lookup;
 
-/// A source on this host. Nothing has to be requested, so every method that belongs to a connection does nothing.
+/// A source on this host. There is no connection, so the methods that deal with the connection do nothing.
 pub(crate) struct LocalSource;
 
 impl Source for LocalSource {
@@ -144,13 +144,13 @@ impl Source for LocalSource {
 }
 
 impl Worker<'_> {
-    /// Returns the attributes of a source entry that can be set on a copy.
+    /// Returns the attributes of a source entry, limited to those that can be set on a copy.
     pub(crate) fn source_attributes(&mut self, entry: Entry<'_>) -> Result<Attributes, Failure> {
         let attributes = self.source.attributes(self, entry)?;
         Ok(self.usable(entry, attributes))
     }
 
-    /// Returns the attributes of an open file of the source that can be set on a copy.
+    /// Returns the attributes of an open source file, limited to those that can be set on a copy.
     pub(crate) fn file_attributes(
         &mut self,
         entry: Entry<'_>,
@@ -162,7 +162,7 @@ impl Worker<'_> {
         Ok(self.usable(entry, attributes))
     }
 
-    /// Drops the attributes that cannot be set. Reports once per name if others could not be read.
+    /// Drops the attributes that cannot be set. If some attributes could not be read, reports this once per name.
     fn usable(&mut self, entry: Entry<'_>, attributes: Attributes) -> Attributes {
         if attributes.is_partial()
             && self.partial_attributes.replace(entry.id()) != Some(entry.id())
@@ -172,14 +172,15 @@ impl Worker<'_> {
         attributes.settable(&self.job.privileges, entry.dir.node.support())
     }
 
-    /// Opens a file of a source on this host.
+    /// Opens a source file on this host.
     pub(crate) fn open_source_file(&mut self, entry: Entry<'_>) -> Result<File, Failure> {
         let dir = self.open(Side::Source, &entry.dir.node);
         let file = dir.and_then(|dir| dir.open_file_quietly(entry.name));
         file.map_err(|e| self.source_failure(Op::Open, e))
     }
 
-    /// Returns the failure of a call on the source, and counts an entry that disappeared.
+    /// Turns an error of a system call on the source into a failure. Counts the entry as vanished if it no longer
+    /// exists.
     pub(crate) fn source_failure(&mut self, op: Op, source: Error) -> Failure {
         if source.kind() == ErrorKind::NotFound {
             self.outcome.counts.vanished += 1;

@@ -1,14 +1,18 @@
-//! Detects a tree that can be seen under two paths, because a FUSE or network file system or overlayfs shows files of
-//! another file system. Device and inode numbers do not reveal there that two directories are the same.
+//! Detects a source that is also visible inside of the destination under a second path. FUSE, overlayfs and network
+//! file systems can show the files of another file system. Device and inode numbers may then differ between the two
+//! paths, so they do not reveal that two directories are the same.
 //!
-//! The certain test is a marker: a directory in the destination with a name that nobody else can have. If the marker
-//! shows up in a directory of the source, or in a directory above the source, that directory is the destination. The
-//! marker is created only if the source or the destination is on such a file system, or if something is mounted in the
-//! source. The end of the run removes it. If it cannot be created, nothing may be deleted from the destination.
+//! The reliable test uses a marker, which is a directory in the destination with a unique name. If the marker is
+//! visible in a directory of the source or in a directory above the source, that directory is the destination. The
+//! marker is created only if the source or the destination is on a file system of this kind, or if something is
+//! mounted inside of the source. It is removed at the end of the run. If the marker cannot be created, nothing may be
+//! deleted from the destination.
 //!
-//! A pool of several directories (mergerfs) may create the marker in another branch than the source's. So the source is
-//! also compared with the destination's entries at the same place, by times that nobody can set. A dry run creates no
-//! marker and has only this comparison.
+//! The marker is not sufficient for a pool of several directories (mergerfs), which may create the marker in a branch
+//! that does not contain the source. A second test therefore assumes for each directory above the source that it is
+//! the destination. It compares the source with the directory at the corresponding path in the destination. The test
+//! relies on `ctime`, which cannot be set to a chosen value. A dry run creates no marker and uses only the second
+//! test.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -21,20 +25,20 @@ use crate::model::temp_name::TempNames;
 use crate::roots::refusal::Refusal;
 use crate::roots::{Roots, Source, TopDir};
 
-/// How many entries of two directories are compared to find out whether the directories are the same.
+/// Maximum number of entries to compare when checking whether two directories are the same.
 const MAX_COMPARED: usize = 16;
 
-/// A directory in the destination whose name identifies the destination under other paths.
+/// A directory in the destination that has a unique name, so that it identifies the destination under any path.
 #[derive(Debug)]
 pub(crate) struct Marker {
     name: CString,
-    /// Whether any file system can show the destination, and not only one that shows files of others.
+    /// True if the destination is on a file system that shows files of other file systems. In that case, the
+    /// destination may also be visible on an ordinary file system.
     any_file_system: bool,
 }
 
 impl Roots {
-    /// Refuses a source that is inside of the destination under a second path. Creates the marker that identifies the
-    /// destination inside of the source.
+    /// Refuses a source that is inside of the destination under a second path. Creates the marker if it is needed.
     pub(crate) fn check_aliases(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return Ok(()) };
         let may_be_aliased = source.may_alias(dest);
@@ -61,8 +65,8 @@ impl Roots {
         }
     }
 
-    /// Refuses to delete anything from the destination if it may contain the source and the marker that would reveal
-    /// that cannot be created. Removes the destination if it was created.
+    /// Refuses to delete anything from the destination if it may contain the source and the marker could not be
+    /// created. In that case, the destination is removed if this run created it.
     ///
     /// # Errors
     ///
@@ -79,25 +83,25 @@ impl Roots {
         Err(Refusal::Unmarked { path, destination, source })
     }
 
-    /// Returns whether an extraneous entry may be the only copy of something in the source: not all of the source could
-    /// be copied, and another path may lead from the source into the destination.
+    /// Returns true if an extraneous entry may be the only copy of something in the source. This is possible if part
+    /// of the source could not be copied, and another path may lead from the source into the destination.
     pub(crate) fn may_show_source(&self, is_incomplete: bool) -> bool {
         let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return false };
         let shows_other_files = || source.mounts_below || source.may_alias(dest);
         self.marker_error.is_some() || is_incomplete && shows_other_files()
     }
 
-    /// Returns whether the source or the destination is on a file system that can show files of another one.
+    /// Returns true if the source or the destination is on a file system that can show files of another file system.
     pub(crate) fn may_be_aliased(&self) -> bool {
         let both = self.source.as_ref().zip(self.destination.as_ref());
         both.is_some_and(|(source, dest)| source.may_alias(dest))
     }
 
-    /// Returns whether a directory of the source is the destination.
+    /// Returns true if a directory of the source is the destination.
     pub(crate) fn is_destination(&self, dir: &Dir, stat: &Stat, volume: &Volume) -> bool {
         let Some(dest) = &self.destination else { return false };
         let has_marker = |marker: &Marker| {
-            // On one device the inode numbers tell, unless the file system invents them.
+            // Inode numbers on the same device are reliable, unless the file system makes them up.
             (stat.device != dest.stat.device || !volume.keeps_inode_numbers())
                 && (marker.any_file_system || volume.shows_others(stat.device))
                 && dir.stat_child(&marker.name).is_ok()
@@ -105,24 +109,24 @@ impl Roots {
         stat.key() == dest.stat.key() || self.marker.as_ref().is_some_and(has_marker)
     }
 
-    /// Removes the marker and restores the times that the destination had before.
+    /// Removes the marker and restores the previous times of the destination.
     fn undo_marker(&mut self) {
         let Some((marker, dest)) = self.marker.take().zip(self.destination.as_ref()) else {
             return;
         };
         if dest.dir.remove_empty_dir(&marker.name).is_ok() {
-            // A failure to set times is ignored: nothing else was changed.
+            // If the times cannot be set, the error is ignored, because nothing else was changed.
             let _refused = dest.dir.set_times(dest.stat.atime, dest.stat.mtime);
         }
     }
 
-    /// Removes the marker, if it is still there, and keeps the times that the run gave to the destination.
+    /// Removes the marker if it still exists. The destination keeps the times that the run set.
     pub(crate) fn clear_marker(&mut self) {
         let Some((marker, dest)) = self.marker.take().zip(self.destination.as_ref()) else {
             return;
         };
         let Ok(now) = dest.dir.stat() else { return };
-        // The run may have removed it with all other temporary names.
+        // The run may have removed the marker together with other temporary names.
         if dest.dir.remove_empty_dir(&marker.name).is_ok() {
             let _refused = dest.dir.set_times(now.atime, now.mtime);
         }
@@ -130,7 +134,7 @@ impl Roots {
 }
 
 impl TopDir {
-    /// Returns whether it is on a file system that can show files of another one.
+    /// Returns true if the directory is on a file system that can show files of another file system.
     fn shows_other_files(&self) -> bool {
         self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
     }
@@ -141,8 +145,8 @@ impl TopDir {
         self.dir.make_private_dir(&name).map(|()| name)
     }
 
-    /// Returns whether status change times here are real. Some file systems report the modification time instead; the
-    /// marker, if there is one, shows whether this one does.
+    /// Returns true if the file system reports the real `ctime` of a file. Some file systems report the modification
+    /// time instead. If there is a marker, it is used to test this.
     fn has_ctimes(&self, marker: Option<&CStr>) -> bool {
         let volume = self.dir.volume();
         if volume.is_ok_and(|volume| Ctimes::read().are_likely(&volume, self.stat.device)) {
@@ -160,26 +164,27 @@ impl TopDir {
 }
 
 impl Source {
-    /// Returns the refusal of a source that is inside of the destination.
+    /// Returns the refusal of a source that is visible inside of the destination.
     pub(crate) fn aliased_inside(&self, dest: &TopDir) -> Refusal {
         let (path, destination) = (self.top.absolute.clone(), dest.absolute.clone());
         Refusal::SourceSeenInside { path, destination }
     }
 
-    /// Returns whether this or the destination is on a file system that can show files of another one.
+    /// Returns true if the source or the destination is on a file system that can show files of another file system.
     fn may_alias(&self, dest: &TopDir) -> bool {
         self.top.shows_other_files() || dest.shows_other_files()
     }
 
-    /// Returns whether the source, or a directory above it, contains the marker.
+    /// Returns true if the marker is visible in the source or in a directory above the source.
     fn is_below_marker(&self, marker: &CStr) -> bool {
         let marker = std::ffi::OsStr::from_bytes(marker.to_bytes());
         let is_marked = |dir: &Path| Stat::of_path(&dir.join(marker)).is_ok();
         self.top.absolute.ancestors().any(is_marked)
     }
 
-    /// Returns whether the destination contains the source itself at the place where it would be if the destination
-    /// were one of the directories above the source.
+    /// Returns true if the source is found inside of the destination. For each directory above the source, this
+    /// assumes that the directory is the destination, and looks for the source at the corresponding path in the
+    /// destination.
     fn is_shown_in(&self, dest: &TopDir, has_ctimes: bool) -> bool {
         let path = &self.top.absolute;
         path.ancestors().filter_map(|above| path.strip_prefix(above).ok()).any(|rest| {
@@ -192,9 +197,9 @@ impl Source {
     }
 }
 
-/// Returns whether two directories are the same, judged by some of their files. Directories without files are judged by
-/// subdirectories, and empty ones by themselves, because a pool shows only one branch of a directory that is in
-/// several.
+/// Returns true if two directories appear to be the same. Compares some of their files. If there are no files,
+/// compares some subdirectories, and if there are no entries, the directories themselves. This order is needed because
+/// a pool shows the metadata of only one branch for a directory that exists in several branches.
 fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
     let (mut files, mut dirs): (Vec<CString>, Vec<CString>) = (Vec::new(), Vec::new());
     let listed = one.open_child(c".").and_then(|list| {
@@ -217,14 +222,15 @@ fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
         && if some.is_empty() { are_one().unwrap_or(false) } else { some.iter().all(is_one) }
 }
 
-/// Returns whether two inodes are the same, judged by the status change time to the nanosecond, which nobody can set.
+/// Returns true if two inodes appear to be the same. Compares their `ctime` in nanoseconds, which cannot be set to a
+/// chosen value.
 fn is_same_inode(one: &Stat, other: &Stat, has_ctimes: bool) -> bool {
     let size = |stat: &Stat| if stat.kind == Kind::Dir { 0 } else { stat.size };
     let known = |stat: &Stat| (stat.kind, size(stat), stat.mtime, stat.ctime_ns);
-    // On one device the inode numbers tell them apart.
+    // On one device, inode numbers are enough to tell inodes apart, so other metadata is not compared.
     one.device != other.device
         && known(one) == known(other)
-        // Whole seconds are too coarse: many files share them.
+        // A `ctime` in whole seconds is too coarse, because many files share it.
         && one.ctime_ns % 1_000_000_000 != 0
         && (has_ctimes || one.ctime_ns != one.mtime_ns())
 }

@@ -1,7 +1,7 @@
-//! Refuses a source without files: its disk may not be mounted.
+//! Refuses a source without files, because its disk may not be mounted.
 //!
-//! Directories alone do not count, because a new file system already has one (`lost+found`). Patterns are not
-//! considered here; [`crate::Outcome`] tells what they leave to mirror.
+//! Directories do not count as files. Even a new file system has one (`lost+found`). Patterns are ignored here.
+//! [`crate::Outcome`] records whether they leave anything to mirror.
 
 use std::io;
 
@@ -11,7 +11,8 @@ use crate::roots::Source;
 use crate::roots::refusal::Refusal;
 
 impl Source {
-    /// Refuses a source that is empty or has only directories. The search ends at the first other entry.
+    /// Refuses a source that is empty or contains only directories. The search stops at the first entry that is not a
+    /// directory.
     ///
     /// # Errors
     ///
@@ -21,7 +22,7 @@ impl Source {
         match self.has_files(&mut has_dirs) {
             Ok(false) if has_dirs => Err(Refusal::OnlyDirs { path: self.top.absolute.clone() }),
             Ok(false) => Err(Refusal::Empty { path: self.top.absolute.clone() }),
-            // A directory that cannot be listed may have files.
+            // A directory that cannot be listed may contain files.
             Ok(true) | Err(_) => Ok(()),
         }
     }

@@ -1,10 +1,11 @@
-//! Finds directories in the destination that may be the source, before they are removed.
+//! Finds directories in the destination that may be the source, so that they are not removed.
 //!
-//! sshfs, mergerfs, overlayfs and others can show a directory with other device and inode numbers, and without its
-//! status change time. They keep the names of the entries and the modification time. A directory that has those of the
-//! source's top directory may be the source. A copy of the source has them too, so nothing can be said for certain.
+//! File systems such as sshfs, mergerfs and overlayfs can show a directory with different device and inode numbers,
+//! and without its `ctime`. The names of the entries and the modification time stay the same. A directory may be the
+//! source if it has the same entry names and modification time as the top directory of the source. It may also be a
+//! copy of the source, because a copy has the same names and time.
 //!
-//! This does not detect a source whose top directory is merged from several directories.
+//! A source whose top directory is merged from several directories is not detected.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -16,19 +17,19 @@ use runtime::Progress;
 
 use crate::roots::{Roots, TopDir};
 
-/// How much two modification times of one directory differ at most, in seconds: some file systems keep whole or even
-/// seconds.
+/// Maximum difference in seconds between two modification times of the same directory. Some file systems round times
+/// to one or two seconds.
 const PRECISION_S: i64 = 2;
 
-/// The source's top directory, as far as any file system shows it.
+/// The properties of the source's top directory that stay the same on every file system that shows it.
 pub(crate) struct Lookalike<'a> {
     top: &'a TopDir,
-    /// The names in it, once they are needed; `None` if it cannot be listed.
+    /// The names in the top directory, which are read on first use, or `None` if it cannot be listed.
     names: OnceCell<Option<HashSet<CString>>>,
 }
 
 impl Roots {
-    /// Returns what the source looks like, if another path may lead to it.
+    /// Returns the properties that identify the source, or `None` if no other path can lead to it.
     pub(crate) fn lookalike(&self) -> Option<Lookalike<'_>> {
         let top = self.source.as_ref().map(|source| &source.top)?;
         self.may_be_aliased().then(|| Lookalike { top, names: OnceCell::new() })
@@ -36,14 +37,15 @@ impl Roots {
 }
 
 impl Lookalike<'_> {
-    /// Returns the path from `parent` to a directory that may be the source: `name` or one below it, on the same mount.
+    /// Searches `name` and the directories below it on the same mount for a directory that may be the source. Returns
+    /// the path of that directory relative to `parent`.
     pub(crate) fn find(&self, parent: &Dir, name: &CStr, progress: &Progress) -> Option<Vec<u8>> {
         let mut waiting = vec![name.to_bytes().to_vec()];
         while let Some(path) = waiting.pop() {
             if progress.poll_stop() {
                 return None;
             }
-            // A directory that cannot be opened cannot be removed either, which is reported.
+            // A directory that cannot be opened cannot be removed either. The failed removal is reported.
             let Ok(dir) = parent.open_below_same_mount(&path) else { continue };
             let is_like = dir.stat().is_ok_and(|stat| self.has_time_of(&stat, &dir));
             let mut names = HashSet::new();
@@ -62,7 +64,7 @@ impl Lookalike<'_> {
         None
     }
 
-    /// Returns whether a directory has the modification time of the source and is not known to be another one.
+    /// Returns true if a directory has the modification time of the source and may be the same directory.
     fn has_time_of(&self, stat: &Stat, dir: &Dir) -> bool {
         let top = &self.top.stat;
         let is_near = |time: Time| time.s.abs_diff(stat.mtime.s) <= PRECISION_S.unsigned_abs();
@@ -87,7 +89,7 @@ impl Lookalike<'_> {
     }
 }
 
-/// Lists a directory that was just opened.
+/// Lists a directory that has just been opened.
 fn list(dir: &Dir, mut each: impl FnMut(DirItem<'_>)) -> io::Result<()> {
     dir.list_quietly();
     let mut buffer = DirBuffer::default();

@@ -1,9 +1,9 @@
-//! The reasons why a run does not start, with the texts that users read.
+//! The reasons why a run does not start, with the texts shown to users.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run does not start. Nothing was changed.
+/// The reason why a run does not start. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// A directory cannot be opened.
@@ -15,7 +15,7 @@ pub enum Refusal {
         source: io::Error,
     },
     /// The base tree cannot be opened.
-    #[error("cannot open {}, for files to link to", path.display())]
+    #[error("cannot open {}, which has the files to link to", path.display())]
     Base {
         /// The base tree.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum Refusal {
         /// The source.
         path: PathBuf,
     },
-    /// The source has only directories, so all files in the destination would be deleted.
+    /// The source contains only directories, so all files in the destination would be deleted.
     #[error(
         "{} has no files, only directories (is its disk mounted?), and --delete would remove all files from DST",
         path.display()
@@ -48,9 +48,9 @@ pub enum Refusal {
         /// The source.
         path: PathBuf,
     },
-    /// The path of the destination or of the base tree contains a symbolic link of another user.
+    /// The path of the destination or of the base tree leads through a symbolic link of another user.
     #[error(
-        "{} is a symbolic link of user {owner}, who can make it lead anywhere; \
+        "{} is a symbolic link owned by user {owner}, who can redirect it; \
          name the directory itself",
         link.display()
     )]
@@ -61,12 +61,12 @@ pub enum Refusal {
         owner: u32,
     },
     /// The source and the destination are the same directory.
-    #[error("the source and the destination are one directory")]
+    #[error("the source and the destination are the same directory")]
     Same,
-    /// The source is inside of the destination, where entries may be deleted.
+    /// The source is inside of the destination, where a run may delete entries.
     #[error("the source is inside the destination")]
     SourceInside,
-    /// The source is the destination, or inside of it, under a second path.
+    /// The source is the destination or is inside of it, but is visible there under a second path.
     #[error(
         "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
         path.display(),
@@ -78,9 +78,10 @@ pub enum Refusal {
         /// The destination.
         destination: PathBuf,
     },
-    /// The source may be inside of the destination under a second path, and the test for that failed.
+    /// The source may be inside of the destination under a second path, and the marker that would reveal this could
+    /// not be created.
     #[error(
-        "cannot tell whether {} is inside {} by another path, as no directory can be created there",
+        "cannot tell whether {} is inside {} under another path, because no directory can be created there",
         path.display(),
         destination.display()
     )]
@@ -93,21 +94,21 @@ pub enum Refusal {
         source: io::Error,
     },
     /// The destination is inside of a quarantine directory.
-    #[error("the destination is in a quarantine of lop, from where removed files can be restored")]
+    #[error("the destination is in a quarantine of lop, from which removed files can be restored")]
     Quarantine,
-    /// Another process mirrors to the same destination.
-    #[error("another lop is at work on the destination")]
+    /// Another process is mirroring to the same destination.
+    #[error("another lop process is working on the destination")]
     Locked,
-    /// Another process mirrors to a directory above the destination.
-    #[error("another lop is at work on {}, which the destination is in", .0.display())]
+    /// Another process is mirroring to a directory above the destination.
+    #[error("another lop process is working on {}, which contains the destination", .0.display())]
     LockedAbove(PathBuf),
-    /// Another process mirrors to a directory inside of the destination.
-    #[error("another lop is at work on a directory inside the destination")]
+    /// Another process is mirroring to a directory inside of the destination.
+    #[error("another lop process is working on a directory inside the destination")]
     LockedBelow,
 }
 
 impl Refusal {
-    /// Returns whether lop refuses on purpose, and not because of an error.
+    /// Returns true if lop refuses the run deliberately, and false if an error occurred.
     pub fn is_on_purpose(&self) -> bool {
         !matches!(self, Refusal::Open { .. } | Refusal::Base { .. } | Refusal::Create { .. })
     }

@@ -1,9 +1,9 @@
-//! The operations that depend on where the source is.
+//! The operations whose implementation depends on whether the source is local or remote.
 //!
-//! [`LocalSource`](crate::reconcile::local_source::LocalSource) reads the tree itself.
-//! [`Session`](crate::remote::receiver::session::Session) takes metadata from the sender's listings and requests
-//! content, so an operation on content may end with [`Settled::Pending`]: another worker concludes it when the content
-//! has arrived.
+//! [`LocalSource`](crate::reconcile::local_source::LocalSource) reads the tree directly.
+//! [`Session`](crate::remote::receiver::session::Session) takes metadata from the sender's listings and requests file
+//! contents over the connection. An operation that needs a file's content may therefore return [`Settled::Pending`].
+//! Another worker completes the operation once the content has arrived.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ use crate::reuse::contents::Lookup;
 
 /// Access to the source of a run.
 pub(crate) trait Source: Sync {
-    /// Returns true if the tree is on this host, so that its files can be opened.
+    /// Returns true if the source is on this host, so that its files can be opened.
     fn is_local(&self) -> bool;
 
-    /// Returns the metadata of a name.
+    /// Returns the metadata of an entry.
     fn stat(&self, worker: &mut Worker<'_>, entry: Entry<'_>) -> Result<Stat, Failure>;
 
-    /// Returns the extended attributes of a name.
+    /// Returns the extended attributes of an entry.
     fn attributes(&self, worker: &mut Worker<'_>, entry: Entry<'_>) -> Result<Attributes, Failure>;
 
     /// Returns the target of a symbolic link.
     fn symlink_target(&self, worker: &mut Worker<'_>, entry: Entry<'_>)
     -> Result<Vec<u8>, Failure>;
 
-    /// Returns the content of a file according to an earlier scan.
+    /// Returns what an earlier scan recorded about the content of a file.
     fn content_hint(
         &self,
         hints: &dyn ContentHints,
@@ -45,7 +45,7 @@ pub(crate) trait Source: Sync {
         stat: &Stat,
     ) -> Option<ContentHint>;
 
-    /// Looks up the content of `entry` among the contents that arrived in this run or were requested.
+    /// Searches the contents that were received or requested in this run for the content of `entry`.
     fn look_up_content(
         &self,
         worker: &Worker<'_>,
@@ -54,7 +54,7 @@ pub(crate) trait Source: Sync {
         digest: [u8; 32],
     ) -> Lookup;
 
-    /// Compares the content of a source file with a file of the destination.
+    /// Compares the content of a source file with the content of a destination file.
     fn compare_file(
         &self,
         worker: &mut Worker<'_>,
@@ -62,7 +62,7 @@ pub(crate) trait Source: Sync {
         with: ComparedFile<'_>,
     ) -> Result<ContentComparison, Failure>;
 
-    /// Creates a regular file with the content of the source.
+    /// Creates a regular file with the content of the source file.
     fn create_file(
         &self,
         worker: &mut Worker<'_>,
@@ -71,7 +71,8 @@ pub(crate) trait Source: Sync {
         replaces: Option<Differences>,
     ) -> Result<Settled, Failure>;
 
-    /// Creates a regular file from `found` if that has the content of the source. Returns `None` if it has not.
+    /// Creates a regular file from `found` if it has the content of the source file. Returns `None` if the contents
+    /// differ.
     fn reuse_file(
         &self,
         worker: &mut Worker<'_>,
@@ -80,8 +81,8 @@ pub(crate) trait Source: Sync {
         reuse: Reuse<'_>,
     ) -> Result<Option<Settled>, Failure>;
 
-    /// Creates another copy of the file that `leader` names. Returns `None` if the entry of the destination is such a
-    /// copy already.
+    /// Creates another copy of the file that `leader` names. Returns `None` if the destination already has such a copy
+    /// under this name.
     fn copy_again(
         &self,
         worker: &mut Worker<'_>,
@@ -91,55 +92,55 @@ pub(crate) trait Source: Sync {
         key: SourceInode,
     ) -> Result<Option<DestInode>, Failure>;
 
-    /// Returns true if the name may be processed. Refuses a name that the patterns exclude.
+    /// Returns true if the name may be processed. A name that the patterns exclude is refused.
     fn admits(&self, worker: &Worker<'_>, entry: Entry<'_>, is_dir: bool) -> bool;
 
-    /// Adds a subdirectory, which the listing contains under the number `inode`.
+    /// Adds a subdirectory. The listing refers to it by the number `inode`.
     fn add_dir(&self, worker: &mut Worker<'_>, entry: Entry<'_>, inode: u64);
 
-    /// Counts the content of a subdirectory that cannot be created as missing.
+    /// Counts everything in a subdirectory as missing, because the subdirectory cannot be created.
     fn count_missing_dir(&self, worker: &mut Worker<'_>, entry: Entry<'_>, inode: u64);
 
-    /// Skips a subdirectory that is left out, with everything below it.
+    /// Skips a subdirectory that is left out, including everything below it.
     fn skip_dir(&self, worker: &mut Worker<'_>, inode: u64);
 
-    /// Processes an arrival.
+    /// Processes something that arrived from the sender.
     fn dispatch(&self, worker: &mut Worker<'_>, arrival: &Arc<Arrival>, meter: &mut WaitMeter<'_>);
 
-    /// Sends pending messages, and publishes the tasks in the worker's outbox.
+    /// Sends pending messages and publishes the tasks in the worker's outbox.
     fn flush(&self, worker: &mut Worker<'_>);
 
     /// Returns true if the connection to the source is lost.
     fn is_lost(&self) -> bool;
 
-    /// Ends the conversation: the top directory is finished.
+    /// Ends the conversation with the sender after the top directory is finished.
     fn finish(&self);
 }
 
-/// A file of the destination to compare with a source file.
+/// A destination file to compare with a source file.
 pub(crate) struct ComparedFile<'a> {
     pub(crate) file: &'a File,
     /// Size of both files in bytes.
     pub(crate) size: u64,
-    /// Differences of the entry that a new file would replace.
+    /// Differences between the source file and the destination entry that a new file would replace.
     pub(crate) replaces: Option<Differences>,
-    /// Use of the file if the contents are the same.
+    /// Purpose of the destination file if the contents are the same.
     pub(crate) basis: Basis,
 }
 
-/// A file of the destination that may have the content of a source file.
+/// A destination file that may have the content of a source file.
 pub(crate) struct Reuse<'a> {
     pub(crate) found: &'a FoundFile,
-    /// Digest of the source's content according to an earlier scan.
+    /// Digest of the source file according to an earlier scan.
     pub(crate) digest: Option<[u8; 32]>,
-    /// Differences of the entry that the new file replaces.
+    /// Differences between the source file and the destination entry that the new file replaces.
     pub(crate) replaces: Option<Differences>,
 }
 
-/// The result of comparing a source file with a file of the destination.
+/// The result of comparing a source file with a destination file.
 pub(crate) enum ContentComparison {
     Same,
     Different,
-    /// The sender compares. It sends the content if it differs.
+    /// The sender compares the contents, and sends the source file if they differ.
     Requested,
 }
