@@ -44,7 +44,7 @@ pub enum Reason {
     #[error("the copy on the disk differs from what was written")]
     Unlike,
     /// The destination cannot distinguish the name from another name that already exists there.
-    #[error("the destination takes this name for {}, which it already has", spelled(other.as_ref()))]
+    #[error("the destination does not distinguish this name from {}, which it already has", spelled(other.as_ref()))]
     Spelling {
         /// The existing name, if it was found.
         other: Option<CString>,

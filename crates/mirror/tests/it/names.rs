@@ -60,7 +60,7 @@ fn nested() -> TempTree {
 fn nested_destinations_are_not_mirrored_to_at_the_same_time() {
     let place = nested();
     let at = |to: &str| Roots::check(&place.join("from"), &place.join(to), None, false);
-    let outer = at("to").expect("nobody else is at work");
+    let outer = at("to").expect("no other run uses the destination");
     for inner in ["to/5", "to/5/deep", "to/new"] {
         let refused = at(inner);
         let is_right = matches!(&refused, Err(Refusal::LockedAbove(path)) if path.ends_with("to"));
@@ -69,7 +69,7 @@ fn nested_destinations_are_not_mirrored_to_at_the_same_time() {
     assert!(!place.join("to/new").exists());
     assert!(matches!(at("to"), Err(Refusal::Locked)));
     drop(outer);
-    let inner = at("to/5/deep").expect("nobody else is at work");
+    let inner = at("to/5/deep").expect("no other run uses the destination");
     let beside = at("to/6").expect("beside is not in");
     for outer in ["to/5", "to"] {
         let refused = at(outer);
@@ -78,7 +78,7 @@ fn nested_destinations_are_not_mirrored_to_at_the_same_time() {
     drop((inner, beside));
     assert!(at("to").is_ok());
     // A dry run changes nothing, so it may run at the same time as another run.
-    let _outer = at("to").expect("nobody else is at work");
+    let _outer = at("to").expect("no other run uses the destination");
     assert!(Roots::check(&place.join("from"), &place.join("to/5"), None, true).is_ok());
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn where_case_is_ignored_no_name_replaces_another() {
         assert_eq!(outcome.counts.failed, 4, "{round}: {:?}", outcome.problems);
         let clashes = |problem: &&mirror::Problem| match &problem.reason {
             Reason::Spelling { .. } => true,
-            Reason::Remote { text, .. } => text.contains("takes this name for"),
+            Reason::Remote { text, .. } => text.contains("does not distinguish this name from"),
             _ => false,
         };
         let reported = outcome.problems.iter().filter(clashes).count();
