@@ -1,4 +1,4 @@
-//! Tests of the bounds on what a sender can say about directories.
+//! Tests of the limits on messages about directories.
 
 use std::fs::File;
 use std::sync::Arc;
