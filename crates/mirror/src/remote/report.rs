@@ -91,7 +91,7 @@ pub fn push(
     (outcome, stopped.and(ended))
 }
 
-/// The reports that the user of a push asked for.
+/// The options for reporting to the user of a push.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports {
     /// Whether to report each change.

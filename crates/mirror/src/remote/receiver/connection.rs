@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     buffered: Mutex<usize>,
     buffer_freed: Condvar,
     is_broken: AtomicBool,
-    /// The error for which the receiver ended the connection.
+    /// The error that made the receiver end the connection, if any.
     why: Mutex<Option<ConnectionError>>,
     is_done: AtomicBool,
 }
@@ -124,7 +124,7 @@ impl Connection {
         self.set_broken();
     }
 
-    /// Takes the error for which the receiver ended the connection.
+    /// Takes the error that made the receiver end the connection.
     pub(crate) fn why(&self) -> Option<ConnectionError> {
         self.why.lock().take()
     }

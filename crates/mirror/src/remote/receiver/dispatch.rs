@@ -1,6 +1,6 @@
 //! Processes directories, listings, small files and replies from the sender.
 //!
-//! The reading thread turns messages into [`Arrival`]s and queues them in the order in which they
+//! The receive loop turns messages into [`Arrival`]s and queues them in the order in which they
 //! arrive. Any worker may take the next one.
 
 use std::collections::VecDeque;
@@ -145,7 +145,7 @@ impl Worker<'_> {
                 dir_state.is_fully_listed.store(whole, Relaxed);
                 self.enqueue(session, Arrival::DirEnd(dir_state));
             }
-            // The session rejects these messages once a directory has been entered.
+            // A correct sender never enters or closes a directory twice.
             DirMessage::Entered(_) | DirMessage::Closed(..) => {}
         }
     }

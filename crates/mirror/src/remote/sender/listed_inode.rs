@@ -45,7 +45,7 @@ impl ListedInode {
         FileListEntry { item, names, content }
     }
 
-    /// Drops all attributes except ACLs. Returns false if they had already been dropped.
+    /// Drops all attributes except ACLs. Returns false for directories and on repeated calls.
     pub(crate) fn keep_only_acls(&mut self, dir: &Dir, batch: &Batch) -> bool {
         let (InodeInfo::Other(inode, _), Some(&index)) = (&mut self.info, self.names.first())
         else {

@@ -9,7 +9,7 @@ use super::{BufferSpace, DirLoss, DirMessage, MAX_DIRS, NextStep, Session};
 use crate::model::dir_node::DirNode;
 
 fn session() -> Arc<Session> {
-    let nowhere = File::options().write(true).open("/dev/null").expect("there");
+    let nowhere = File::options().write(true).open("/dev/null").expect("open /dev/null");
     Session::new(Arc::new(Outgoing::new(nowhere)))
 }
 
