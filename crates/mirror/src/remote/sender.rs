@@ -41,7 +41,7 @@ const READERS: usize = 2;
 /// A callback for messages from the receiver other than requests.
 pub(crate) type OnMessage<'a> = &'a dyn Fn(&FromReceiver<'_>);
 
-/// The user of a push, who receives reports from the receiver.
+/// The callbacks that show reports to the user of a push and ask for consent.
 #[derive(Clone, Copy)]
 pub(crate) struct ReportingUser<'a> {
     pub(crate) on_message: OnMessage<'a>,

@@ -1,9 +1,9 @@
 //! The receiver's end of the connection, with flow control.
 //!
-//! Flow control bounds how much unprocessed data the receiver holds in memory. Listings take
-//! credit, which dropping their [`ListingCredit`] returns. Small files and directory metadata take
-//! buffer space, which dropping their [`BufferSpace`] frees. Every queued message MUST hold either
-//! credit or buffer space. Otherwise, a sender could exhaust the memory.
+//! Flow control bounds how much unprocessed data the receiver holds in memory. A listing takes
+//! credit, and dropping its [`ListingCredit`] returns that credit. Small files and directory
+//! metadata take buffer space, and dropping their [`BufferSpace`] frees it. Every queued message
+//! MUST hold either credit or buffer space. Otherwise, a sender could exhaust the memory.
 
 use runtime::{Condvar, Mutex};
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use wire::{ConnectionError, FromReceiver, Outgoing};
 
-/// The maximum number of buffered bytes of small files and directory metadata. Listings are not
+/// The maximum size of buffered small files and directory metadata, in bytes. Listings are not
 /// included.
 const MAX_BUFFERED_BYTES: usize = 2 << 20;
 
@@ -83,7 +83,7 @@ impl Connection {
         })
     }
 
-    /// Queues a message. If the connection is lost, the run ends.
+    /// Queues a message. Ends the run if the connection is lost.
     pub(crate) fn send(&self, message: &FromReceiver<'_>) {
         if let Err(why) = self.out.send(message, &[]) {
             self.break_off(why);
@@ -118,7 +118,7 @@ impl Connection {
         self.is_broken.load(Relaxed)
     }
 
-    /// Ends the connection because of an error in the receiver.
+    /// Ends the connection because of an error that the receiver detected.
     pub(crate) fn break_off(&self, why: ConnectionError) {
         self.why.lock().get_or_insert(why);
         self.set_broken();

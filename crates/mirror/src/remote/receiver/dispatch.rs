@@ -273,7 +273,7 @@ impl Worker<'_> {
         self.release_dir(&pending.waiter.shared.dir);
     }
 
-    /// Completes a request for a file that is identical to the local basis.
+    /// Completes a request for a file that matches the basis of the request.
     pub(crate) fn conclude_unchanged(&mut self, session: &Session, pending: &PendingRequest) {
         let entry = pending.entry();
         let settled = match (&pending.basis, entry.remote) {

@@ -11,13 +11,13 @@ use crate::model::content::ContentCandidate;
 use crate::model::reason::Reason;
 use wire::Differences;
 
-/// A request for the content of a file that the sender has not answered completely.
+/// A request for file content that the sender has not fully answered.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) waiter: Waiter,
     /// The differences between the source file and the destination entry that it replaces, if any.
     pub(crate) replaces: Option<Differences>,
-    /// The part of the file that the request describes as present at the destination.
+    /// The prefix of the file that the destination already has, according to the request.
     pub(crate) have: Option<KnownPrefix>,
     pub(crate) basis: Basis,
 }
@@ -83,9 +83,9 @@ impl PendingRequest {
         stat.unwrap_or_else(|| stat_of(&Meta::default()))
     }
 
-    /// Combines the inode from the listing with the metadata from when the sender opened the file.
-    /// The kind is unknown if the listed file has several names and this name has since been given
-    /// to another file. The remaining names do not belong to that new file.
+    /// Returns the metadata from when the sender opened the file, but with the inode from the
+    /// listing. The kind is unknown if the listed file has several names and the requested name now
+    /// refers to another file. The remaining names do not belong to that other file.
     pub(crate) fn opened_stat(&self, meta: &Meta) -> Stat {
         // Hard links are grouped by the listed inodes alone.
         let Stat { inode, links, born_ns, .. } = self.listed_stat();

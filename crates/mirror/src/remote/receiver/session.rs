@@ -1,4 +1,4 @@
-//! State about the sender's directories, and the pending requests.
+//! Tracks the sender's directories and the pending requests.
 //!
 //! Messages arrive in the order in which the sender walks the tree, and workers process them in
 //! roughly that order. A directory can be started only after the listing that contains it has been
@@ -26,8 +26,8 @@ use crate::remote::receiver::pending::PendingRequest;
 /// receiver.
 const MAX_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
 
-/// The maximum number of directories mentioned before the listing that contains them was processed.
-/// The credit for listings keeps a correct sender below this limit.
+/// The maximum number of directories for which a message arrived before their listing was
+/// processed. The credit for listings keeps a correct sender below this limit.
 const MAX_UNLISTED: usize = 1 << 16;
 
 const TOO_MANY_DIRS: ConnectionError =

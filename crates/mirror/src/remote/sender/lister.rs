@@ -141,7 +141,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.send_encoded(&message).map(Some).map_err(Err)
     }
 
-    /// Announces a directory that cannot be read, and the reason.
+    /// Tells the receiver that a directory cannot be read, and why.
     fn announce_unreadable(
         &mut self,
         number: u64,

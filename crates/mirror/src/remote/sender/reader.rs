@@ -15,8 +15,8 @@ use crate::reconcile::copy_bytes::next_data_range;
 use crate::remote::sender::lister::open_source_dir;
 use crate::remote::sender::{ContentRequest, SendJob, loss_of, meta_of};
 
-/// The maximum number of retries if a file changes while it is read. The result of the last attempt
-/// is kept.
+/// The maximum number of retries if a file changes while it is read. The data of the last attempt
+/// is used even if the file changes again.
 const MAX_RETRIES: usize = 2;
 
 /// A thread that reads files.
