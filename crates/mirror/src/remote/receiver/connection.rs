@@ -2,8 +2,8 @@
 //!
 //! Flow control bounds how much unprocessed data the receiver holds in memory. A listing takes
 //! credit, and dropping its [`ListingCredit`] returns that credit. Small files and directory
-//! metadata take buffer space, and dropping their [`BufferSpace`] frees it. Every queued message
-//! MUST hold either credit or buffer space. Otherwise, a sender could exhaust the memory.
+//! metadata take buffer space, and dropping their [`BufferSpace`] frees it. Every message kept in
+//! memory MUST hold either credit or buffer space. Otherwise, a sender could exhaust the memory.
 
 use runtime::{Condvar, Mutex};
 use std::fs::File;
