@@ -1,6 +1,6 @@
-//! Mirroring between two hosts: one process sends the tree, the other receives it.
+//! Mirroring between two hosts. One process sends the tree, and the other receives it.
 //!
-//! The protocol is that of the `wire` crate and of docs/protocol.md.
+//! Both processes speak the protocol of the `wire` crate, which docs/protocol.md describes.
 
 pub(crate) mod receiver;
 pub(crate) mod report;

@@ -1,5 +1,5 @@
-//! The receiving side: reads the sender's messages, keeps track of what was announced and requested, and hands work to
-//! the workers.
+//! The receiver. It reads the sender's messages, tracks announced directories and pending requests,
+//! and hands work to the workers.
 
 pub(crate) mod connection;
 pub(crate) mod dispatch;

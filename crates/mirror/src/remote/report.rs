@@ -1,5 +1,5 @@
-//! Reports of a receiver that the sender's lop started: the receiver's side sends them, the pushing side shows them to
-//! its user.
+//! Progress and results that the receiver of a push reports to the sender, which shows them to the
+//! user.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,14 +19,15 @@ use crate::roots::{Roots, Source};
 use crate::run::{Audience, receive_for};
 use crate::{Options, User};
 
-/// How often the receiver reports its progress.
+/// The interval between progress reports.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Sends a tree to a receiver. Returns the outcome as the receiver reports it, and whether the run completed.
+/// Sends a tree to a receiver. Returns the outcome that the receiver reported, and whether the run
+/// completed.
 ///
 /// # Errors
 ///
-/// Fails if the connection ends before its time. The counts are then those of the last report.
+/// Fails if the connection ends early. The counts are then those of the last report.
 pub fn push(
     source: &Source,
     not_into: Option<FileKey>,
@@ -81,7 +82,7 @@ pub fn push(
     );
     let (mut outcome, stopped) = received.into_inner();
     outcome.is_lower_bound = ended.is_err() && !stopped;
-    // A receiver that the user stopped ends the connection.
+    // If the user did not stop this process, the receiver was stopped on its own host.
     let stopped = if stopped && !progress.poll_stop() {
         Err(ConnectionError::StoppedRemotely)
     } else {
@@ -90,7 +91,7 @@ pub fn push(
     (outcome, stopped.and(ended))
 }
 
-/// What the user of a pushing lop wants to see.
+/// The options for reporting to the user of a push.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports {
     /// Whether to report each change.
@@ -99,11 +100,11 @@ pub struct Reports {
     pub asks: bool,
 }
 
-/// Receives a tree from a lop that pushes it, and reports to that lop. `text` phrases the reasons of problems.
+/// Receives the tree of a push, and reports to the sender. `text` formats the reason of a problem.
 ///
 /// # Errors
 ///
-/// Fails if the connection ends before its time.
+/// Fails if the connection ends early.
 pub fn receive_and_report(
     roots: &Roots,
     options: &Options,
@@ -115,7 +116,7 @@ pub fn receive_and_report(
 ) -> Result<(), ConnectionError> {
     let (is_done, running_totals) = (AtomicBool::new(false), Mutex::default());
     let on_change = |change: &Change| {
-        // A lost connection is noticed where messages are read.
+        // Ignore errors here, because the receive loop detects a lost connection.
         let _unheard = out.send(&FromReceiver::Changed(Cow::Borrowed(change)), &[]);
     };
     let (outcome, ended) = std::thread::scope(|scope| {
@@ -144,7 +145,7 @@ pub fn receive_and_report(
         let (of_source, cause) = (problem.reason.is_of_source(), problem.reason.cause());
         let problem = wire::Problem { path: &problem.path, text: &text, of_source, cause };
         match out.send(&FromReceiver::Problem(problem), &[]) {
-            // The path is longer than a message. The counts still include the problem.
+            // The path is too long for a message. The counts still include the problem.
             Ok(()) | Err(ConnectionError::ProtocolViolation(_)) => {}
             lost => lost?,
         }

@@ -1,7 +1,8 @@
-//! The sending side. One thread lists the tree ([`lister`]), some read the files that are requested ([`reader`]), and
-//! one receives requests.
+//! The sender. One thread lists the tree ([`lister`]), several threads read requested files
+//! ([`reader`]), and one thread receives requests.
 //!
-//! The receiver cannot name anything by a path. It can only request entries of listings that it has not released.
+//! The receiver cannot request arbitrary paths. It can only request entries of listings that it has
+//! not released.
 
 pub(crate) mod listed_inode;
 pub(crate) mod lister;
@@ -26,41 +27,44 @@ use crate::remote::sender::reader::FileReader;
 use crate::roots::Source;
 use crate::{Consent, Options};
 
-/// How often a waiting thread checks whether to stop.
+/// The interval at which a waiting thread checks whether to stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// The most queued requests: more than there are files in the listings that a receiver may hold.
+/// The maximum number of queued requests. The listings that a receiver may hold contain fewer files
+/// than this.
 const MAX_REQUESTS: usize = 1 << 16;
 
-/// The number of threads that read files. While one waits for the disk or the connection, the other has work.
+/// The number of threads that read files. While one thread waits for the disk or the connection,
+/// the other can work.
 const READERS: usize = 2;
 
-/// A callback for messages of the receiver that are no requests.
+/// A callback for messages from the receiver other than requests.
 pub(crate) type OnMessage<'a> = &'a dyn Fn(&FromReceiver<'_>);
 
-/// The user of a push, to whom the receiver reports.
+/// The callbacks that show reports to the user of a push and ask for consent.
 #[derive(Clone, Copy)]
 pub(crate) struct ReportingUser<'a> {
     pub(crate) on_message: OnMessage<'a>,
     pub(crate) consent: Consent<'a>,
 }
 
-/// The state that the threads of one sender share.
+/// State shared by the threads of a sender.
 pub(crate) struct SendJob<'a> {
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
     pub(crate) progress: &'a Progress,
     pub(crate) out: &'a Outgoing<File>,
-    /// The destination, if it is on this host. It is not sent into itself.
+    /// The destination directory, if it is on this host. The sender leaves it out.
     pub(crate) not_into: Option<FileKey>,
-    /// Held while a file of many pieces is read. Disks are fastest with one such file at a time.
+    /// Held while a thread reads a file that is sent in several pieces. Disks are fastest when they
+    /// read one large file at a time.
     pub(crate) large_file_lock: Mutex<()>,
     listings: Mutex<SentListings>,
     credit_freed: Condvar,
     requests: Mutex<VecDeque<ContentRequest>>,
     request_arrived: Condvar,
     is_over: AtomicBool,
-    /// Why a thread failed.
+    /// The error with which a thread failed.
     broken: Mutex<Option<ConnectionError>>,
 }
 
@@ -69,7 +73,7 @@ pub(crate) struct SendJob<'a> {
 struct SentListings {
     sent: HashMap<u64, (Arc<SentListing>, usize)>,
     next: u64,
-    /// How much of [`wire::LISTING_CREDIT_BYTES`] they use.
+    /// The part of [`wire::LISTING_CREDIT_BYTES`] that these listings use.
     taken: usize,
 }
 
@@ -77,9 +81,9 @@ struct SentListings {
 #[derive(Debug)]
 pub(crate) struct SentListing {
     pub(crate) node: Arc<DirNode>,
-    /// Where each name starts in `bytes`.
+    /// The offset of each name in `bytes`.
     pub(crate) items: Vec<u32>,
-    /// The names, each with a NUL at its end.
+    /// The NUL-terminated names.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -92,13 +96,13 @@ pub(crate) struct ContentRequest {
     pub(crate) have: Option<KnownPrefix>,
 }
 
-/// Sends a tree to a receiver until the receiver needs nothing more.
+/// Sends a tree until the receiver has everything it needs.
 ///
-/// `progress.bytes_read` counts the bytes of files that were sent.
+/// `progress.bytes_read` counts the bytes of file content that were sent.
 ///
 /// # Errors
 ///
-/// Fails if the connection ends before its time.
+/// Fails if the connection ends early.
 pub fn send(
     source: &Source,
     not_into: Option<FileKey>,
@@ -110,7 +114,8 @@ pub fn send(
     send_to(source, not_into, options, progress, incoming, out, None)
 }
 
-/// Sends a tree. With a `user`, the receiver reports to this side, and may ask before it deletes anything.
+/// Sends a tree. If `user` is set, the receiver sends reports and may ask for consent before it
+/// deletes anything.
 pub(crate) fn send_to(
     source: &Source,
     not_into: Option<FileKey>,
@@ -150,7 +155,7 @@ pub(crate) fn send_to(
         ConnectionError::Stopped if !progress.poll_stop() => why.unwrap_or(ConnectionError::Lost),
         received => received,
     })?;
-    // Without the farewell the receiver deletes nothing.
+    // Return before sending `Bye`, because the receiver deletes nothing until it gets that message.
     if progress.poll_stop() {
         return Err(ConnectionError::Stopped);
     }
@@ -173,7 +178,7 @@ pub(crate) fn send_to(
 }
 
 impl SendJob<'_> {
-    /// Runs the work of a thread. If it fails, the other threads end too.
+    /// Runs the work of a thread. If the work fails, the other threads are stopped.
     fn run(&self, work: impl FnOnce() -> Result<(), ConnectionError>) {
         runtime::own_descriptor_table();
         let _guard = on_panic(|| self.end());
@@ -187,7 +192,7 @@ impl SendJob<'_> {
         }
     }
 
-    /// Receives requests until the receiver needs no more.
+    /// Handles requests until the receiver has everything it needs.
     fn receive_requests(
         &self,
         incoming: &mut Incoming<File>,
@@ -244,7 +249,7 @@ impl SendJob<'_> {
         Ok(())
     }
 
-    /// Waits for the next request; returns `None` when there will be no more.
+    /// Waits for the next request. Returns `None` if there are no more requests.
     pub(crate) fn next_request(&self) -> Option<ContentRequest> {
         loop {
             let mut requests = self.requests();
@@ -265,7 +270,7 @@ impl SendJob<'_> {
         }
     }
 
-    /// Waits until the receiver has room for a listing; returns the number of the listing.
+    /// Waits for enough credit to send a listing, and returns the number of the listing.
     ///
     /// # Errors
     ///
@@ -288,7 +293,7 @@ impl SendJob<'_> {
         Ok(number)
     }
 
-    /// Registers a listing that is about to be sent.
+    /// Records a listing that is about to be sent.
     pub(crate) fn register(&self, number: u64, listing: SentListing, bytes: usize) {
         let cost = wire::listing_cost_bytes(bytes, listing.items.len());
         let mut listings = self.listings();
@@ -296,7 +301,7 @@ impl SendJob<'_> {
         listings.sent.insert(number, (Arc::new(listing), cost));
     }
 
-    /// Returns whether nothing more should be sent.
+    /// Returns whether sending has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Relaxed) || self.progress.poll_stop()
     }
@@ -316,7 +321,8 @@ impl SendJob<'_> {
     }
 }
 
-/// Returns metadata in the form of the protocol. `device` is the sender's number for the device.
+/// Converts metadata to the format of the protocol. `device` is the number that the sender assigned
+/// to the device.
 pub(crate) fn meta_of(stat: &Stat, device: u16) -> Meta {
     Meta {
         device,
@@ -338,8 +344,8 @@ fn time_of(time: Time) -> wire::Time {
     wire::Time { s: time.s, ns: time.ns }
 }
 
-/// Returns the loss that an error means. An entry that disappeared is no failure, unless part of its directory was
-/// listed already.
+/// Converts an error to a [`Loss`]. A missing entry is not a failure, unless the error occurred
+/// while listing a directory.
 pub(crate) fn loss_of(op: wire::Op, error: &io::Error) -> Loss {
     match error.kind() {
         io::ErrorKind::NotFound if op != wire::Op::List => Loss::Vanished,

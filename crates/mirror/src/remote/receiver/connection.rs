@@ -1,8 +1,9 @@
-//! The receiver's side of the connection to the sender: messages to it, its end, and flow control.
+//! The receiver's end of the connection, with flow control.
 //!
-//! The sender may only be ahead by a bounded amount. Listings take credit, which [`ListingCredit`] returns when it is
-//! dropped; files and metadata take buffer space, which [`BufferSpace`] returns. Every message that is kept MUST hold
-//! one of them, or the sender could fill the memory.
+//! Flow control bounds how much unprocessed data the receiver holds in memory. A listing takes
+//! credit, and dropping its [`ListingCredit`] returns that credit. Small files and directory
+//! metadata take buffer space, and dropping their [`BufferSpace`] frees it. Every message kept in
+//! memory MUST hold either credit or buffer space. Otherwise, a sender could exhaust the memory.
 
 use runtime::{Condvar, Mutex};
 use std::fs::File;
@@ -12,27 +13,28 @@ use std::time::Duration;
 
 use wire::{ConnectionError, FromReceiver, Outgoing};
 
-/// The most bytes that were received and are not processed, besides listings: small files, and metadata of directories.
+/// The maximum size of buffered small files and directory metadata, in bytes. Listings are not
+/// included.
 const MAX_BUFFERED_BYTES: usize = 2 << 20;
 
-/// How often a waiting thread checks whether to stop.
+/// The interval at which a waiting thread checks whether to stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The connection to the sender.
 #[derive(Debug)]
 pub(crate) struct Connection {
     out: Arc<Outgoing<File>>,
-    /// The credit that unprocessed listings use.
+    /// The credit taken by unprocessed listings.
     listed_cost: AtomicUsize,
     buffered: Mutex<usize>,
     buffer_freed: Condvar,
     is_broken: AtomicBool,
-    /// Why this side ended the connection, if it did.
+    /// The error that made the receiver end the connection, if any.
     why: Mutex<Option<ConnectionError>>,
     is_done: AtomicBool,
 }
 
-/// The credit of a listing. Dropping it tells the sender that the listing was processed.
+/// The credit taken by a listing. Dropping it tells the sender that the listing has been processed.
 #[derive(Debug)]
 pub(crate) struct ListingCredit {
     connection: Weak<Connection>,
@@ -40,7 +42,7 @@ pub(crate) struct ListingCredit {
     cost: usize,
 }
 
-/// The buffer space of a message. Dropping it frees the space.
+/// The buffer space taken by a message. Dropping it frees the space.
 #[derive(Debug, Default)]
 pub(crate) struct BufferSpace {
     connection: Weak<Connection>,
@@ -81,7 +83,7 @@ impl Connection {
         })
     }
 
-    /// Queues a message. If the connection is lost, the run ends.
+    /// Queues a message. Ends the run if the connection is lost.
     pub(crate) fn send(&self, message: &FromReceiver<'_>) {
         if let Err(why) = self.out.send(message, &[]) {
             self.break_off(why);
@@ -95,7 +97,8 @@ impl Connection {
         }
     }
 
-    /// Tells the sender that nothing more is needed, unless the connection is broken.
+    /// Tells the sender that the receiver has everything it needs. Does nothing if the connection
+    /// is broken.
     pub(crate) fn finish(&self) {
         if self.is_broken() {
             return;
@@ -115,13 +118,13 @@ impl Connection {
         self.is_broken.load(Relaxed)
     }
 
-    /// Ends the connection for a reason found on this side.
+    /// Ends the connection because of an error that the receiver detected.
     pub(crate) fn break_off(&self, why: ConnectionError) {
         self.why.lock().get_or_insert(why);
         self.set_broken();
     }
 
-    /// Takes the reason why this side ended the connection.
+    /// Takes the error that made the receiver end the connection.
     pub(crate) fn why(&self) -> Option<ConnectionError> {
         self.why.lock().take()
     }
@@ -135,7 +138,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Fails if the sender sent more than it had credit for.
+    /// Fails if the sender has exceeded its credit.
     pub(crate) fn take_credit(
         self: &Arc<Connection>,
         window: u64,
@@ -153,12 +156,12 @@ impl Connection {
         *self.buffered() <= MAX_BUFFERED_BYTES
     }
 
-    /// Waits until there is buffer space, or `stopped` returns true. `stuck` tells whether no other thread will free
-    /// any.
+    /// Waits until there is buffer space or `stopped` returns true. `stuck` returns true if no
+    /// other thread will free buffer space.
     ///
     /// # Errors
     ///
-    /// Fails if no thread will free space, because the sender sent what no correct sender sends.
+    /// Fails if the buffer is full and no thread will free space. Only a faulty sender causes this.
     pub(crate) fn wait_for_space(
         self: &Arc<Connection>,
         bytes: usize,

@@ -1,6 +1,7 @@
-//! Processes what the sender sent: directories, listings, small files, and answers to requests.
+//! Processes directories, listings, small files and replies from the sender.
 //!
-//! The reading thread turns messages into [`Arrival`]s, which any worker takes from the queue in their order.
+//! The receive loop turns messages into [`Arrival`]s and queues them in the order in which they
+//! arrive. Any worker may take the next one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,27 +28,28 @@ use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of};
 use crate::remote::receiver::session::{DirLoss, DirMessage, NextStep, Session};
 use wire::Differences;
 
-/// The most waiting names that a worker keeps for itself.
+/// The maximum number of waiting names that a worker keeps to itself.
 const MAX_WAITERS: usize = 128;
 
-/// What the sender said about a file whose bytes are at the destination now.
+/// The sender's description of a file whose bytes are already at the destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceivedContent {
-    /// The metadata of the source when it was read.
+    /// The metadata of the source file when the sender read it.
     pub(crate) stat: Stat,
-    /// Whether the source did not change while it was read.
+    /// True if the source file did not change while the sender read it.
     pub(crate) is_stable: bool,
-    /// The BLAKE3 digest of the content, if the copy is verified.
+    /// The BLAKE3 digest of the content. Set only if copies are verified.
     pub(crate) digest: Option<[u8; 32]>,
 }
 
 impl Worker<'_> {
-    /// Adds a task to the outbox. [`Worker::publish`] puts it into the queue before this worker waits for anything.
+    /// Adds a task to the outbox. The worker calls [`Worker::publish`] before it waits for
+    /// anything.
     pub(crate) fn enqueue(&mut self, session: &Session, arrival: Arrival) {
         self.outbox.push(Task::Dispatch { turn: session.next_turn(), arrival: Arc::new(arrival) });
     }
 
-    /// Puts the tasks of the outbox into the queue.
+    /// Moves the tasks in the outbox to the queue.
     pub(crate) fn publish(&mut self) {
         self.job.queue.enqueue_sorted(&mut self.outbox);
     }
@@ -91,7 +93,7 @@ impl Worker<'_> {
         self.share_waiters(session);
     }
 
-    /// Leaves waiting names to other workers, if there are many.
+    /// Hands waiting names in excess of [`MAX_WAITERS`] to other workers.
     fn share_waiters(&mut self, session: &Session) {
         while self.waiters.len() > MAX_WAITERS {
             let waiters = self.waiters.split_off(self.waiters.len() - MAX_WAITERS);
@@ -99,7 +101,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Leaves all waiting names to other workers.
+    /// Hands all waiting names to other workers.
     pub(crate) fn hand_over_waiters(&mut self, session: &Session) {
         self.share_waiters(session);
         if !self.waiters.is_empty() {
@@ -108,7 +110,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Does what the session decided about a message.
+    /// Performs the step that the session chose for a message.
     pub(crate) fn take_step(&mut self, session: &Session, number: u64, next: NextStep) {
         match next {
             NextStep::Wait => {}
@@ -143,12 +145,12 @@ impl Worker<'_> {
                 dir_state.is_fully_listed.store(whole, Relaxed);
                 self.enqueue(session, Arrival::DirEnd(dir_state));
             }
-            // The directory was entered already, so neither can come again.
+            // A correct sender never enters or closes a directory twice.
             DirMessage::Entered(_) | DirMessage::Closed(..) => {}
         }
     }
 
-    /// Records that an entry of the source is not available.
+    /// Records that an entry of the source is unavailable.
     fn record_loss(&mut self, node: &DirNode, name: &[u8], loss: Loss) {
         match (reason_of(loss), loss) {
             (Some(reason), _) => self.fail(node, name, reason),
@@ -157,7 +159,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Tells the session that a directory was listed under this number.
+    /// Tells the session that a listing contained the directory with this number.
     pub(crate) fn expect_dir(&mut self, session: &Session, entry: Entry<'_>, number: u64) {
         let node = &entry.dir.node;
         let state = child_state(node, entry.dest);
@@ -181,15 +183,16 @@ impl Worker<'_> {
         }
     }
 
-    /// Records that the directory with this number is not mirrored. If the directory failed, counts its content as
-    /// missing.
+    /// Records that the directory with this number is not mirrored. If the directory failed, counts
+    /// its entries as missing.
     pub(crate) fn give_up_dir(&mut self, session: &Session, number: u64, why: &DirLoss) {
         for message in session.dir_lost(number, why) {
             self.add_missing_remote(session, message, why);
         }
     }
 
-    /// Counts the content of a message for a directory that is not mirrored, and gives up the directories below it too.
+    /// Handles a message about a directory that is not mirrored. Counts the entries in the message
+    /// as missing if the directory failed, and gives up the subdirectories.
     fn add_missing_remote(&mut self, session: &Session, message: DirMessage, why: &DirLoss) {
         let mut rest = VecDeque::from([message]);
         while let Some(message) = rest.pop_front() {
@@ -243,7 +246,7 @@ impl Worker<'_> {
         self.conclude_request(pending, stat, settled);
     }
 
-    /// Gives a received file its metadata and final name.
+    /// Applies the metadata to a received file and moves it to its final name.
     pub(crate) fn finish_remote_copy(
         &mut self,
         entry: Entry<'_>,
@@ -255,7 +258,7 @@ impl Worker<'_> {
         self.finish_copy(entry, new_copy, CopiedContent { stat, is_stable, attributes, proof })
     }
 
-    /// Concludes a request.
+    /// Records the result of a request.
     pub(crate) fn conclude_request(
         &mut self,
         pending: &PendingRequest,
@@ -270,7 +273,7 @@ impl Worker<'_> {
         self.release_dir(&pending.waiter.shared.dir);
     }
 
-    /// Concludes a request for a file that equals the one that is there.
+    /// Completes a request for a file that matches the basis of the request.
     pub(crate) fn conclude_unchanged(&mut self, session: &Session, pending: &PendingRequest) {
         let entry = pending.entry();
         let settled = match (&pending.basis, entry.remote) {
@@ -297,7 +300,7 @@ impl Worker<'_> {
         self.release_dir(&pending.waiter.shared.dir);
     }
 
-    /// Requests the whole content of a file, because the equal file cannot be used.
+    /// Requests the whole content of a file because the identical local file cannot be used.
     pub(crate) fn request_whole(&mut self, session: &Session, pending: &PendingRequest) -> Settled {
         let entry = pending.entry();
         if self.is_dry_run(entry.dir) {
@@ -307,7 +310,7 @@ impl Worker<'_> {
         session.request_content(entry, pending.replaces, None, Basis::Absent)
     }
 
-    /// Makes another copy of a file that reached the link limit, from the copy that is there.
+    /// Copies the leader of a link group when it has reached the file system's link limit.
     pub(crate) fn copy_leader(
         &mut self,
         entry: Entry<'_>,

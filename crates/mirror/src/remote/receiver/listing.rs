@@ -1,4 +1,4 @@
-//! Turns a listing of the sender into a batch, and refuses names that a listing cannot contain.
+//! Converts a listing from the sender into a batch, and rejects invalid names.
 
 use std::ffi::CString;
 
@@ -10,13 +10,13 @@ use crate::model::attributes::Attributes;
 use crate::remote::receiver::connection::ListingCredit;
 use crate::remote::receiver::pending::stat_of;
 
-/// Returns the batch of a listing. Every name must be a plain name in the directory.
+/// Returns the batch of a listing. Every name must be a single path component.
 pub(crate) fn batch_of(
     names: &FileList<'_>,
     credit: ListingCredit,
     reuses: bool,
 ) -> Result<Batch, ConnectionError> {
-    // Exact sizes, because up to a mebibyte of names waits.
+    // Allocate exact sizes, because up to a mebibyte of names can be queued.
     let all = || names.records.iter().flat_map(|record| &record.names);
     let bytes = all().map(|name| name.len() + 1).sum();
     let sizes =
@@ -58,7 +58,7 @@ pub(crate) fn attributes_of(facts: &InodeMetadata<'_>) -> Attributes {
     let xattrs = facts.xattrs.iter();
     let mut owned: Vec<Xattr> =
         xattrs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
-    // Sorted like the attributes that they are compared with.
+    // The comparison expects sorted attributes.
     owned.sort_unstable();
     Attributes::new(owned, facts.partial)
 }

@@ -1,4 +1,4 @@
-//! A pending request: a file whose content the receiver requested, and what it told the sender about the bytes it has.
+//! Pending requests for file content, and the local files that they build on.
 
 use std::ffi::CString;
 
@@ -11,40 +11,41 @@ use crate::model::content::ContentCandidate;
 use crate::model::reason::Reason;
 use wire::Differences;
 
-/// A pending request.
+/// A request for file content that the sender has not fully answered.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) waiter: Waiter,
-    /// How the entry that the file replaces differs.
+    /// The differences between the source file and the destination entry that it replaces, if any.
     pub(crate) replaces: Option<Differences>,
-    /// The bytes that the sender was told the destination has.
+    /// The prefix of the file that the destination already has, according to the request.
     pub(crate) have: Option<KnownPrefix>,
     pub(crate) basis: Basis,
 }
 
-/// The file whose digest was sent with a request.
+/// The local file whose digest the request contains.
 #[derive(Clone, Debug)]
 pub(crate) enum Basis {
     Absent,
-    /// The destination's entry of the same name. It is only adjusted if it equals the source's file.
+    /// The destination entry of the same name. If it is identical to the source file, only its
+    /// metadata is adjusted.
     Existing(Box<(Stat, Differences)>),
     /// The file of the same name in the base tree.
     Base,
-    /// A file in the same directory that may be a prefix of the requested file: left by an interrupted run, or the file
-    /// before it grew.
+    /// A file in the same directory that may be a prefix of the requested file. Either an
+    /// interrupted run left it, or the source file has grown since the last run.
     Prefix(Box<CString>),
-    /// A file elsewhere in the destination that may have the whole content.
+    /// Another file in the destination that may have the same content.
     Candidate(Box<ContentCandidate>),
 }
 
 impl Basis {
-    /// Returns whether the basis is used as a whole, and not written to.
+    /// Returns whether the basis is a complete file that must not be written to.
     pub(crate) fn is_complete_file(&self) -> bool {
         matches!(self, Basis::Existing(_) | Basis::Base | Basis::Candidate(_))
     }
 }
 
-/// Returns metadata of the sender in the form of this host.
+/// Converts the sender's metadata to a [`Stat`].
 pub(crate) fn stat_of(meta: &Meta) -> Stat {
     Stat {
         device: u64::from(meta.device),
@@ -66,12 +67,12 @@ pub(crate) fn stat_of(meta: &Meta) -> Stat {
 }
 
 fn time_of(time: wire::Time) -> Time {
-    // The kernel takes larger numbers of nanoseconds for something else than a time.
+    // The kernel gives larger nanosecond values a special meaning, such as `UTIME_NOW`.
     Time { s: time.s, ns: time.ns.min(999_999_999) }
 }
 
 impl PendingRequest {
-    /// Returns the name that the request is for.
+    /// Returns the entry whose content is requested.
     pub(crate) fn entry(&self) -> Entry<'_> {
         Entry::of(&self.waiter.shared, self.waiter.index)
     }
@@ -82,10 +83,11 @@ impl PendingRequest {
         stat.unwrap_or_else(|| stat_of(&Meta::default()))
     }
 
-    /// Returns the metadata from when the sender opened the file, for the listed inode. The kind is unknown if the
-    /// listed file has several names and another file has taken this one: the other names do not belong to that file.
+    /// Returns the metadata from when the sender opened the file, but with the inode from the
+    /// listing. The kind is unknown if the listed file has several names and the requested name now
+    /// refers to another file. The remaining names do not belong to that other file.
     pub(crate) fn opened_stat(&self, meta: &Meta) -> Stat {
-        // Which names are linked to each other depends only on the listings.
+        // Hard links are grouped by the listed inodes alone.
         let Stat { inode, links, born_ns, .. } = self.listed_stat();
         let now = stat_of(meta);
         let kind = if links > 1 && now.inode != inode { Kind::Unknown } else { now.kind };
@@ -93,7 +95,8 @@ impl PendingRequest {
     }
 }
 
-/// Returns the reason why an entry of the source is not available, or `None` if it disappeared.
+/// Returns the reason why a source entry is unavailable, or `None` if it disappeared or was left
+/// out.
 pub(crate) fn reason_of(loss: Loss) -> Option<Reason> {
     let (op, error) = match loss {
         Loss::Vanished | Loss::LeftOut(_) => return None,

@@ -1,6 +1,7 @@
-//! The loop that reads the sender's messages, and writes the pieces of large files.
+//! The loop that reads messages from the sender and writes the pieces of large files.
 //!
-//! One thread runs it. It is a worker like the others, but puts tasks into the queue instead of taking them.
+//! A single worker runs this loop. Until the loop ends, that worker only adds tasks to the queue
+//! and takes none.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,10 +25,11 @@ use crate::remote::receiver::pending::{Basis, PendingRequest, reason_of, stat_of
 use crate::remote::receiver::session::{DirMessage, Session, SourceDir};
 use crate::reuse::resume::MIN_RESUMED_BYTES;
 
-/// The memory of a directory besides the bytes of its message.
+/// The estimated memory overhead of a directory, in addition to the bytes of its message.
 const MESSAGE_OVERHEAD_BYTES: usize = 512;
 
-/// The most tasks in the outbox. Publishing each task by itself would wake workers too often.
+/// The maximum number of tasks in the outbox. Publishing tasks one at a time would wake workers too
+/// often.
 const MAX_UNPUBLISHED: usize = 64;
 
 /// A file that arrives in pieces.
@@ -35,10 +37,11 @@ const MAX_UNPUBLISHED: usize = 64;
 struct IncomingFile {
     pending: PendingRequest,
     stat: Stat,
-    /// The file that the pieces are written to. `None` if creating it failed, or if it is not needed.
+    /// The destination file for the pieces. `None` if the file is not needed or could not be
+    /// created.
     new_copy: Option<NewCopy>,
     failure: Option<Failure>,
-    /// Whether the destination already has the same file.
+    /// True if the destination already has an identical file.
     is_unchanged: bool,
     /// The number of bytes received.
     received_bytes: u64,
@@ -47,7 +50,7 @@ struct IncomingFile {
 type IncomingFiles = HashMap<u64, IncomingFile>;
 
 impl Worker<'_> {
-    /// Reads messages until the sender has no more. Returns an error if the connection ends before that.
+    /// Reads messages until the sender finishes. Returns an error if the connection ends early.
     pub(crate) fn receive_loop(
         mut self,
         session: &Arc<Session>,
@@ -68,7 +71,7 @@ impl Worker<'_> {
         for new_copy in
             incoming_files.into_values().filter_map(|incoming_file| incoming_file.new_copy)
         {
-            // The next run continues with files that are large enough.
+            // Keep large partial files, so that the next run can resume them.
             if !new_copy.file.stat().is_ok_and(|now| now.size >= MIN_RESUMED_BYTES) {
                 new_copy.undo();
             }
@@ -77,7 +80,7 @@ impl Worker<'_> {
             session.connection.set_broken();
             self.job.queue.close();
         }
-        // From here on this worker takes tasks too, so that it does not leave the others alone.
+        // The connection has ended, so this worker helps the others with the remaining tasks.
         self.dir_cache.clear();
         while let Some(task) = self.next_task() {
             self.run_task(task, meter);
@@ -98,7 +101,7 @@ impl Worker<'_> {
                 self.publish();
                 session.connection.flush();
             }
-            // Reading does not check for a stop while messages are available.
+            // `next` does not check for a stop while it has buffered messages.
             if job.progress.poll_stop() {
                 return Err(ConnectionError::Stopped);
             }
@@ -197,7 +200,8 @@ impl Worker<'_> {
         bytes: usize,
     ) -> Result<BufferSpace, ConnectionError> {
         if !session.connection.has_space() {
-            // Other workers can only free space if they get these tasks and the sender gets these messages.
+            // Publish and flush first. Other workers may need these tasks, and the sender these
+            // messages, before any space is freed.
             self.publish();
             session.connection.flush();
         }
@@ -216,7 +220,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Starts a file that arrives in pieces, from offset `from` on.
+    /// Starts receiving a file in pieces, beginning at offset `from`.
     fn begin_incoming(
         &mut self,
         pending: PendingRequest,
@@ -238,7 +242,7 @@ impl Worker<'_> {
         Ok(incoming_file)
     }
 
-    /// Creates the file for the pieces, with the bytes that the destination already has.
+    /// Creates the destination file, and fills in the bytes that the destination already has.
     fn create_incoming(&mut self, incoming_file: &mut IncomingFile, have: Option<KnownPrefix>) {
         let IncomingFile { pending, stat, .. } = &*incoming_file;
         let entry = pending.entry();
@@ -257,7 +261,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Starts over with a file that changed while it was sent.
+    /// Restarts a file that changed while the sender read it.
     fn restart_incoming(&mut self, incoming_file: &mut IncomingFile, meta: &Meta) {
         incoming_file.stat = incoming_file.pending.opened_stat(meta);
         if std::mem::take(&mut incoming_file.is_unchanged) {

@@ -1,9 +1,10 @@
-//! What the receiver knows of the sender's directories, and its pending requests.
+//! Tracks the sender's directories and the pending requests.
 //!
-//! Messages arrive in the order in which the sender walks the tree, and workers process them in about that order. A
-//! directory can only be started after the listing that contains it was processed, and its names only after the
-//! directory was started. The session keeps whichever comes too early. It also holds the bounds on what a sender can
-//! make the receiver remember, and refuses messages that no correct sender sends.
+//! Messages arrive in the order in which the sender walks the tree, and workers process them in
+//! roughly that order. A directory can be started only after the listing that contains it has been
+//! processed. Its names can be processed only after the directory has been started. The session
+//! holds messages that arrive too early. It also limits how much state a sender can create on the
+//! receiver, and rejects messages that violate the protocol.
 
 use runtime::Mutex;
 use std::collections::HashMap;
@@ -21,20 +22,21 @@ use crate::model::dir_node::DirNode;
 use crate::remote::receiver::connection::{BufferSpace, Connection};
 use crate::remote::receiver::pending::PendingRequest;
 
-/// The most directories that are known and not finished: what a sender can make the receiver remember.
+/// The maximum number of unfinished directories. It limits how much memory a sender can use on the
+/// receiver.
 const MAX_DIRS: usize = if cfg!(test) { 1 << 10 } else { 4 << 20 };
 
-/// The most directories that were mentioned before the listing that contains them was processed. Fewer fit into the
-/// listings that may be under way.
+/// The maximum number of directories for which a message arrived before their listing was
+/// processed. The credit for listings keeps a correct sender below this limit.
 const MAX_UNLISTED: usize = 1 << 16;
 
 const TOO_MANY_DIRS: ConnectionError =
     ConnectionError::ProtocolViolation("more directories than allowed");
 
-/// The state of the conversation with a sender.
+/// The receiver's state for one sender.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Dropped first, so that listings that are left in `dirs` release nothing.
+    /// This field is dropped before `dirs`, so that remaining listings do not return their credit.
     pub(crate) connection: Arc<Connection>,
     dirs: Mutex<Dirs>,
     pending: Mutex<HashMap<u64, PendingRequest>>,
@@ -45,11 +47,12 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct Dirs {
     expected: HashMap<u64, ExpectedDir>,
-    /// The directories that no processed listing contains yet.
+    /// The number of directories that are not in any processed listing.
     unlisted: usize,
 }
 
-/// A directory of the source, until the sender has sent all of it and the directory was started here.
+/// A source directory that the sender has not sent completely, or that the receiver has not
+/// started.
 #[derive(Debug, Default)]
 struct ExpectedDir {
     node: Option<Arc<DirNode>>,
@@ -58,26 +61,27 @@ struct ExpectedDir {
     dir_state: Option<Arc<DirState>>,
     /// Messages that arrived before the directory was started.
     early: Vec<DirMessage>,
-    /// Why the directory, with everything below it, is not mirrored.
+    /// The reason why neither the directory nor anything below it is mirrored.
     dir_lost: Option<DirLoss>,
 }
 
-/// Why a directory that the sender listed is not mirrored.
+/// The reason why a listed directory is not mirrored.
 #[derive(Clone, Debug)]
 pub(crate) enum DirLoss {
-    /// It could not be created or entered, so everything below it counts as missing. The node is that of the directory
-    /// or of one above it. It is not finished until the sender has listed the whole directory.
+    /// The directory could not be created or entered, so everything below it counts as missing. The
+    /// node belongs to the directory or one of its ancestors. That node stays unfinished until the
+    /// sender has listed the whole directory.
     Failed(Arc<DirNode>),
-    /// It is left out on purpose, with everything below it.
+    /// The directory and everything below it are left out.
     LeftOut,
 }
 
-/// The metadata of a directory of the source.
+/// The metadata of a source directory.
 #[derive(Debug)]
 pub(crate) struct SourceDir {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
-    /// Whether the content of the directory is mirrored too.
+    /// True if the entries of the directory are mirrored as well.
     pub(crate) is_listed: bool,
     pub(crate) space: BufferSpace,
 }
@@ -89,26 +93,27 @@ pub(crate) enum DirMessage {
     Entered(Box<SourceDir>),
     /// The directory cannot be entered.
     Closed(Loss, BufferSpace),
-    /// Some of its names.
+    /// Some names in the directory.
     Names(Batch),
-    /// Something in it could not be read.
+    /// The directory or one of its entries could not be read.
     Failed(Vec<u8>, Loss, BufferSpace),
-    /// There are no more names.
+    /// The end of the directory.
     End { whole: bool },
 }
 
-/// What to do about a message.
+/// The next step after a message.
 #[derive(Debug)]
 pub(crate) enum NextStep {
-    /// Nothing for now.
+    /// Do nothing yet.
     Wait,
     /// Start the directory.
     Begin(Arc<DirNode>),
-    /// Process the message for the directory.
+    /// Process the message.
     Apply(Arc<DirState>, DirMessage),
-    /// The directory is not mirrored. The message may mention directories below it.
+    /// Discard the message, because the directory is not mirrored. The message may mention
+    /// subdirectories.
     Discard(DirMessage, DirLoss),
-    /// The directory cannot be mirrored.
+    /// Record that the directory cannot be mirrored.
     Close(Arc<DirNode>, Loss),
 }
 
@@ -123,12 +128,12 @@ impl Session {
         })
     }
 
-    /// Returns the next position in the order of arrival.
+    /// Returns the next position in arrival order.
     pub(crate) fn next_turn(&self) -> u64 {
         self.turns.fetch_add(1, Relaxed)
     }
 
-    /// Notes that a processed listing contains a directory.
+    /// Records that a processed listing contains the directory.
     pub(crate) fn dir_listed(&self, number: u64, node: Arc<DirNode>) -> NextStep {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
@@ -139,7 +144,7 @@ impl Session {
         }
         let expected = dirs.entry(number).or_default();
         if expected.node.is_some() || expected.dir_lost.is_some() {
-            // No correct sender lists a directory twice.
+            // A correct sender never lists a directory twice.
             return NextStep::Close(node, Loss::Changed);
         }
         *unlisted -= usize::from(was_said);
@@ -155,7 +160,8 @@ impl Session {
         if expected.dir.is_some() { NextStep::Begin(node) } else { NextStep::Wait }
     }
 
-    /// Notes that a listed directory is not mirrored; returns the messages that arrived for it.
+    /// Records that a listed directory is not mirrored. Returns the messages that have arrived for
+    /// it.
     pub(crate) fn dir_lost(&self, number: u64, why: &DirLoss) -> Vec<DirMessage> {
         let mut all = self.dirs();
         let Dirs { expected: dirs, unlisted } = &mut *all;
@@ -166,7 +172,7 @@ impl Session {
         }
         let expected = dirs.entry(number).or_default();
         if expected.dir_lost.is_some() {
-            // No correct sender lists a directory twice.
+            // A correct sender never lists a directory twice.
             return Vec::new();
         }
         if expected.node.is_none() {
@@ -184,11 +190,11 @@ impl Session {
         early
     }
 
-    /// Takes a message about a directory; returns what to do about it.
+    /// Accepts a message about a directory and returns the next step.
     ///
     /// # Errors
     ///
-    /// Fails if no correct sender sends the message.
+    /// Fails if the message violates the protocol.
     pub(crate) fn dir_message(
         &self,
         number: u64,
@@ -243,7 +249,7 @@ impl Session {
         self.dirs().expected.get_mut(&number)?.dir.take()
     }
 
-    /// Notes that a directory was started; returns the messages that arrived for it.
+    /// Records that a directory was started. Returns the messages that have arrived for it.
     pub(crate) fn dir_begun(&self, number: u64, dir_state: &Arc<DirState>) -> Vec<DirMessage> {
         let dirs = &mut self.dirs().expected;
         let Some(expected) = dirs.get_mut(&number) else { return Vec::new() };
@@ -255,7 +261,7 @@ impl Session {
         early
     }
 
-    /// Sends a request, and remembers it.
+    /// Sends a request and adds it to the pending requests.
     pub(crate) fn request(&self, pending: PendingRequest) {
         let PendingRequest { waiter: Waiter { shared, index }, have, .. } = &pending;
         let (window, item) = (shared.batch.listing, shared.batch.position(*index));
@@ -265,11 +271,11 @@ impl Session {
         self.connection.send(&fetch);
     }
 
-    /// Takes the pending request with this number.
+    /// Removes and returns the pending request with this number.
     ///
     /// # Errors
     ///
-    /// Fails if there is none.
+    /// Fails if there is no such request.
     pub(crate) fn take_request(&self, request: u64) -> Result<PendingRequest, ConnectionError> {
         let pending = self.pending().remove(&request);
         pending.ok_or(ConnectionError::ProtocolViolation("an answer without a request"))

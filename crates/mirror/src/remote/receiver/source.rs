@@ -1,4 +1,4 @@
-//! A source on another host, behind a [`Session`].
+//! A source on another host, accessed through a [`Session`].
 
 use std::sync::Arc;
 
@@ -54,7 +54,8 @@ impl Source for Session {
         stat: &Stat,
         digest: [u8; 32],
     ) -> Lookup {
-        // Names of a hard-linked file already wait for each other, so they do not wait for the content as well.
+        // The names of a hard-linked file already wait for its first name, so they need not wait
+        // for the same content elsewhere.
         worker.job.contents.look_up(digest, entry, stat.links < 2)
     }
 
@@ -71,7 +72,8 @@ impl Source for Session {
         Ok(ContentComparison::Requested)
     }
 
-    /// Requests the file, or only the bytes after the prefix that the destination has.
+    /// Requests the file. If the destination has a prefix of the file, requests only the remaining
+    /// bytes.
     fn create_file(
         &self,
         worker: &mut Worker<'_>,
@@ -90,7 +92,8 @@ impl Source for Session {
         })
     }
 
-    /// Asks the sender whether its file has the content of the file that was found.
+    /// Asks the sender whether the source file has the same content as the file found at the
+    /// destination.
     fn reuse_file(
         &self,
         worker: &mut Worker<'_>,
@@ -165,8 +168,8 @@ impl Source for Session {
 }
 
 impl Session {
-    /// Requests the content of a file, except for the bytes that `have` describes if the sender's file starts with
-    /// them.
+    /// Requests the content of a file. If the source file starts with the bytes that `have`
+    /// describes, the sender skips them.
     pub(crate) fn request_content(
         &self,
         entry: Entry<'_>,

@@ -1,4 +1,4 @@
-//! One inode of a listing, with the names that it has in the directory.
+//! An inode in a listing, with its names in the listed directory.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -10,10 +10,10 @@ use crate::engine::batch::Batch;
 use crate::model::attributes::Attributes;
 use crate::remote::sender::loss_of;
 
-/// An inode with its names in one batch.
+/// An inode and its names in a batch.
 pub(crate) struct ListedInode {
     pub(crate) info: InodeInfo,
-    /// The names, as indices into the batch.
+    /// The indices of the names in the batch.
     pub(crate) names: Vec<usize>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum InodeInfo {
     Other(Box<OtherInode>, Option<ContentHint>),
 }
 
-/// An inode that is no directory.
+/// An inode that is not a directory.
 pub(crate) struct OtherInode {
     pub(crate) meta: Meta,
     pub(crate) attributes: Attributes,
@@ -45,7 +45,7 @@ impl ListedInode {
         FileListEntry { item, names, content }
     }
 
-    /// Drops all attributes except for ACLs; returns whether others were dropped.
+    /// Drops all attributes except ACLs. Returns false for directories and on repeated calls.
     pub(crate) fn keep_only_acls(&mut self, dir: &Dir, batch: &Batch) -> bool {
         let (InodeInfo::Other(inode, _), Some(&index)) = (&mut self.info, self.names.first())
         else {
@@ -73,7 +73,7 @@ impl ListedInode {
     }
 }
 
-/// Reads the metadata of a name, without the content of a file.
+/// Reads the metadata of an entry without reading file content.
 pub(crate) fn inspect(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
     let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
     if stat.kind == Kind::Dir {

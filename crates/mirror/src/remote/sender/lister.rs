@@ -1,4 +1,4 @@
-//! The file lister: lists the tree for the receiver, depth first, as far ahead as the receiver's credit allows.
+//! The file lister. It lists the tree depth first, as far ahead as the receiver's credit allows.
 
 use std::ffi::CStr;
 use std::io::{Error, ErrorKind};
@@ -18,16 +18,16 @@ use crate::model::dir_node::DirNode;
 use crate::remote::sender::listed_inode::{InodeInfo, ListedInode, OtherInode, facts_of, inspect};
 use crate::remote::sender::{SendJob, SentListing, loss_of, meta_of};
 
-/// Bytes of names and attributes after which a listing is sent: large enough that messages cost next to nothing, and
-/// small enough that the receiver soon has work.
+/// The size of names and attributes at which a listing is sent. This size makes the overhead per
+/// message negligible, but still gives the receiver work early.
 const MAX_LISTING_BYTES: usize = 32 << 10;
 
-/// The thread that lists.
+/// The thread that lists the tree.
 pub(crate) struct FileLister<'s, 'a> {
     sending: &'s SendJob<'a>,
     dir_cache: DirCache,
     listing: DirBuffer,
-    /// The directories to list, with their numbers; the next one is last.
+    /// A stack of numbered directories to list. The last element is listed next.
     pending_dirs: Vec<(u64, Arc<DirNode>)>,
     last_number: u64,
     devices: Vec<u64>,
@@ -39,9 +39,9 @@ struct ListedDir {
     node: Arc<DirNode>,
     dir: Rc<Dir>,
     device: u16,
-    /// Whether names with the same inode number are names of one file.
+    /// True if names with the same inode number refer to the same file.
     lists_inodes: bool,
-    /// Whether the kernel generates the content of files while they are read.
+    /// True if the kernel generates file content on each read, as in `/proc`.
     is_synthetic: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
                     self.sending.out.send(&left, &[])?;
                 }
                 Err(Ok(loss)) => {
-                    // The top directory existed when the run began, so its disappearance is a failure.
+                    // The root existed when the run began, so a missing root is a failure.
                     let gone = Loss::Failed(Op::Open, wire::Error(libc::ENOENT));
                     let is_top = number == 0 && loss == Loss::Vanished;
                     let loss = if is_top { gone } else { loss };
@@ -82,7 +82,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.flush()
     }
 
-    /// Opens a directory and announces it. Returns `None` if its content is not sent.
+    /// Opens and announces a directory. Returns `None` if its entries are not sent.
     fn enter(
         &mut self,
         number: u64,
@@ -107,7 +107,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         let is_entered = source.enters(self.sending.options, &stat, &volume);
         let meta = meta_of(&stat, device);
         if self.announce_dir(number, meta, &attributes, is_entered)?.is_none() {
-            // The attributes do not fit into a message.
+            // The attributes do not fit into a message, so send only the ACLs.
             let acls = Attributes::new(dir.acls().map_err(failed(Op::Read))?, true);
             self.announce_dir(number, meta, &acls, is_entered)?.ok_or(Ok(too_large()))?;
         }
@@ -141,7 +141,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.send_encoded(&message).map(Some).map_err(Err)
     }
 
-    /// Announces a directory that cannot be read, with the reason.
+    /// Tells the receiver that a directory cannot be read, and why.
     fn announce_unreadable(
         &mut self,
         number: u64,
@@ -184,17 +184,18 @@ impl<'s, 'a> FileLister<'s, 'a> {
                 }
             }
         };
-        // They were found in the order of their inodes. The last one is taken first.
+        // The directories were added in inode order. Reverse them, because the last element is
+        // listed first.
         self.pending_dirs[first..].reverse();
         self.sending.out.send(&FromSender::Leave { dir: listed.number, whole }, &[])
     }
 
-    /// Sends names, in as many listings as necessary.
+    /// Sends names in as many listings as necessary.
     ///
     /// # Errors
     ///
-    /// Also fails if it is time to stop. The receiver MUST NOT take names that were not sent for names that do not
-    /// exist.
+    /// Fails if the connection is lost or the run is stopped. The receiver MUST NOT conclude that
+    /// names missing from an incomplete listing do not exist.
     fn send_names(&mut self, listed: &ListedDir, batch: &Batch) -> Result<(), ConnectionError> {
         let mut next = 0;
         while next < batch.len() {
@@ -211,7 +212,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         Ok(())
     }
 
-    /// Collects the names of the next inode; returns the index of the first name after it.
+    /// Collects the names of the next inode. Returns the index of the first name after them.
     fn collect_inode(
         &mut self,
         listed: &ListedDir,
@@ -232,7 +233,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
                     return Ok(end);
                 }
             };
-            // The entry has become a directory.
+            // The entry was replaced by a directory after it was listed.
             if stat.kind == Kind::Dir {
                 let number = self.add_dir(listed, first.name);
                 groups.push(ListedInode { info: InodeInfo::Dir(number), names: vec![from] });
@@ -259,14 +260,14 @@ impl<'s, 'a> FileLister<'s, 'a> {
         Ok(end)
     }
 
-    /// Returns what an earlier scan knows of a file, if the receiver reuses content.
+    /// Returns the information about a file from an earlier scan, if the receiver reuses content.
     fn hint(&self, listed: &ListedDir, name: &CStr, stat: &Stat) -> Option<ContentHint> {
         let content_hints = self.sending.options.content_hints.as_ref()?;
         let wanted = stat.kind == Kind::File && stat.size >= MIN_REUSED_BYTES;
         wanted.then(|| content_hints.of_source(&listed.node.path(), name.to_bytes(), stat))?
     }
 
-    /// Gives a directory a number, and adds it to the directories to list.
+    /// Assigns a number to a directory and adds it to the directories to list.
     fn add_dir(&mut self, listed: &ListedDir, name: &CStr) -> u64 {
         self.last_number += 1;
         self.pending_dirs.push((self.last_number, DirNode::child(&listed.node, name, 0)));
@@ -286,7 +287,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
             if let Ok(message) = wire::encode(&FromSender::Names(names)) {
                 break message;
             }
-            // The last inode has more attributes than fit into a message.
+            // The attributes of the last inode do not fit into a message, so keep only its ACLs.
             if groups.last_mut().is_some_and(|group| group.keep_only_acls(&listed.dir, batch)) {
                 continue;
             }
@@ -313,7 +314,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         self.sending.out.send(&FromSender::Failed { dir: listed.number, name, loss }, &[])
     }
 
-    /// Returns a small number for the device of an entry.
+    /// Returns the small number that stands for a device in messages, assigning one if necessary.
     fn device(&mut self, stat: &Stat) -> u16 {
         let known = self.devices.iter().position(|&device| device == stat.device);
         let index = known.unwrap_or_else(|| {
@@ -324,7 +325,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
     }
 }
 
-/// Opens a directory of the source, or returns it from the cache.
+/// Returns a source directory from the cache, or opens it.
 pub(crate) fn open_source_dir(
     dir_cache: &mut DirCache,
     top: &Dir,
@@ -345,7 +346,7 @@ pub(crate) fn open_source_dir(
     Ok(dir_cache.put(Side::Source, node, dir))
 }
 
-/// Returns the loss of an entry with more attributes than a message can hold.
+/// Returns the [`Loss`] for an entry whose attributes do not fit into a message.
 fn too_large() -> Loss {
     Loss::Failed(Op::Read, wire::Error(libc::E2BIG))
 }

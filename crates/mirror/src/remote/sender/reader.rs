@@ -1,4 +1,4 @@
-//! The file readers: send the content of the files that the receiver requests.
+//! The file readers. They send the content of requested files.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,7 +15,8 @@ use crate::reconcile::copy_bytes::next_data_range;
 use crate::remote::sender::lister::open_source_dir;
 use crate::remote::sender::{ContentRequest, SendJob, loss_of, meta_of};
 
-/// How often reading a file that changes meanwhile is started over. The last attempt stays.
+/// The maximum number of retries if a file changes while it is read. The data of the last attempt
+/// is used even if the file changes again.
 const MAX_RETRIES: usize = 2;
 
 /// A thread that reads files.
@@ -25,7 +26,7 @@ pub(crate) struct FileReader<'s, 'a> {
     buffer: Vec<u8>,
 }
 
-/// Why a file was not sent to its end.
+/// The reason why a file was not sent completely.
 enum ReadStop {
     Loss(Loss),
     ConnectionError(ConnectionError),
@@ -85,7 +86,8 @@ impl<'s, 'a> FileReader<'s, 'a> {
         self.send_large(request, &file, stat)
     }
 
-    /// Sends a file in one message. Returns its metadata if it has become too large for that.
+    /// Sends a file in one message. If the file has grown too large for one message, returns its
+    /// metadata instead.
     fn send_small(
         &mut self,
         request: u64,
@@ -162,7 +164,8 @@ impl<'s, 'a> FileReader<'s, 'a> {
         Err(ReadStop::Loss(Loss::Changed))
     }
 
-    /// Returns how many bytes the receiver has already, and their hash state if a digest will be sent.
+    /// Returns the number of bytes that the receiver already has. Also returns the hash state after
+    /// these bytes if a digest will be sent.
     fn matching_prefix(
         &mut self,
         file: &File,
@@ -180,7 +183,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
             Ok(())
         });
         match read {
-            // The file has become shorter, which the caller notices.
+            // The file has been truncated. The caller will detect this.
             Err(ReadStop::Loss(Loss::Changed)) => return Ok((0, fresh())),
             read => read?,
         }
@@ -220,7 +223,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         Ok(())
     }
 
-    /// Reads a range of a file and passes each piece to `take`.
+    /// Reads a range of a file, and passes each piece to `take`.
     fn read(
         &mut self,
         file: &File,
@@ -246,7 +249,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
     }
 }
 
-/// Waits until the bytes may be sent, if there is a bandwidth limit.
+/// Waits as long as the bandwidth limit requires, if there is one.
 fn throttle(sending: &SendJob<'_>, bytes: usize) -> Result<(), ConnectionError> {
     let SendJob { options, progress, .. } = sending;
     if sending.is_over() || !options.bandwidth.pass_some(bytes as u64, progress) {

@@ -1,4 +1,4 @@
-//! Tests of the bounds on what a sender can say about directories.
+//! Tests of the limits on messages about directories.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{BufferSpace, DirLoss, DirMessage, MAX_DIRS, NextStep, Session};
 use crate::model::dir_node::DirNode;
 
 fn session() -> Arc<Session> {
-    let nowhere = File::options().write(true).open("/dev/null").expect("there");
+    let nowhere = File::options().write(true).open("/dev/null").expect("open /dev/null");
     Session::new(Arc::new(Outgoing::new(nowhere)))
 }
 
