@@ -50,8 +50,8 @@ impl KeptLocation<'_> {
         if kind == Kind::Reflink && !volume.can_share_extents() {
             return Err(Reason::Unsupported { file_system: volume.name(), kind });
         }
-        // The times are compared only if the redundant file is not on a local file system. A btrfs
-        // snapshot is local and has the times of its original, but is a different file.
+        // The times are compared only if the redundant file is not on a local file system. A file in
+        // a btrfs snapshot is local and has the times of the original, but is a different file.
         let may_show = there.is_some_and(|there| !there.is_local(redundant.device));
         let is_shown = may_show && have_same_times(self.stat, redundant);
         let is_distinct = self.stat.device == redundant.device

@@ -7,8 +7,8 @@
 //! requests so far. A loop device and a file system go on top of `disk` ([`crate::image`]).
 //!
 //! The figure to compare is [`Usage::busy_s`], the seconds that such a disk would have been busy,
-//! regardless of the load on this machine. Requests actually take a fraction of that time
-//! ([`Settings::scale`]), so that they still queue up as on a real disk.
+//! regardless of the load on this machine. Requests take only a fraction of that time
+//! ([`Settings::scale`]), which is enough for them to queue up as on a real disk.
 //!
 //! # Threads
 //!

@@ -1,9 +1,9 @@
 //! The threads behind the file system: one plays the head, and a few move the bytes.
 //!
-//! Each [`Transfer`] goes to the thread that simulates the disk head. This thread holds all waiting transfers, chooses
-//! the next, and sleeps for as long as the disk is busy with it. A mover then reads or writes the
+//! Each [`Transfer`] goes to the thread that simulates the disk head. This thread holds all waiting
+//! transfers, chooses the next, and sleeps for as long as the disk is busy with it. A mover then reads or writes the
 //! backing file and answers the kernel while the head serves the next transfer. A slow backing file
-//! therefore does not add to the time of the disk, and the thread of the session never waits.
+//! therefore does not add to the simulated disk time, and the session thread never blocks.
 //!
 //! # Ending
 //!

@@ -14,7 +14,7 @@ use Order::{Created, Shuffled};
 /// A named set of comparisons.
 #[derive(Debug)]
 pub struct Kind {
-    /// The name on the command line and in the folder of the record.
+    /// The name on the command line, and of the folder that holds the record.
     pub name: &'static str,
     /// The description for help texts.
     pub about: &'static str,

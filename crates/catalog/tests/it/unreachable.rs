@@ -10,8 +10,8 @@ use crate::sandbox::Sandbox;
 
 const LEN: u64 = 20_000;
 
-/// Creates two identical files on a removable disk, and two more copies of them at home. A third
-/// file at home has the same head but differs from the others after it.
+/// Creates two identical files on a removable disk, and two more copies in the directory `home`. A
+/// third file in `home` has the same head, but its last byte differs.
 fn disk_and_home() -> TempTree {
     let mut tree = TreeBuilder::new().differing("home/e", 1, LEN, LEN - 1, 1);
     for name in ["disk/a", "disk/b", "home/c", "home/d"] {

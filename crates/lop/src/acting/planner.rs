@@ -82,7 +82,7 @@ pub(crate) struct Planner {
     /// The range of each group in `members`.
     groups: Vec<Range<usize>>,
     protected: Protected,
-    /// Number of files that are skipped because they are managed by programs.
+    /// Number of files that are skipped because another program, such as git, manages them.
     left: u64,
 }
 

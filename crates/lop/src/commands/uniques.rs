@@ -90,7 +90,7 @@ pub(crate) fn listed(
     listed
 }
 
-/// The exit code, and the messages that are printed with a list of files.
+/// Exit code and messages of a command that prints a list of files.
 pub(crate) struct ListAnswer<'a> {
     /// Exit code if there are no problems.
     pub(crate) exit: Exit,

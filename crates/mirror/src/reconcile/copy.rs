@@ -270,8 +270,8 @@ impl Worker<'_> {
         Ok(unset)
     }
 
-    /// Returns whether a new copy would have the same owner, permissions and attributes as the existing entry, because
-    /// the destination cannot store those of the source. If so, records what it cannot store.
+    /// Returns true if the destination cannot store the owner, permissions or attributes of the source, and a new copy
+    /// would therefore have the same ones as the existing entry. If so, records what it cannot store.
     ///
     /// Without this check, every run would copy the file again.
     pub(crate) fn copy_would_be_equal(
