@@ -87,7 +87,7 @@ pub use tree::{Made, TreeBuilder};
 
 /// The time that a test waits for an expected event before it fails. It is much longer than any
 /// such event takes on a busy machine.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
+pub const TEST_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(300);
 
 /// Returns whether this process is root (effective uid 0).
 pub fn is_root() -> bool {

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::PATIENCE;
+use crate::TEST_TIMEOUT;
 use crate::process::{find_tool, run_tool};
 use crate::temp::TempTree;
 
@@ -275,7 +275,7 @@ fn mount(args: &[&str], point: &Path) -> Result<(), String> {
 fn tool(command: &[&str], last: &Path) -> Result<(), String> {
     let (name, args) = command.split_first().expect("a tool to run");
     let program = find_tool(name).ok_or_else(|| format!("{name} is not installed"))?;
-    let finished = run_tool(Command::new(program).args(args).arg(last), PATIENCE);
+    let finished = run_tool(Command::new(program).args(args).arg(last), TEST_TIMEOUT);
     if finished.status.success() {
         return Ok(());
     }

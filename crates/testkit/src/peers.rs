@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::PATIENCE;
+use crate::TEST_TIMEOUT;
 use crate::formats::parse_nul;
 use crate::groups::Groups;
 use crate::process::{find_tool, run_tool};
@@ -25,7 +25,7 @@ pub fn jdupes(root: impl AsRef<Path>) -> Option<Groups> {
         return None;
     };
     let root = root.as_ref().canonicalize().expect("a directory to run jdupes on");
-    let finished = run_tool(Command::new(tool).args(["-r", "-q", "-0"]).arg(root), PATIENCE);
+    let finished = run_tool(Command::new(tool).args(["-r", "-q", "-0"]).arg(root), TEST_TIMEOUT);
     assert!(finished.status.success(), "jdupes failed: {}", finished.account());
     // The end of the last group is missing if the first file of that group is the last one found
     // (`if (files->next != NULL)` in act_printmatches.c of jdupes).

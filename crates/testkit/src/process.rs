@@ -64,8 +64,8 @@ impl Capture {
 
     /// Waits for the end of the stream. Returns true if it ended before `deadline`.
     pub(crate) fn wait_end(&self, deadline: Instant) -> bool {
-        let patience = deadline.saturating_duration_since(Instant::now());
-        let wait = self.0.1.wait_timeout_while(self.lock(), patience, |stream| !stream.ended);
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        let wait = self.0.1.wait_timeout_while(self.lock(), timeout, |stream| !stream.ended);
         wait.expect("the collecting thread does not panic").0.ended
     }
 
@@ -119,9 +119,9 @@ impl Finished {
 ///
 /// # Panics
 ///
-/// Panics if the tool cannot be started or runs longer than `patience`. It is killed first then.
-pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
-    let deadline = Instant::now() + patience;
+/// Panics if the tool cannot be started or runs longer than `timeout`. It is killed first then.
+pub(crate) fn run_tool(command: &mut Command, timeout: Duration) -> Finished {
+    let deadline = Instant::now() + timeout;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawn(command).unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let stdout = Capture::start(child.stdout.take().expect("piped"), None);
@@ -129,7 +129,7 @@ pub(crate) fn run_tool(command: &mut Command, patience: Duration) -> Finished {
     let Some(status) = wait_exit(&mut child, deadline) else {
         drop(child.kill());
         drop(child.wait());
-        panic!("{command:?} hangs: no exit within {patience:?}");
+        panic!("{command:?} hangs: no exit within {timeout:?}");
     };
     for stream in [&stdout, &stderr] {
         assert!(stream.wait_end(deadline), "{command:?} left its output open");

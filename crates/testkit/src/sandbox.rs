@@ -13,7 +13,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::PATIENCE;
+use crate::TEST_TIMEOUT;
 use crate::path_bytes::PathBytes;
 use crate::temp::TempTree;
 use crate::tree::{Made, TreeBuilder};
@@ -38,7 +38,7 @@ impl Sandbox {
     pub fn new(binary: impl AsRef<Path>) -> Self {
         let root = TempTree::new();
         TreeBuilder::new().dir("home/state").dir("work").dir("tmp").make(&root);
-        Self { binary: binary.as_ref().to_path_buf(), root, timeout: PATIENCE }
+        Self { binary: binary.as_ref().to_path_buf(), root, timeout: TEST_TIMEOUT }
     }
 
     /// Sets the time limit of every run.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use crate::PATIENCE;
+use crate::TEST_TIMEOUT;
 use crate::forks::spawn;
 use crate::process::{find_tool, poll, run_tool};
 use crate::temp::TempTree;
@@ -95,7 +95,7 @@ impl Sshd {
 
     /// Waits until a login succeeds. The error describes why no login succeeded.
     fn lets_in(&mut self) -> Result<(), String> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         let listens = format!("Server listening on 127.0.0.1 port {}", self.port);
         let began = poll(deadline, || {
             let ended = !matches!(self.server.try_wait(), Ok(None));
@@ -106,7 +106,7 @@ impl Sshd {
         }
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("{} localhost echo let in", self.rsh())]);
-        let said = run_tool(&mut shell, PATIENCE);
+        let said = run_tool(&mut shell, TEST_TIMEOUT);
         if said.stdout == b"let in\n" {
             return Ok(());
         }
@@ -132,7 +132,7 @@ fn make_keys(keygen: &Path, home: &TempTree) -> Result<(), String> {
     for key in ["host", "user"] {
         let mut command = Command::new(keygen);
         command.args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"]).arg(home.join(key));
-        let made = run_tool(&mut command, PATIENCE);
+        let made = run_tool(&mut command, TEST_TIMEOUT);
         if !made.status.success() {
             return Err(format!("ssh-keygen failed, {}", made.account()));
         }
@@ -164,7 +164,7 @@ mod tests {
     use std::process::Command;
 
     use super::Sshd;
-    use crate::PATIENCE;
+    use crate::TEST_TIMEOUT;
     use crate::process::run_tool;
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let run = |command: &str| {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("{} localhost {command}", server.rsh())]);
-            run_tool(&mut shell, PATIENCE)
+            run_tool(&mut shell, TEST_TIMEOUT)
         };
         let said = run("'echo here; exit 7'");
         assert_eq!((said.status.code(), said.stdout), (Some(7), b"here\n".to_vec()));
@@ -183,6 +183,6 @@ mod tests {
         drop(server);
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("{rsh} localhost true")]);
-        assert_eq!(run_tool(&mut shell, PATIENCE).status.code(), Some(255));
+        assert_eq!(run_tool(&mut shell, TEST_TIMEOUT).status.code(), Some(255));
     }
 }

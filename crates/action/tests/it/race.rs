@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use action::plan::Kind;
 use action::run::Runs;
 use testkit::{
-    AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder,
+    AttackOptions, Attacker, Compare, Snapshot, Swap, TEST_TIMEOUT, TempTree, TreeBuilder,
     assert_contents_kept, assert_same, skipped,
 };
 
@@ -127,7 +127,7 @@ fn no_content_is_lost_while_an_attacker_moves_everything_around() {
         if start.elapsed() >= budget() && account.is_enough() {
             break;
         }
-        assert!(start.elapsed() < budget() + PATIENCE, "{account:?}");
+        assert!(start.elapsed() < budget() + TEST_TIMEOUT, "{account:?}");
     }
     println!("{account:?}");
 }

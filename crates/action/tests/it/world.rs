@@ -15,7 +15,8 @@ use device::{Disks, Io, Threads};
 use fsops::{Dir, FileKey, Lease, Stat};
 use runtime::Progress;
 use testkit::{
-    FileSystem, Mount, PATIENCE, Rules, Snapshot, TempTree, TreeBuilder, naive_truth, without_forks,
+    FileSystem, Mount, Rules, Snapshot, TEST_TIMEOUT, TempTree, TreeBuilder, naive_truth,
+    without_forks,
 };
 
 /// The properties to compare after a tree has been restored.
@@ -103,9 +104,9 @@ fn wait_for_writers(dir: &Path) {
         }
         let name = CString::new(entry.file_name().into_vec()).expect("a name");
         let Some(file) = opened.open_file(&name).ok().filter(|_| kind.is_file()) else { continue };
-        let patience = Instant::now() + PATIENCE;
+        let timeout = Instant::now() + TEST_TIMEOUT;
         while let Lease::Written = file.take_lease() {
-            assert!(Instant::now() < patience, "{} is open for writing", entry.path().display());
+            assert!(Instant::now() < timeout, "{} is open for writing", entry.path().display());
             std::thread::sleep(Duration::from_millis(1));
         }
     }

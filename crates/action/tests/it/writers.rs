@@ -17,7 +17,7 @@ use action::plan::Kind;
 use action::run::Runs;
 use action::undo::UndoOutcome;
 use fsops::faults::{before_change, was_called};
-use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, View, skipped};
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, View, skipped};
 
 use crate::killed::cut_off_at;
 use crate::rolled_back::texts;
@@ -66,8 +66,8 @@ impl Program {
             file_action(&path)
         });
         let task = heard.recv().expect("begins");
-        let patience = Instant::now() + PATIENCE;
-        while !program.is_finished() && !is_waiting(&task) && Instant::now() < patience {
+        let timeout = Instant::now() + TEST_TIMEOUT;
+        while !program.is_finished() && !is_waiting(&task) && Instant::now() < timeout {
             thread::sleep(Duration::from_millis(1));
         }
         Program(program)

@@ -16,7 +16,7 @@ pub(crate) fn walked(roots: &[&Path]) -> Tree {
         threads: device::Threads { first: 2, grows: true },
         disks: std::sync::Arc::default(),
         open_dirs: 8,
-        patience: std::time::Duration::from_secs(60),
+        root_timeout: std::time::Duration::from_secs(60),
         own: walk::OwnFiles::default(),
     };
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();

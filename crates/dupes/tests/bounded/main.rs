@@ -46,7 +46,7 @@ fn a_scan_beyond_its_memory_bound_finds_the_same_groups() {
         threads,
         disks: Arc::default(),
         open_dirs: 16,
-        patience: std::time::Duration::from_secs(60),
+        root_timeout: std::time::Duration::from_secs(60),
         own: walk::OwnFiles::default(),
     };
     let compare = dupes::Options {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use device::Io;
-use testkit::{FileSystem, Mount, PATIENCE, TreeBuilder, assert_groups, naive_groups, skipped};
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TreeBuilder, assert_groups, naive_groups, skipped};
 
 use crate::changes::SetOnDrop;
 use crate::mounts::mounted;
@@ -187,9 +187,9 @@ fn encrypted_files_equal_plain_ones_and_are_reported_without_the_key() {
     }
     // A file stays readable while it is open, and a process started by another test may hold it
     // open for a moment.
-    let patience = Instant::now() + PATIENCE;
+    let timeout = Instant::now() + TEST_TIMEOUT;
     while xfs_io(&format!("enckey_status {key}"), mount.path(), b"").as_deref() != Ok("Absent") {
-        assert!(Instant::now() < patience, "some files are still unlocked");
+        assert!(Instant::now() < timeout, "some files are still unlocked");
         let _in_use = xfs_io(&format!("rm_enckey {key}"), mount.path(), b"");
     }
     let scan = setup().scan(&[mount.path()]);

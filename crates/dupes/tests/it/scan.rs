@@ -34,7 +34,7 @@ pub(crate) fn setup() -> Setup {
             threads: Threads { first: 2, grows: true },
             disks: Arc::default(),
             open_dirs: 16,
-            patience: std::time::Duration::from_secs(60),
+            root_timeout: std::time::Duration::from_secs(60),
             own: walk::OwnFiles::default(),
         },
         find: dupes::Options {

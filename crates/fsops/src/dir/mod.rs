@@ -1,9 +1,9 @@
 //! Open directories, whose entries are listed, examined and opened without following links.
 
-mod beneath;
 mod listing;
 mod metadata;
 mod names;
+mod same_mount;
 
 use std::ffi::CStr;
 use std::io;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags};
 
-pub use beneath::DirIdentity;
+pub use same_mount::DirIdentity;
 
 use crate::file::File;
 use crate::stat::{Kind, Stat, kind_of_type};

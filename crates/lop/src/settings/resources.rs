@@ -75,7 +75,7 @@ impl Resources {
             threads: self.threads,
             disks: Arc::clone(&self.disks),
             open_dirs: self.open_dirs,
-            patience: ROOT_TIMEOUT,
+            root_timeout: ROOT_TIMEOUT,
             own,
         }
     }

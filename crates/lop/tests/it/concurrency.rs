@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use testkit::{
-    PATIENCE, Running, Signal, TreeBuilder, When, assert_groups, groups_of, parse_nul, relative_to,
+    Running, Signal, TEST_TIMEOUT, TreeBuilder, When, assert_groups, groups_of, parse_nul,
+    relative_to,
 };
 
 use crate::lop::{Lop, settle};
@@ -158,9 +159,9 @@ fn many_scans_at_once_are_all_remembered() {
 
 /// Waits until a file exists.
 fn wait_for(path: &Path) {
-    let patience = Instant::now() + PATIENCE;
+    let timeout = Instant::now() + TEST_TIMEOUT;
     while !path.exists() {
-        assert!(Instant::now() < patience, "{} does not appear", path.display());
+        assert!(Instant::now() < timeout, "{} does not appear", path.display());
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -12,7 +12,7 @@ use bench::hdd::{Disk, Settings, Trouble};
 use bench::image::{Image, Mounted};
 use bench::scenario::Device;
 use testkit::{
-    Groups, PATIENCE, Running, Signal, TempTree, TreeBuilder, When, assert_groups, groups_of,
+    Groups, Running, Signal, TEST_TIMEOUT, TempTree, TreeBuilder, When, assert_groups, groups_of,
     naive_groups, naive_truth, parse_nul, skipped,
 };
 
@@ -99,10 +99,10 @@ impl Ailing {
 
 /// Waits until a condition holds while the program runs.
 pub(crate) fn until(running: &mut Running, mut so: impl FnMut() -> bool) {
-    let patience = Instant::now() + PATIENCE;
+    let timeout = Instant::now() + TEST_TIMEOUT;
     while !so() {
         assert!(running.is_running(), "the program ended too early");
-        assert!(Instant::now() < patience, "the condition never held");
+        assert!(Instant::now() < timeout, "the condition never held");
         sleep(Duration::from_millis(1));
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn pairs(seed: u64) -> TreeBuilder {
 
 fn scan(lop: &Lop, args: &[&str], roots: &[&Path]) -> Running {
     let scan = lop.command().args(["scan", "--format", "nul"]).args(args);
-    scan.args(roots).timeout(PATIENCE).spawn()
+    scan.args(roots).timeout(TEST_TIMEOUT).spawn()
 }
 
 /// Returns the groups without these files.
@@ -284,7 +284,7 @@ fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
         threads: device::Threads { first: 2, grows: true },
         disks: std::sync::Arc::default(),
         open_dirs: 8,
-        patience: Duration::from_millis(500),
+        root_timeout: Duration::from_millis(500),
         own: walk::OwnFiles::default(),
     };
     let tree =

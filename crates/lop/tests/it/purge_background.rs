@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::{PATIENCE, TreeBuilder};
+use testkit::{TEST_TIMEOUT, TreeBuilder};
 
 use crate::lop::{Lop, document};
 
@@ -35,7 +35,7 @@ fn wait(lop: &Lop, what: &str, mut is_so: impl FnMut(&Value) -> bool) -> Value {
         if is_so(&run) {
             return run;
         }
-        assert!(start.elapsed() < PATIENCE, "not {what}: {run}");
+        assert!(start.elapsed() < TEST_TIMEOUT, "not {what}: {run}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

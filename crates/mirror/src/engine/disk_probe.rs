@@ -16,7 +16,7 @@ use crate::engine::worker::Worker;
 pub(crate) const PROBED_FILES: usize = 4 * Probe::READS;
 
 /// Maximum time to wait for other workers to finish their current tasks.
-const PATIENCE: Duration = Duration::from_secs(1);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Size of a read in bytes. It is as small as possible, so that seeking takes most of the time.
 const READ_BYTES: usize = 4096;
@@ -35,7 +35,7 @@ impl Worker<'_> {
             files.push(deferred);
         }
         job.queue.limit(1);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + IDLE_TIMEOUT;
         while !job.queue.is_one_at_work() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }

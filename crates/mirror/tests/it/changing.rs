@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use mirror::{Options, Reason};
 use runtime::Throttle;
-use testkit::{PATIENCE, TempTree, TreeBuilder};
+use testkit::{TEST_TIMEOUT, TempTree, TreeBuilder};
 
 use crate::world::{Ends, Variant, assert_alike, deleting, run, try_mirror, usual, with};
 
@@ -33,7 +33,7 @@ pub(crate) fn a_file_that_grows_is_copied_as_it_was_and_again_later() {
         });
         let ends = Ends(&done);
         let start = Instant::now();
-        let enough = |changed| if changed > 0 { Duration::from_secs(2) } else { PATIENCE };
+        let enough = |changed| if changed > 0 { Duration::from_secs(2) } else { TEST_TIMEOUT };
         while start.elapsed() < enough(changed) {
             let outcome = try_mirror(&from, place.join("to"), &usual());
             for problem in &outcome.problems {
@@ -63,13 +63,13 @@ pub(crate) fn an_edit_that_keeps_size_and_time_is_in_the_copy() {
     thread::scope(|scope| {
         let copying =
             scope.spawn(|| way.of(|| drop(run(place.join("from"), place.join("to"), &slow))));
-        let patience = Instant::now() + PATIENCE;
+        let timeout = Instant::now() + TEST_TIMEOUT;
         let copied = || {
             let files = fs::read_dir(place.join("to")).expect("there").flatten();
             files.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512)).sum::<u64>()
         };
         while copied() < SIZE as u64 / 4 && !copying.is_finished() {
-            assert!(Instant::now() < patience, "nothing is copied");
+            assert!(Instant::now() < timeout, "nothing is copied");
             thread::sleep(Duration::from_millis(1));
         }
         let file = fs::OpenOptions::new().write(true).open(&image).expect("opened");

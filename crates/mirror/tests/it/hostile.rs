@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use mirror::{Options, Roots, Source};
 use runtime::Progress;
-use testkit::{Compare, Dice, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_same};
+use testkit::{Compare, Dice, Snapshot, TEST_TIMEOUT, TempTree, TreeBuilder, assert_same};
 use wire::{
     ConnectionError, EnteredDir, FileList, FileListEntry, FromReceiver, FromSender, Incoming,
     InodeMetadata, Item, KnownPrefix, Loss, Meta, Outgoing, decode,
@@ -65,7 +65,7 @@ fn in_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'stat
     let thread = thread::spawn(move || {
         let _waited_for = done.send(act());
     });
-    let result = waits.recv_timeout(PATIENCE);
+    let result = waits.recv_timeout(TEST_TIMEOUT);
     assert!(result.is_ok() || !thread.is_finished(), "{what}: it panicked");
     result.unwrap_or_else(|_| panic!("{what}: it did not end"))
 }
@@ -157,20 +157,20 @@ fn set_length(message: &mut [u8]) {
     message[..4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Sends these messages to a receiver. An answer is sent after its request, or when `patience` has passed.
+/// Sends these messages to a receiver. An answer is sent after its request, or when `timeout` has passed.
 fn replay(
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), ConnectionError> {
-    replay_with(&one(), to, messages, patience)
+    replay_with(&one(), to, messages, timeout)
 }
 
 fn replay_with(
     options: &Options,
     to: &std::path::Path,
     messages: impl Iterator<Item = Vec<u8>> + Send,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), ConnectionError> {
     let roots = Roots::for_remote_source(to, None, false).expect("made");
     let (asks, to_sender) = pipe();
@@ -199,7 +199,7 @@ fn replay_with(
                     )) => request.saturating_add(1),
                     _ => 0,
                 };
-                let end = Instant::now() + patience;
+                let end = Instant::now() + timeout;
                 while requested.load(Relaxed) < wants && Instant::now() < end {
                     thread::sleep(Duration::from_micros(100));
                 }
@@ -328,13 +328,13 @@ fn left_out_entries_are_refused_from_a_sender_that_sends_them() {
         let last = messages.len() - 1;
         // The last message is sent after the receiver has had time to process the listing.
         let messages = messages.into_iter().enumerate().map(|(number, message)| {
-            let end = Instant::now() + if taken { PATIENCE } else { 10 * SHORT };
+            let end = Instant::now() + if taken { TEST_TIMEOUT } else { 10 * SHORT };
             while number == last && Instant::now() < end && !(taken && made.exists()) {
                 thread::sleep(Duration::from_millis(5));
             }
             message
         });
-        let ended = replay_with(&options, &to, messages, PATIENCE);
+        let ended = replay_with(&options, &to, messages, TEST_TIMEOUT);
         assert_eq!(made.exists(), taken, "{} {ended:?}", name.escape_ascii());
         let refused = matches!(ended, Err(ConnectionError::ProtocolViolation(_)));
         assert_eq!(refused, !taken, "{} {ended:?}", name.escape_ascii());
@@ -369,7 +369,7 @@ fn a_file_that_changed_after_it_was_found_equal_is_copied_as_it_is() {
         [&length.to_le_bytes()[..], &message, bytes].concat()
     });
     let messages: Vec<_> = messages.collect();
-    let ended = replay(&place.join("to"), messages.into_iter(), PATIENCE);
+    let ended = replay(&place.join("to"), messages.into_iter(), TEST_TIMEOUT);
     assert!(matches!(ended, Err(ConnectionError::Lost)), "{ended:?}");
     assert_eq!(std::fs::read(place.join("to/new")).expect("it is there"), b"abc");
 }

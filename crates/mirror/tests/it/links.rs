@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mirror::{Options, Reason};
-use testkit::{FileSystem, Mount, PATIENCE, TempTree, TreeBuilder, is_root, skipped};
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, is_root, skipped};
 
 use crate::world::{Ends, Variant, assert_alike, deleting, run, try_mirror, usual, with};
 
@@ -145,7 +145,7 @@ pub(crate) fn a_reused_inode_number_is_another_file() {
         let mut round = 0;
         let is_enough = |round| round >= 20 && reused.load(Relaxed) > 1_000;
         while start.elapsed() < Duration::from_secs(3) || !is_enough(round) {
-            assert!(start.elapsed() < PATIENCE, "{round} rounds, {reused:?}");
+            assert!(start.elapsed() < TEST_TIMEOUT, "{round} rounds, {reused:?}");
             let to = ext4.path().join("to");
             let outcome = try_mirror(&from, &to, &with(1 + round % 3));
             for problem in &outcome.problems {

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use testkit::{
-    AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder, assert_same,
+    AttackOptions, Attacker, Compare, Snapshot, Swap, TEST_TIMEOUT, TempTree, TreeBuilder,
+    assert_same,
 };
 
 use crate::world::{Ends, deleting, try_mirror, with};
@@ -36,7 +37,7 @@ pub(crate) fn an_attacker_who_swaps_entries_for_links_gains_nothing() {
     let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
     let is_enough = |swaps, links| swaps > 500 && links > 50;
     while start.elapsed() < BUDGET || rounds < 8 || !is_enough(swaps, links) {
-        assert!(start.elapsed() < PATIENCE, "{swaps} swaps, {links} for links");
+        assert!(start.elapsed() < TEST_TIMEOUT, "{swaps} swaps, {links} for links");
         for attacked in ["from", "to"] {
             let (place, bait) = (TempTree::new(), TempTree::new());
             let (from, to) = (place.join("from"), place.join("to"));

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use testkit::{
-    AttackOptions, Attacker, Compare, PATIENCE, Snapshot, Swap, TempTree, TreeBuilder, assert_same,
+    AttackOptions, Attacker, Compare, Snapshot, Swap, TEST_TIMEOUT, TempTree, TreeBuilder,
+    assert_same,
 };
 
 use crate::world::{remove, ways};
@@ -30,7 +31,7 @@ fn entries_swapped_for_links_are_not_followed() {
     let (start, mut swaps, mut links, mut rounds) = (Instant::now(), 0, 0, 0);
     let is_enough = |swaps, links| swaps > 500 && links > 50;
     while start.elapsed() < BUDGET || rounds < 8 || !is_enough(swaps, links) {
-        assert!(start.elapsed() < PATIENCE, "{swaps} swaps, {links} for links");
+        assert!(start.elapsed() < TEST_TIMEOUT, "{swaps} swaps, {links} for links");
         for way in ways() {
             let (place, outside) = (TempTree::new(), TempTree::new());
             let root = place.join("tree");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::{AttackOptions, Attacker, Swap};
 use crate::snapshot::Kind;
 use crate::{
-    Compare, PATIENCE, Snapshot, TempTree, TreeBuilder, assert_contents_kept, assert_same,
+    Compare, Snapshot, TEST_TIMEOUT, TempTree, TreeBuilder, assert_contents_kept, assert_same,
 };
 
 /// Returns a tree of nested directories. Each directory has some files with unique content and one
@@ -44,7 +44,7 @@ fn alone_it_does_every_kind_of_swap_and_loses_nothing() {
     };
     let runs_on = |elapsed| elapsed < Duration::from_secs(1) || !seen(&attacker);
     for made in 0.. {
-        if started.elapsed() > PATIENCE || !runs_on(started.elapsed()) {
+        if started.elapsed() > TEST_TIMEOUT || !runs_on(started.elapsed()) {
             break;
         }
         // Creates new names, like a program that replaces files.
@@ -74,7 +74,7 @@ fn only_requested_kinds_of_swaps_are_done() {
     let (tree, outside) = (tree(), TempTree::new());
     let options = AttackOptions { kinds: vec![Swap::DirForLink], ..AttackOptions::default() };
     let attacker = Attacker::start(&[&tree], &outside, 1, options);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while attacker.so_far().dir_for_link < 50 && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(1));
     }
@@ -118,7 +118,7 @@ fn lost_in_a_run(seed: u64) -> usize {
 
 #[test]
 fn a_program_that_trusts_paths_loses_content() {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     let lost =
         (0..u64::MAX).take_while(|_| Instant::now() < deadline).any(|seed| lost_in_a_run(seed) > 0);
     assert!(lost, "the attack harms nobody");
@@ -131,7 +131,7 @@ fn a_program_that_follows_links_changes_the_bait() {
     let attacker = Attacker::start(&[&tree], &outside, 3, options);
     let bait = attacker.bait();
     let laid = Snapshot::of(&bait);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     let changed = || !laid.diff(&Snapshot::of(&bait), Compare::ALL).is_empty();
     while !changed() && Instant::now() < deadline {
         for dir in ["a/", "a/b/", "d/", "f/", "g/"] {

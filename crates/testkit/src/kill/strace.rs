@@ -38,7 +38,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::PATIENCE;
+use crate::TEST_TIMEOUT;
 use crate::invocation::Invocation;
 use crate::output::{Ending, Output};
 use crate::process::{find_tool, run_tool};
@@ -131,7 +131,7 @@ impl Strace {
         let tool = find_tool("strace").ok_or("strace is not installed")?;
         let mut attempt = Command::new(&tool);
         attempt.args(["-f", "-qq", "-e", "trace=none", "-e", "inject=chroot:error=EIO:when=1"]);
-        let finished = run_tool(attempt.arg("/bin/true"), PATIENCE);
+        let finished = run_tool(attempt.arg("/bin/true"), TEST_TIMEOUT);
         if finished.status.success() {
             return Ok(Self { tool });
         }

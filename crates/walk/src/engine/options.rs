@@ -22,7 +22,7 @@ pub struct Options {
     /// Maximum number of directory descriptors that a worker keeps open.
     pub open_dirs: usize,
     /// Time to wait for unresponsive roots after all other roots have been walked.
-    pub patience: Duration,
+    pub root_timeout: Duration,
     /// Lop's own files. They are skipped without being counted, because the catalog can change
     /// during the walk.
     pub own: OwnFiles,

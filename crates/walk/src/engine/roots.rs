@@ -125,10 +125,10 @@ impl PendingRoots {
     }
 }
 
-/// Returns the indices of the paths that do not respond within `patience`. An error counts as a
+/// Returns the indices of the paths that do not respond within `timeout`. An error counts as a
 /// response.
-pub fn unresponsive(paths: &[PathBuf], patience: Duration) -> BTreeSet<usize> {
-    let end = Instant::now() + patience;
+pub fn unresponsive(paths: &[PathBuf], timeout: Duration) -> BTreeSet<usize> {
+    let end = Instant::now() + timeout;
     let mut pending = PendingRoots::at(paths);
     // A fresh `Progress` is never stopped, so this cannot fail.
     let _answers = pending.timely_answers(&Progress::default());

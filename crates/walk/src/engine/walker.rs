@@ -65,7 +65,7 @@ pub fn walk(
         walker.walk_all(vec![root])?;
     }
     walker.take_files();
-    let end = Instant::now() + options.patience;
+    let end = Instant::now() + options.root_timeout;
     while let Some(answer) = pending.late_answer(end, progress)? {
         let root = walker.start(answer);
         walker.walk_all(root.into_iter().collect())?;

@@ -20,7 +20,7 @@ pub(crate) fn options() -> Options {
         threads: Threads { first: 2, grows: true },
         disks: Arc::default(),
         open_dirs: 8,
-        patience: std::time::Duration::from_secs(60),
+        root_timeout: std::time::Duration::from_secs(60),
         own: walk::OwnFiles::default(),
     }
 }

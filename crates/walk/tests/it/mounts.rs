@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex};
 use device::Io;
 use fsops::{Dir, Stat, Volume};
 use runtime::Progress;
-use testkit::{FileSystem, Mount, PATIENCE, PathBytes, TempTree, TreeBuilder, skipped};
+use testkit::{FileSystem, Mount, PathBytes, TEST_TIMEOUT, TempTree, TreeBuilder, skipped};
 use walk::{Filter, Options, Tree, from_list, walk};
 
 use crate::found::{actual, disks, expected, found_with, ids, names, options, problems, workers};
@@ -190,7 +190,7 @@ impl walk::Visitor for Meeting {
             let mut met = self.met.lock().expect("not poisoned");
             *met += 1;
             self.come.notify_all();
-            let waited = self.come.wait_timeout_while(met, PATIENCE, |met| *met < 2);
+            let waited = self.come.wait_timeout_while(met, TEST_TIMEOUT, |met| *met < 2);
             assert!(
                 !waited.expect("not poisoned").1.timed_out(),
                 "devices are not walked in parallel"

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use testkit::{
-    Ending, Output, PATIENCE, Signal, Snapshot, TreeBuilder, When, at_random_moments, kill_after,
+    Ending, Output, Signal, Snapshot, TEST_TIMEOUT, TreeBuilder, When, at_random_moments,
+    kill_after,
 };
 
 use super::{BOTH, Direction, HOST, Way, alike, nothing_was_done, parts};
@@ -177,7 +178,7 @@ fn ssh_is_killed_in_the_middle() {
 /// Waits until no process has `path` as an argument. The remote side of ssh notices the lost connection a little later
 /// than the local side.
 fn until_gone(path: &Path) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     let path = path.as_os_str().as_bytes();
     let is_receiver = |process: fs::DirEntry| {
         let said = fs::read(process.path().join("cmdline")).unwrap_or_default();
