@@ -41,8 +41,8 @@
 //!
 //! # Trees that are removed in the background
 //!
-//! [`trash::TrashRun`] renames trees into the same staging directories. The journal names each tree
-//! before the rename. Any later process can remove the trees from the staging directory. A process
+//! [`trash::TrashRun`] renames trees into the same staging directories. The journal records each
+//! tree before it is renamed. Any later process can remove the trees from the staging directory. A process
 //! removes only entries that are both in the staging directory and in the journal.
 //!
 //! # Two runs at once

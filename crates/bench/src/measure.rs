@@ -114,7 +114,7 @@ fn here(task: &Task) -> io::Result<Usage> {
         // This fails if the command has just ended, which is fine.
         let _ = kill_process_group(pid, Signal::KILL);
     }
-    // The kernel reports the reads of an ended process until the process is reaped.
+    // The kernel reports the bytes that an exited process read until the process is reaped.
     let (read_bytes, storage_bytes) = bytes_read(pid);
     let spent = child.wait4()?;
     let settled_s = match settle {

@@ -310,7 +310,7 @@ fn commit() -> String {
     };
     let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
     let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
-    // Only these paths affect the program under test. A race writes its results to other files.
+    // Only these paths affect the program under test. The results of a race are stored elsewhere.
     let sources = [":/crates", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
     let changed = git(&[&["status", "--porcelain", "--"], &sources[..]].concat());
     let clean = changed.is_some_and(|changed| changed.stdout.is_empty());

@@ -66,7 +66,8 @@ impl Leftovers {
 }
 
 impl Replay {
-    /// Marks a file as acted on if the journal records it as restored, purged, or not acted on.
+    /// Counts a file as acted on, even if the journal says that it was restored or purged, or has no
+    /// record of the action.
     fn count_as_done(&mut self, n: u64) {
         if let Some(entry) = self.entries.get_mut(&n)
             && matches!(entry.fate, Fate::NotDone | Fate::Undone | Fate::Purged)

@@ -99,7 +99,7 @@ impl Head {
         Self { mechanics, span_bytes, position: 0, usage: Usage::default() }
     }
 
-    /// Returns the work of the head so far.
+    /// Returns the totals of the requests that the head has served so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }

@@ -27,7 +27,7 @@ use super::trouble::Health;
 /// delay the others.
 const MOVERS: usize = 4;
 
-/// A read or write of the disk.
+/// A read from the disk, or a write to it.
 #[derive(Debug)]
 pub(super) struct Transfer {
     /// Offset on the disk.

@@ -60,7 +60,7 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
     }
 }
 
-/// Returns the largest comparison for a condition. Prefers shuffled order if both were raced.
+/// Returns the largest comparison that satisfies the condition. Prefers shuffled order if both were raced.
 fn find<'a>(
     comparisons: &[&'a Comparison<'a>],
     device: Device,

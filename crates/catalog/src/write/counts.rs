@@ -50,7 +50,7 @@ impl Catalog {
     /// was found damaged or unreadable still keeps its previous content from being deleted.
     ///
     /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
-    /// Otherwise they are the total size of all copies but one. If the number of inodes fell and
+    /// Otherwise, the total size of all copies but one is stored. If the number of inodes fell and
     /// the previous value is smaller, that value is kept.
     pub(crate) fn write_counts(
         &self,

@@ -12,7 +12,7 @@ use super::layout::Layout;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Number of entries in directories other than remembered files.
+/// Number of directory entries that are not remembered files.
 #[derive(Debug, Default)]
 pub struct UntrackedEntries {
     /// Number of untracked entries by [`DirId`]: non-empty files, directories with such files below

@@ -1,5 +1,5 @@
-//! Sizes around the boundaries at which the engine changes its method, classes with more files than
-//! can be open at once, and the number of bytes read.
+//! Tests of files with sizes around the engine's thresholds, of more files of one size than can be
+//! open at once, and of the number of bytes read.
 
 use std::path::Path;
 use std::process::Command;

@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// Opens a directory by one name without following a link, unless it is the bait.
+/// Opens the subdirectory `name` without following a link. Fails if it is the bait.
 pub(super) fn enter(ground: &Ground, dir: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
     let child = open_in(dir, name, OFlags::NOFOLLOW)?;
     if identity(&child)? == ground.bait {
