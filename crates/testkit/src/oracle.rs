@@ -58,7 +58,7 @@ pub(crate) struct Name {
 ///
 /// # Panics
 ///
-/// Panics if something could not be read. Use [`naive_truth`] if that is expected.
+/// Panics if anything cannot be read. Use [`naive_truth`] if that is expected.
 pub fn naive_groups(root: impl AsRef<Path>) -> Groups {
     let truth = naive_truth(&[root], Rules::default());
     let unread: Vec<_> = truth.unread.iter().map(|path| String::from_utf8_lossy(path)).collect();

@@ -132,7 +132,7 @@ pub fn separate(mut names: Vec<Member>) -> Option<Plan> {
     }
     let elsewhere = u64::from(keep.stat.links) > names.len() as u64;
     if elsewhere {
-        // The copies are made from the kept name, so that name is separated last.
+        // The copies are made from the kept name, so the kept name must be separated last.
         names.rotate_left(1);
     } else {
         names.remove(0);

@@ -64,7 +64,7 @@ fn dice(path: &[u8], seed: u64) -> u64 {
     path.iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, step) >> 20
 }
 
-/// Returns whether a path is protected. On average, one of `one_in` paths is protected.
+/// Returns whether a path is protected. On average, one path in every `one_in` is protected.
 fn is_protected(path: &[u8], seed: u64, one_in: u64) -> bool {
     one_in > 0 && dice(path, seed).is_multiple_of(one_in)
 }

@@ -29,7 +29,7 @@ pub(crate) struct Content {
     pub(crate) shape: Shape,
 }
 
-/// The bytes that files with different content share.
+/// The part of the bytes that is identical in files with different content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     /// Nothing.

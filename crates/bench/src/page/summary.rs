@@ -110,7 +110,7 @@ fn write_rescans(page: &mut String, all: &[&Comparison]) {
     page.push('\n');
 }
 
-/// Returns a table row about a comparison.
+/// Returns the table row of a comparison.
 fn row(comparison: &Comparison, cells: &[String]) -> String {
     let (link, scenario) = (link(comparison), comparison.scenario);
     let (names, cells) = (super::figures::count(scenario.names), cells.join(" | "));

@@ -57,7 +57,7 @@ pub struct Race {
     interrupted: Arc<AtomicBool>,
     /// Errors: wrong answers of lop, and comparisons that failed.
     complaints: Vec<String>,
-    /// The ssh server for races between hosts.
+    /// The ssh server for benchmarks that copy between hosts.
     server: Option<Sshd>,
     _announced: Option<Announced>,
 }

@@ -74,7 +74,8 @@ fn hints(
         }
         if near == 2 {
             // The next copy may be in a redundant directory, which cannot be part of a pair. The
-            // next copy outside redundant directories therefore also forms a hint.
+            // next copy outside redundant directories therefore also serves as a
+            // hint.
             let file_numbers = occurrences.map(|occurrence| index.file_at(occurrence));
             remaining_files.clear();
             remaining_files

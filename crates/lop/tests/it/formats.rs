@@ -168,7 +168,7 @@ fn every_format_of_dups_lists_the_members_of_all_groups() {
     let (lop, truth) = hostile();
     lop.run(["scan", "."]).code(code());
     let mut expected: BTreeSet<Vec<u8>> = truth.groups_here().iter().flatten().cloned().collect();
-    // Every name counts here, even the second name of an inode that has a copy.
+    // Every name is counted here, including further hard links of an inode that has a copy.
     expected.insert(b"linked 2".to_vec());
     let expected: BTreeSet<Vec<u8>> =
         expected.iter().map(|path| [b"./", path.as_slice()].concat()).collect();

@@ -222,7 +222,7 @@ fn is_same(one: &Dir, other: &Dir, has_ctimes: bool) -> bool {
         && if some.is_empty() { are_one().unwrap_or(false) } else { some.iter().all(is_one) }
 }
 
-/// Returns true if two inodes appear to be the same. Compares their `ctime` in nanoseconds, which cannot be set to a
+/// Returns true if two inodes appear to be the same. Compares their `ctime`, because no program can set it to a
 /// chosen value.
 fn is_same_inode(one: &Stat, other: &Stat, has_ctimes: bool) -> bool {
     let size = |stat: &Stat| if stat.kind == Kind::Dir { 0 } else { stat.size };

@@ -195,7 +195,7 @@ impl Worker<'_> {
         self.settle(id);
     }
 
-    /// Adds the owner's permissions to a directory that could not be opened, and to its parent.
+    /// Grants the owner full permissions for a directory that could not be opened, and for its parent.
     /// Returns whether to try again.
     fn adds_permissions(&mut self, id: NodeId, error: &io::Error) -> bool {
         if !self.job.options.adds_permissions || error.kind() != io::ErrorKind::PermissionDenied {

@@ -10,8 +10,8 @@
 //! removal faster. On XFS with a cold cache, one run of three took 9.3 s instead of 5.4 s.
 //!
 //! On other file systems, the tuner experiments. Cold data needs as many threads as the disk can
-//! serve in parallel, unless the disk is seek-bound. For a machine with many processors, no good
-//! number is known. From time to time, the tuner briefly tries another number, and keeps it if it
+//! serve in parallel, unless the disk is seek-bound. No good number is known
+//! for machines with many processors. From time to time, the tuner briefly tries another number, and keeps it if it
 //! is faster. The tuner does not experiment while every processor has a worker and all workers are
 //! busy.
 

@@ -24,7 +24,7 @@ use refusal::{Refusal, Why};
 #[derive(Debug)]
 pub struct Target {
     pub(crate) given: Vec<u8>,
-    /// Absolute path. Links are resolved, except for the last component.
+    /// Absolute path. Symbolic links are resolved in every component except the last.
     pub(crate) path: Vec<u8>,
     pub(crate) parent: Arc<Dir>,
     pub(crate) name: CString,
@@ -44,7 +44,7 @@ impl Target {
         &self.given
     }
 
-    /// Returns the absolute path. Links are resolved, except for the last component.
+    /// Returns the absolute path. Symbolic links are resolved in every component except the last.
     pub fn path(&self) -> &[u8] {
         &self.path
     }

@@ -104,7 +104,7 @@ pub(crate) trait Source: Sync {
     /// Skips a subdirectory that is left out, including everything below it.
     fn skip_dir(&self, worker: &mut Worker<'_>, inode: u64);
 
-    /// Processes something that arrived from the sender.
+    /// Processes an arrival from the sender.
     fn dispatch(&self, worker: &mut Worker<'_>, arrival: &Arc<Arrival>, meter: &mut WaitMeter<'_>);
 
     /// Sends pending messages and publishes the tasks in the worker's outbox.
