@@ -145,7 +145,7 @@ impl Worker<'_> {
                 dir_state.is_fully_listed.store(whole, Relaxed);
                 self.enqueue(session, Arrival::DirEnd(dir_state));
             }
-            // A correct sender never enters or closes a directory twice.
+            // The session refuses a directory that is entered or closed twice.
             DirMessage::Entered(_) | DirMessage::Closed(..) => {}
         }
     }

@@ -215,6 +215,11 @@ impl Session {
             }
             return Ok(NextStep::Discard(message, why));
         }
+        if expected.was_entered
+            && matches!(message, DirMessage::Entered(_) | DirMessage::Closed(..))
+        {
+            return Err(ConnectionError::ProtocolViolation("a directory that was entered before"));
+        }
         if let Some(dir_state) = expected.dir_state.clone() {
             if message.is_last() {
                 dirs.remove(&number);
@@ -222,9 +227,6 @@ impl Session {
             return Ok(NextStep::Apply(dir_state, message));
         }
         match (message, expected.node.clone()) {
-            (DirMessage::Entered(_) | DirMessage::Closed(..), _) if expected.was_entered => {
-                Err(ConnectionError::ProtocolViolation("a directory that was entered before"))
-            }
             _ if expected.early.iter().any(DirMessage::is_last) => {
                 Err(ConnectionError::ProtocolViolation("a message after the end of a directory"))
             }
