@@ -178,7 +178,7 @@ fn unknown_links(
 /// Determines whether a name was separated from its file, and cleans up.
 ///
 /// As long as the name still belongs to the original file, the entry in the staging directory is
-/// the copy. After the exchange, that entry is the former name of the original, which still has
+/// the copy. After the exchange, that entry is a link to the original file, which also still has
 /// another name.
 pub(crate) fn finish_separate(
     locator: &IntentLocator<'_>,

@@ -13,8 +13,8 @@
 //! check. A copy is read side by side with all files of its claim, so each file is read only once
 //! unless a check fails.
 //!
-//! This module does not look for copies that are not in a claim. Shared extents do not replace a
-//! comparison, because this module verifies what the disk returns.
+//! This module does not look for copies that are not in a claim. Files with shared extents are
+//! compared too, because this module verifies the data that the disk returns.
 
 use std::cmp::Reverse;
 use std::io;

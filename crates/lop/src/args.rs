@@ -118,7 +118,7 @@ pub(crate) enum Io {
 /// The output format for groups of duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A heading and the files of each group, for reading
+    /// A heading and the paths of each group, for people
     Text,
     /// One path per line, with a blank line between groups
     Fdupes,

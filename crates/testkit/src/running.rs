@@ -72,7 +72,7 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// Panics if neither the moment nor the end of the program comes within the timeout. The
+    /// Panics if the program neither reaches the given moment nor exits within the timeout. The
     /// program is killed and reported as hanging.
     pub fn wait_for(&mut self, when: &When) -> bool {
         let found = poll(self.deadline(), || {

@@ -33,8 +33,8 @@ pub(crate) struct NameSwap<'a> {
     /// Name in the staging directory for an unfinished substitute. The substitute can be made
     /// again, and no other entry ever gets this name.
     pub(crate) temp: CString,
-    /// Name in the staging directory for a substitute that had the file's name and that other
-    /// programs may have written to.
+    /// Name in the staging directory of a substitute that had the file's name. Other programs may have
+    /// written to the substitute.
     touched: CString,
 }
 

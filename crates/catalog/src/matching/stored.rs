@@ -24,7 +24,7 @@ pub(crate) enum Stored {
     PendingHead,
     /// Its metadata, head or content. The file is read again.
     Reread,
-    /// The state "damaged", and what was known before.
+    /// The state "damaged", together with the state before the damage was found.
     Damaged,
     /// The state "unreadable", and what was known before.
     Unreadable,

@@ -12,7 +12,7 @@ use testkit::{
 
 use crate::lop::{Lop, assert_whole};
 
-/// A small file system for the catalog, and a program that scans elsewhere.
+/// A small file system that holds the catalog, and a tree to scan on another file system.
 struct Small {
     lop: Lop,
     mount: Mount,

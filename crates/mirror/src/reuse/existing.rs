@@ -1,7 +1,7 @@
 //! Creates files from content that the destination already has, for example because a file was renamed or duplicated in
 //! the source.
 //!
-//! Hints name candidates, which are files that may have the content. A candidate is always compared with the source
+//! Each hint names a candidate: a file that may have the content. A candidate is always compared with the source
 //! file: byte by byte on one host, and by the BLAKE3 digests of both files' current content on two hosts. The candidate
 //! is cloned if the file system supports clones. Otherwise, a candidate that is about to be deleted gets the new name,
 //! and other candidates are copied if this avoids a transfer. Only files in the destination are considered.

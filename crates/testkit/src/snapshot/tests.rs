@@ -43,8 +43,8 @@ fn tree() -> TempTree {
         .make_temp()
 }
 
-/// Changes a tree and checks that exactly the comparisons in `found_by` report it, with these
-/// words.
+/// Changes a tree and checks that only the comparisons in `found_by` report the change, with these
+/// messages.
 #[track_caller]
 fn seen_by(change: impl Fn(&Path), found_by: &[Compare], words: &str) {
     let tree = tree();

@@ -48,7 +48,7 @@ fn directories_with_several_mounts_are_listed_once() {
         assert!(names(&tree, &walked).iter().eq(["m/a", "m/n/b"]), "{:?}", names(&tree, &walked));
         assert_eq!(problems(&walked).len(), 0);
     }
-    // A root that is a mount point is walked, and the paths of its files start with this root.
+    // A root is walked even if it is a mount point.
     let walked = found_with(&[tree.join("z")], &options());
     assert_eq!(walked.files().len(), 1);
     let walked = found_with(&[tree.join("z"), tree.join("before")], &options());

@@ -2,7 +2,7 @@
 //!
 //! An edge is a path that begins with `crate`, `super` or `self`, in a `use` or inline, outside of
 //! `#[cfg(test)]` modules. A path from a module to one of its ancestors is not an edge, because
-//! every module may use its ancestors. A path from an ancestor to a descendant is an edge.
+//! every module may use its ancestors. An ancestor that names an item of a descendant has an edge to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
