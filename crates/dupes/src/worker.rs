@@ -116,7 +116,8 @@ impl Worker<'_> {
         Ok(None)
     }
 
-    /// Drops a file and records the reason. A remembered file that is gone or changed is not reported as a problem. The catalog forgets it.
+    /// Drops a file and records the reason. A remembered file that is gone or changed is not
+    /// reported as a problem. The catalog forgets it.
     pub(crate) fn give_up(&mut self, id: FileId, reason: Reason) {
         if is_change(&reason) {
             self.work.fingerprints.drop_changed(id.0);
