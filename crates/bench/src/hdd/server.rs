@@ -5,10 +5,11 @@
 //!
 //! # Requests of the kernel
 //!
-//! Requests must arrive unchanged from the block layer, neither merged nor split. `disk` is therefore opened for direct I/O,
-//! which bypasses the page cache and readahead of this file system. It is also asynchronous: a loop
-//! device would otherwise have only one request in flight and leave the drive no choice. Up to 64
-//! requests of up to 1 MiB may be in flight, twice as many as the drive chooses from.
+//! Requests must arrive unchanged from the block layer, neither merged nor split. `disk` is
+//! therefore opened for direct I/O, which bypasses the page cache and readahead of this file
+//! system. It is also asynchronous: a loop device would otherwise have only one request in flight
+//! and leave the drive no choice. Up to 64 requests of up to 1 MiB may be in flight, twice as many
+//! as the drive chooses from.
 
 use std::ffi::OsStr;
 use std::io;
