@@ -64,7 +64,7 @@ const DEPTH: usize = 16;
 /// these requests, so they need no additional threads. Values of 4 and 16 were no faster.
 const AHEAD: usize = 8;
 
-/// What lop has concluded about a disk, and the measurements that led to it.
+/// Properties of a disk, and the measurements that show them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskProfile {
     /// The kernel's description of the disk.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-use runtime::{Mutex, ThreadUsage, own_descriptor_table};
+use runtime::{Mutex, Progress, ThreadUsage, on_panic, own_descriptor_table};
 
 use crate::disk::Disk;
 
@@ -40,6 +40,8 @@ pub struct WorkerPool<'a> {
     pub threads: Threads,
     /// The number of work items, if known. It limits the number of threads.
     pub pieces: Option<usize>,
+    /// The progress of the work. A panic in a worker stops the others through it.
+    pub progress: &'a Progress,
 }
 
 /// Measures how much time a thread spends working and how much it spends waiting for the disk.
@@ -63,6 +65,9 @@ impl WorkerPool<'_> {
     ///
     /// The calling thread is one of the workers. Each of the other workers gets its own descriptor
     /// table.
+    ///
+    /// If `work` panics on a thread, the pool requests a stop of [`WorkerPool::progress`], and raises the panic again
+    /// once all threads have ended.
     ///
     /// `work` MUST take its items from a source that all threads share, and return when the source
     /// is empty. Additional threads may start at any time until the source is empty.
@@ -112,6 +117,7 @@ fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
 }
 
 fn work_on<R, F: Fn(&mut WaitMeter<'_>) -> R>(shared: &Shared<'_, R, F>, spawn: &dyn Fn()) {
+    let _guard = on_panic(|| shared.pool.progress.stop());
     let now = Instant::now();
     let mut meter = WaitMeter {
         disk: shared.pool.disk,
@@ -187,9 +193,12 @@ impl WaitMeter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
     use std::sync::{Arc, Barrier};
     use std::time::Duration;
+
+    use runtime::Progress;
 
     use super::{Threads, WorkerPool};
     use crate::disk::{Disk, Disks, Io};
@@ -219,9 +228,10 @@ mod tests {
     #[test]
     fn each_item_is_processed_once() {
         for (first, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
-            let disk = disk(Io::Cached);
+            let (disk, progress) = (disk(Io::Cached), Progress::default());
             let threads = Threads { first, grows: true };
-            let pool = WorkerPool { disk: &disk, threads, pieces: Some(pieces) };
+            let pool =
+                WorkerPool { disk: &disk, threads, pieces: Some(pieces), progress: &progress };
             let done = sleepy(&pool, pieces);
             assert_eq!(done.iter().sum::<usize>(), pieces);
             assert_eq!(done.len(), first.min(pieces.max(1)));
@@ -230,8 +240,8 @@ mod tests {
 
     #[test]
     fn waiting_pool_grows_and_makes_its_disk_cold() {
-        let disk = disk(Io::Auto);
-        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
+        let (disk, progress) = (disk(Io::Auto), Progress::default());
+        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None, progress: &progress };
         assert!(sleepy(&pool, 1000).len() > 2);
         assert!(disk.is_cold());
         // The next pool starts with the maximum number of threads.
@@ -242,16 +252,37 @@ mod tests {
 
     #[test]
     fn fixed_pool_does_not_grow() {
-        let disk = disk(Io::Auto);
-        let pool =
-            WorkerPool { disk: &disk, threads: Threads { grows: false, ..TWO }, pieces: None };
+        let (disk, progress) = (disk(Io::Auto), Progress::default());
+        let pool = WorkerPool {
+            disk: &disk,
+            threads: Threads { grows: false, ..TWO },
+            pieces: None,
+            progress: &progress,
+        };
         assert_eq!(sleepy(&pool, 200).len(), 2);
     }
 
     #[test]
+    fn a_panic_stops_the_other_workers_and_is_raised_again() {
+        let (disk, progress) = (disk(Io::Cached), Progress::default());
+        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None, progress: &progress };
+        let first = AtomicBool::new(true);
+        let run = AssertUnwindSafe(|| {
+            pool.run(|_| {
+                assert!(!first.swap(false, Relaxed), "the first worker panics");
+                while !progress.poll_stop() {
+                    std::thread::yield_now();
+                }
+            })
+        });
+        catch_unwind(run).expect_err("the panic is raised again");
+        assert!(progress.poll_stop());
+    }
+
+    #[test]
     fn computing_pool_does_not_grow() {
-        let disk = disk(Io::Auto);
-        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None };
+        let (disk, progress) = (disk(Io::Auto), Progress::default());
+        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None, progress: &progress };
         let busy = pool.run(|meter| {
             let mut sum = 0u64;
             for round in 0..20 {

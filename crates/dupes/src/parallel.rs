@@ -114,8 +114,8 @@ impl Work<'_> {
         }
         let next = AtomicUsize::new(0);
         let step = if disk.is_cold() { 1 } else { job.step };
-        let threads = self.options.threads;
-        let pool = WorkerPool { disk, threads, pieces: Some(count.div_ceil(step)) };
+        let (threads, progress) = (self.options.threads, self.progress);
+        let pool = WorkerPool { disk, threads, pieces: Some(count.div_ceil(step)), progress };
         pool.run(|meter: &mut WaitMeter<'_>| {
             let mut worker = Worker::new(self);
             let mut result = R::default();

@@ -142,7 +142,8 @@ fn on_disk(
 ) -> Vec<(ApplyOutcome, Result<(), Error>)> {
     let DiskBatch { disk, groups } = batch;
     let groups = Mutex::new(groups);
-    let pool = WorkerPool { disk: &disk, threads: shared.options.threads, pieces: None };
+    let (threads, progress) = (shared.options.threads, shared.progress);
+    let pool = WorkerPool { disk: &disk, threads, pieces: None, progress };
     pool.run(|meter: &mut WaitMeter<'_>| {
         let mut worker = Worker {
             shared,

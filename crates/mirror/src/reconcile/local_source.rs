@@ -1,15 +1,12 @@
 //! A source on this host, and functions that read the metadata of source entries.
 
 use std::io::{Error, ErrorKind};
-use std::sync::Arc;
 
-use device::WaitMeter;
 use fsops::{File, Op, Stat};
 use wire::{ContentHint, Differences};
 
 use crate::engine::dir_cache::Side;
 use crate::engine::entry::Entry;
-use crate::engine::task::Arrival;
 use crate::engine::worker::Worker;
 use crate::engine::worker::source::{ComparedFile, ContentComparison, Reuse, Source};
 use crate::hardlinks::groups::Leader;
@@ -20,7 +17,7 @@ use crate::model::reason::Reason;
 use crate::model::settled::{DestInode, Failure, Settled};
 use crate::reuse::contents::Lookup;
 
-/// A source on this host. There is no connection, so the methods that deal with the connection do nothing.
+/// A source on this host. It has no connection, so it keeps the defaults of the methods that deal with one.
 pub(crate) struct LocalSource;
 
 impl Source for LocalSource {
@@ -118,10 +115,6 @@ impl Source for LocalSource {
         }
     }
 
-    fn admits(&self, _: &Worker<'_>, _: Entry<'_>, _: bool) -> bool {
-        true
-    }
-
     fn add_dir(&self, _: &mut Worker<'_>, entry: Entry<'_>, inode: u64) {
         entry.dir.add_child(entry.name, inode, entry.dest);
     }
@@ -129,18 +122,6 @@ impl Source for LocalSource {
     fn count_missing_dir(&self, worker: &mut Worker<'_>, entry: Entry<'_>, _: u64) {
         worker.count_missing(&entry.dir.node.child_path(entry.name.to_bytes()));
     }
-
-    fn skip_dir(&self, _: &mut Worker<'_>, _: u64) {}
-
-    fn dispatch(&self, _: &mut Worker<'_>, _: &Arc<Arrival>, _: &mut WaitMeter<'_>) {}
-
-    fn flush(&self, _: &mut Worker<'_>) {}
-
-    fn is_lost(&self) -> bool {
-        false
-    }
-
-    fn finish(&self) {}
 }
 
 impl Worker<'_> {

@@ -47,8 +47,8 @@ pub(crate) struct Job<'a> {
     pub(crate) btrfs: bool,
     /// True if a listing can be interrupted and continued with another descriptor.
     pub(crate) can_resume_listing: bool,
-    /// True if subvolumes may be removed as a whole. This is allowed only if everything in a
-    /// subvolume is to be removed and no file system is mounted in it.
+    /// True if the run may remove a subvolume as a whole. The options must select every entry of the
+    /// subvolume, and no file system may be mounted in it.
     pub(crate) whole_subvolumes: bool,
     pub(crate) queue: Queue<PurgeTask>,
     tuner: Tuner,
@@ -138,7 +138,8 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn pool(&self) -> WorkerPool<'_> {
-        WorkerPool { disk: &self.disk, threads: self.options.threads, pieces: None }
+        let (threads, progress) = (self.options.threads, self.progress);
+        WorkerPool { disk: &self.disk, threads, pieces: None, progress }
     }
 
     /// Returns whether to run a round in disk order. Such a round may first probe the disk.

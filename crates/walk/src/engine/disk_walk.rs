@@ -222,7 +222,8 @@ impl<'a> DiskWalk<'a> {
             volume: common.table.read().devices[usize::from(device_index)].volume,
             others: Mutex::default(),
         };
-        let pool = WorkerPool { disk: &self.disk, threads: common.options.threads, pieces: None };
+        let (threads, progress) = (common.options.threads, common.progress);
+        let pool = WorkerPool { disk: &self.disk, threads, pieces: None, progress };
         let mut stores = pool.run(|meter| {
             let store = Store::new(common.shards.fetch_add(1, Relaxed));
             Worker::new(&mount, store).run(meter)

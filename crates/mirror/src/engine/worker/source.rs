@@ -22,7 +22,7 @@ use crate::model::settled::{DestInode, Failure, Settled};
 use crate::remote::receiver::pending::Basis;
 use crate::reuse::contents::Lookup;
 
-/// Access to the source of a run.
+/// Access to the source of a run. The methods that deal with a connection do nothing by default.
 pub(crate) trait Source: Sync {
     /// Returns true if the source is on this host, so that its files can be opened.
     fn is_local(&self) -> bool;
@@ -93,7 +93,9 @@ pub(crate) trait Source: Sync {
     ) -> Result<Option<DestInode>, Failure>;
 
     /// Returns true if the name may be processed. A name that the patterns exclude is refused.
-    fn admits(&self, worker: &Worker<'_>, entry: Entry<'_>, is_dir: bool) -> bool;
+    fn admits(&self, _worker: &Worker<'_>, _entry: Entry<'_>, _is_dir: bool) -> bool {
+        true
+    }
 
     /// Adds a subdirectory. The listing refers to it by the number `inode`.
     fn add_dir(&self, worker: &mut Worker<'_>, entry: Entry<'_>, inode: u64);
@@ -102,19 +104,21 @@ pub(crate) trait Source: Sync {
     fn count_missing_dir(&self, worker: &mut Worker<'_>, entry: Entry<'_>, inode: u64);
 
     /// Skips a subdirectory that is left out, including everything below it.
-    fn skip_dir(&self, worker: &mut Worker<'_>, inode: u64);
+    fn skip_dir(&self, _worker: &mut Worker<'_>, _inode: u64) {}
 
     /// Processes an arrival from the sender.
-    fn dispatch(&self, worker: &mut Worker<'_>, arrival: &Arc<Arrival>, meter: &mut WaitMeter<'_>);
+    fn dispatch(&self, _: &mut Worker<'_>, _: &Arc<Arrival>, _: &mut WaitMeter<'_>) {}
 
     /// Sends pending messages and publishes the tasks in the worker's outbox.
-    fn flush(&self, worker: &mut Worker<'_>);
+    fn flush(&self, _worker: &mut Worker<'_>) {}
 
     /// Returns true if the connection to the source is lost.
-    fn is_lost(&self) -> bool;
+    fn is_lost(&self) -> bool {
+        false
+    }
 
     /// Ends the conversation with the sender after the top directory is finished.
-    fn finish(&self);
+    fn finish(&self) {}
 }
 
 /// A destination file to compare with a source file.
