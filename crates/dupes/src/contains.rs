@@ -25,7 +25,7 @@ pub struct Walked<'a> {
 /// Knowledge about the current content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing is remembered: the file is new or has changed.
+    /// The catalog does not know the content, because the file is new or has changed.
     Unknown,
     /// No other remembered file has the same content.
     Alone,

@@ -18,8 +18,8 @@
 //! - **Overlapping**: at least half of the bytes of the first directory are in files that have an
 //!   equal file in the second. Neither directory is below the other.
 //!
-//! Only the largest directories are reported. Nothing below a redundant directory is reported, and
-//! neither are overlaps below the two directories of a reported overlap. A file in a redundant
+//! The report contains only the largest directories. It leaves out everything below a redundant
+//! directory, and overlaps below the two directories of a reported overlap. A file in a redundant
 //! directory never proves that another directory is contained. All redundant directories can
 //! therefore be deleted together, and everything that they contain still exists somewhere.
 //!

@@ -47,7 +47,7 @@ pub struct Roots {
 #[derive(Debug)]
 pub struct Source {
     pub(crate) top: TopDir,
-    /// True if a file system is mounted inside of the source.
+    /// True if a file system is mounted inside the source.
     pub(crate) mounts_below: bool,
     /// True if the source is on a pseudo file system, whose content the kernel generates.
     pub(crate) is_synthetic: bool,
@@ -114,7 +114,7 @@ impl Source {
         let is_inside = |source: &Option<DirLocation>, dest: &Option<DirLocation>| {
             source.as_ref().zip(dest.as_ref()).is_some_and(|(source, dest)| source.is_below(dest))
         };
-        // The source may be visible inside of the destination through another mount.
+        // The source may be visible inside the destination through another mount.
         let (mounted, dest_mounted) = (mounts.location(source), mounts.location(dest_path));
         if is_inside(&mounted, &dest_mounted) {
             return Err(Refusal::SourceInside);
@@ -210,7 +210,7 @@ impl Roots {
         Ok(roots)
     }
 
-    /// Keeps other runs from mirroring to the destination, to a directory above it, or to a directory inside of it.
+    /// Keeps other runs from mirroring to the destination, to a directory above it, or to a directory inside it.
     ///
     /// A run cannot mark a directory that it cannot read. Another run can therefore start with that directory as its
     /// destination, but it will not touch temporary names below this destination ([`crate::reconcile::put_in_place`]).

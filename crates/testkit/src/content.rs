@@ -40,7 +40,7 @@ pub enum Content {
     Sparse {
         /// Length in bytes.
         len: u64,
-        /// Offsets in bytes, and the data there. An island beyond `len` extends the file.
+        /// Pairs of an offset in bytes and the data at that offset. An island beyond `len` extends the file.
         islands: Vec<(u64, Vec<u8>)>,
     },
 }

@@ -150,7 +150,7 @@ impl Snapshot {
         paths.map(|(path, _)| path.as_slice()).collect()
     }
 
-    /// Returns the groups of paths that are names of the same inode, without groups of one.
+    /// Returns a group of paths for each inode with more than one name.
     pub fn link_groups(&self) -> crate::Groups {
         let mut groups: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (path, entry) in &self.entries {

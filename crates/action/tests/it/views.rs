@@ -161,8 +161,7 @@ fn files_removed_from_exfat_can_be_restored() {
         assert_same(&before, &world.snapshot(), Compare::VISIBLE);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
     }
-    // Nothing is overwritten. If a new entry has the name of a quarantined file, the entry stays, and the file remains
-    // in quarantine.
+    // An undo does not overwrite a new entry that has the name of a quarantined file. The file remains in quarantine.
     let (world, _journals) = world_in(mount.path(), &tree());
     world.apply(Kind::Quarantine);
     fs::write(world.tree.join("b"), "new").expect("is written");

@@ -28,7 +28,7 @@ pub(crate) const SAME: &str = "equal in both\n";
 pub(crate) const EDITED: &str = "EQUAL";
 pub(crate) const PRECIOUS: &str = "written meanwhile\n";
 
-/// What a program does with a file.
+/// A change that another program makes to a file.
 pub(crate) type FileAction = fn(&Path) -> io::Result<()>;
 
 pub(crate) fn append(path: &Path) -> io::Result<()> {

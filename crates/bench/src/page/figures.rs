@@ -14,7 +14,7 @@ pub(super) fn number(value: f64) -> String {
     format!("{}{fraction}", grouped(whole))
 }
 
-/// Returns the value that [`number`] shows, so that figures that look equal also compare as equal.
+/// Returns the value as [`number`] prints it. Two figures that look equal then compare as equal.
 pub(super) fn as_shown(value: f64) -> f64 {
     plain(value).parse().unwrap_or(value)
 }

@@ -26,7 +26,7 @@ fn the_first_scan_knows_nothing() {
 
 #[test]
 fn unchanged_files_are_known() {
-    // Nothing is known about the content of `single`, which has a unique size.
+    // The scan did not read `single`, because no other file has its size.
     assert_eq!(known_after(|_| ()), ["a", "b", "c"]);
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum By {
 /// Act on duplicates
 ///
 /// Shows a plan for the groups in the catalog: which file of each group is kept and why, and what happens to the
-/// others. Nothing is changed without --apply.
+/// others. lop changes files only with --apply.
 ///
 /// With --apply, lop compares each file byte by byte with the kept file immediately before it acts on it. A file that
 /// has changed, differs or is being written to is left alone and reported. Each step is recorded in a journal before
@@ -77,8 +77,8 @@ pub(crate) struct DedupeArgs {
     /// Choose interactively which files of each group to keep
     ///
     /// lop shows one group after another. Each answer is one line, such as 1 or 1,3 or 2-4; '?' shows the help.
-    /// Nothing is changed until you have gone through all groups and confirmed the choices. Without --apply, you can
-    /// save the choices as a plan.
+    /// lop changes files only after you have gone through all groups and confirmed the choices. Without --apply, you
+    /// can save the choices as a plan.
     #[arg(short, long, conflicts_with = "plan")]
     pub(crate) interactive: bool,
 

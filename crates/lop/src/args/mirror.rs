@@ -18,8 +18,8 @@ use crate::quantity::{at_least_one, parse_rate};
 ///
 /// Files are equal if they have the same size and modification time. A file that differs is copied to a temporary
 /// name, which then replaces the old file in one step. No name ever refers to a half-written file. A file in DST that
-/// has other names is replaced instead of overwritten, so its other names keep the old content. Nothing is removed
-/// without --delete. With it, lop removes entries last, and only if it could read all of SRC.
+/// has other names is replaced instead of overwritten, so its other names keep the old content. lop removes
+/// entries only with --delete. It removes them last, and only if it could read all of SRC.
 ///
 /// Copies share the extents of the original if the file system supports it.
 ///

@@ -11,7 +11,7 @@ use crate::quantity::{at_least_one, parse_age};
 
 /// Remove directory trees for good, fast
 ///
-/// Removes each PATH with everything in it. Nothing is moved to quarantine, and nothing can be undone. Use --dry-run
+/// Removes each PATH with everything in it. lop keeps no copy in quarantine and cannot undo the removal. Use --dry-run
 /// to see what would be removed and how much space that would free.
 ///
 /// lop follows no links and enters no mounts, not even bind mounts of the same file system. Before it removes

@@ -161,7 +161,7 @@ fn reasons(skipped: &Skipped) -> Vec<Reason> {
     all.into_iter().filter(|reason| reason.number > 0).collect()
 }
 
-/// Keys of the reasons for skipping whole trees.
+/// JSON keys of the reasons for which a scan skips a whole tree.
 const TREES: [&str; 5] =
     ["dirs", "other_file_systems", "pseudo_file_systems", "quarantine", "system_dirs"];
 

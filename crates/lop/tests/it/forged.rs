@@ -1,7 +1,7 @@
 //! Forged catalogs: values that were changed with SQL, and flipped bits.
 //!
-//! Whatever a catalog contains, every command ends within a time limit and a memory limit and with one of its exit
-//! codes, and no run loses content. Each round is generated from a seed. `LOP_TEST_SEEDS=FIRST+COUNT` chooses other
+//! Every command ends within a time limit and a memory limit and with one of its exit codes, and no run loses
+//! content. Each round is generated from a seed. `LOP_TEST_SEEDS=FIRST+COUNT` chooses other
 //! seeds.
 
 use std::fs;

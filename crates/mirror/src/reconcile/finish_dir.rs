@@ -2,7 +2,7 @@
 //!
 //! A directory is *complete* when all of its own names have been processed. It then gets its final name and most of its
 //! metadata, and its subdirectories are started. A directory is *finished* when all of its subdirectories are finished.
-//! Nothing below it changes after that, so it gets its times and final permissions.
+//! The run then makes no more changes below it, so the directory gets its times and final permissions.
 
 use std::ffi::CStr;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! Detects a source that is also visible inside of the destination under a second path. FUSE, overlayfs and network
+//! Detects a source that is also visible inside the destination under a second path. FUSE, overlayfs and network
 //! file systems can show the files of another file system. Device and inode numbers may then differ between the two
 //! paths, so they do not reveal that two directories are the same.
 //!
 //! The reliable test uses a marker, which is a directory in the destination with a unique name. If the marker is
 //! visible in a directory of the source or in a directory above the source, that directory is the destination. The
 //! marker is created only if the source or the destination is on a file system of this kind, or if something is
-//! mounted inside of the source. It is removed at the end of the run. If the marker cannot be created, nothing may be
+//! mounted inside the source. It is removed at the end of the run. If the marker cannot be created, nothing may be
 //! deleted from the destination.
 //!
 //! The marker is not sufficient for a pool of several directories (mergerfs), which may create the marker in a branch
@@ -38,7 +38,7 @@ pub(crate) struct Marker {
 }
 
 impl Roots {
-    /// Refuses a source that is inside of the destination under a second path. Creates the marker if it is needed.
+    /// Refuses a source that is inside the destination under a second path. Creates the marker if it is needed.
     pub(crate) fn check_aliases(&mut self, dry_run: bool) -> Result<(), Refusal> {
         let (Some(source), Some(dest)) = (&self.source, &self.destination) else { return Ok(()) };
         let may_be_aliased = source.may_alias(dest);
@@ -70,7 +70,7 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// Fails with [`Refusal::Unmarked`]. Nothing was changed.
+    /// Fails with [`Refusal::Unmarked`]. The run has changed nothing that existed before it.
     pub fn check_deletion(&self) -> Result<(), Refusal> {
         let (Some(error), Some(source), Some(dest)) =
             (&self.marker_error, &self.source, &self.destination)
@@ -164,7 +164,7 @@ impl TopDir {
 }
 
 impl Source {
-    /// Returns the refusal of a source that is visible inside of the destination.
+    /// Returns the refusal of a source that is visible inside the destination.
     pub(crate) fn aliased_inside(&self, dest: &TopDir) -> Refusal {
         let (path, destination) = (self.top.absolute.clone(), dest.absolute.clone());
         Refusal::SourceSeenInside { path, destination }
@@ -182,7 +182,7 @@ impl Source {
         self.top.absolute.ancestors().any(is_marked)
     }
 
-    /// Returns true if the source is found inside of the destination. For each directory above the source, this
+    /// Returns true if the source is found inside the destination. For each directory above the source, this
     /// assumes that the directory is the destination, and looks for the source at the corresponding path in the
     /// destination.
     fn is_shown_in(&self, dest: &TopDir, has_ctimes: bool) -> bool {

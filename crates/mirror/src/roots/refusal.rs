@@ -63,10 +63,10 @@ pub enum Refusal {
     /// The source and the destination are the same directory.
     #[error("the source and the destination are the same directory")]
     Same,
-    /// The source is inside of the destination, where a run may delete entries.
+    /// The source is inside the destination, where a run may delete entries.
     #[error("the source is inside the destination")]
     SourceInside,
-    /// The source is the destination or is inside of it, but is visible there under a second path.
+    /// The source is the destination or is inside it, but is visible there under a second path.
     #[error(
         "{} is the same directory as {}, or is inside it: a file system shows the same files at both paths",
         path.display(),
@@ -78,7 +78,7 @@ pub enum Refusal {
         /// The destination.
         destination: PathBuf,
     },
-    /// The source may be inside of the destination under a second path, and the marker that would reveal this could
+    /// The source may be inside the destination under a second path, and the marker that would reveal this could
     /// not be created.
     #[error(
         "cannot tell whether {} is inside {} under another path, because no directory can be created there",
@@ -93,7 +93,7 @@ pub enum Refusal {
         /// The error.
         source: io::Error,
     },
-    /// The destination is inside of a quarantine directory.
+    /// The destination is inside a quarantine directory.
     #[error("the destination is in a quarantine of lop, from which removed files can be restored")]
     Quarantine,
     /// Another process is mirroring to the same destination.
@@ -102,7 +102,7 @@ pub enum Refusal {
     /// Another process is mirroring to a directory above the destination.
     #[error("another lop process is working on {}, which contains the destination", .0.display())]
     LockedAbove(PathBuf),
-    /// Another process is mirroring to a directory inside of the destination.
+    /// Another process is mirroring to a directory inside the destination.
     #[error("another lop process is working on a directory inside the destination")]
     LockedBelow,
 }

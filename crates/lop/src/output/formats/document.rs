@@ -46,8 +46,8 @@ pub(crate) fn document_with(key: &str, value: &impl Serialize) -> String {
 
 /// Writes a document item by item, each on a separate line: `{"format_version":1,"KEY":[…],"summary":{…}}`.
 ///
-/// Nothing is written before the first item or the end of the document, so a command that fails early prints only its
-/// error.
+/// The document begins with the first item, or at its end if it has no items. A command that fails early therefore
+/// prints only its error.
 pub(crate) struct JsonList<W> {
     out: W,
     key: &'static str,

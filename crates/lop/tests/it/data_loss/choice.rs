@@ -1,5 +1,5 @@
-//! Whatever the user requests, one of several identical files is kept, and protected files are not
-//! touched.
+//! lop keeps one of several identical files and does not touch protected files, even if the options
+//! ask for more.
 
 use testkit::{Snapshot, TreeBuilder, assert_contents_kept, assert_same};
 
