@@ -1,0 +1,3 @@
+//! Matches the names of a tree against all rules at once.
+
+pub mod fold;

@@ -1,0 +1,65 @@
+//! The result of matching rules against a target: what each rule would take.
+
+use fsops::{Op, Stat};
+
+/// What the rules would take from one target. Nothing on the target was changed.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// The entries to take, sorted by path. No entry is inside another.
+    pub matches: Vec<Match>,
+    /// What each rule takes, in the order of the rules.
+    pub rules: Vec<RuleTotals>,
+    /// Entries that could not be examined.
+    pub problems: Vec<Problem>,
+    /// Number of directories that were listed.
+    pub dirs_listed: u64,
+    /// Number of names that were compared with rules.
+    pub names_seen: u64,
+}
+
+/// An entry that a rule takes.
+#[derive(Clone, Debug)]
+pub struct Match {
+    /// The path relative to the target.
+    pub path: Vec<u8>,
+    /// The index of the rule.
+    pub rule: u32,
+    /// The metadata of the entry.
+    pub stat: Stat,
+    /// Number of files that are taken with the entry. 1 unless the entry is a directory.
+    pub files: u64,
+    /// The disk space in bytes that the removal of the entry frees. Files with several names count
+    /// as 0.
+    pub frees: u64,
+    /// The time of the newest entry that is taken, in nanoseconds since the epoch.
+    pub newest_ns: i64,
+    /// The modification time of the oldest file that is taken, in nanoseconds since the epoch.
+    pub oldest_ns: i64,
+}
+
+/// What a rule takes from a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleTotals {
+    /// Whether a variable of the rule is bound on the target, or the rule matches anywhere.
+    pub is_here: bool,
+    /// Number of matches. A directory that is taken whole counts as one.
+    pub matches: u64,
+    /// Number of files.
+    pub files: u64,
+    /// The disk space in bytes that the removal of the files frees.
+    pub frees: u64,
+    /// The modification time of the oldest file, in nanoseconds since the epoch. `None` without
+    /// files.
+    pub oldest_ns: Option<i64>,
+}
+
+/// An entry that could not be examined.
+#[derive(Debug)]
+pub struct Problem {
+    /// The path relative to the target.
+    pub path: Vec<u8>,
+    /// The operation that failed.
+    pub op: Op,
+    /// The error.
+    pub source: std::io::Error,
+}

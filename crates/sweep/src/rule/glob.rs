@@ -1,0 +1,141 @@
+//! Glob patterns for one path component.
+//!
+//! `*` matches any number of bytes and `?` matches one character. All other bytes match
+//! themselves; there are no character classes and no escapes. The time of a match is at most
+//! proportional to the product of both lengths, whatever the pattern.
+
+use std::fmt;
+
+/// A glob pattern for one path component.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Glob {
+    text: Box<[u8]>,
+}
+
+impl Glob {
+    /// Parses a pattern. Runs of `*` count as one.
+    pub fn new(text: &[u8]) -> Glob {
+        let mut kept = Vec::with_capacity(text.len());
+        for &byte in text {
+            if byte != b'*' || kept.last() != Some(&b'*') {
+                kept.push(byte);
+            }
+        }
+        Glob { text: kept.into() }
+    }
+
+    /// Returns the pattern as text.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Returns whether the pattern matches only its own text.
+    pub fn is_literal(&self) -> bool {
+        !self.text.iter().any(|byte| matches!(byte, b'*' | b'?'))
+    }
+
+    /// Returns whether the pattern matches every name.
+    pub fn is_any(&self) -> bool {
+        *self.text == *b"*"
+    }
+
+    /// Returns the number of bytes that match only themselves.
+    pub fn literal_len(&self) -> usize {
+        self.text.iter().filter(|byte| !matches!(byte, b'*' | b'?')).count()
+    }
+
+    /// Returns the pattern with its literal bytes folded, to be matched against folded names.
+    #[must_use]
+    pub fn folded(&self) -> Glob {
+        Glob { text: crate::matcher::fold::fold(&self.text).unwrap_or_default().into() }
+    }
+
+    /// Returns whether a name matches.
+    pub fn matches(&self, name: &[u8]) -> bool {
+        let pattern = &self.text;
+        let (mut p, mut n) = (0, 0);
+        // The positions to continue from if the bytes after the last `*` do not match.
+        let mut retry = None;
+        while n < name.len() {
+            match pattern.get(p) {
+                Some(b'*') => {
+                    p += 1;
+                    retry = Some((p, n));
+                }
+                Some(b'?') => {
+                    p += 1;
+                    n += char_len(&name[n..]);
+                }
+                Some(&byte) if byte == name[n] => {
+                    p += 1;
+                    n += 1;
+                }
+                _ => {
+                    let Some((after, from)) = retry else { return false };
+                    retry = Some((after, from + 1));
+                    (p, n) = (after, from + 1);
+                }
+            }
+        }
+        pattern[p..].iter().all(|&byte| byte == b'*')
+    }
+
+    /// Returns whether some name may match both patterns. The answer is never wrongly false: a `?`
+    /// counts as any number of bytes, because the length of a character varies.
+    pub fn may_overlap(&self, other: &Glob) -> bool {
+        let (a, b) = (&*self.text, &*other.text);
+        let is_wild = |byte: u8| matches!(byte, b'*' | b'?');
+        // `below[j]` tells whether `a[i + 1..]` and `b[j..]` may have a name in common.
+        let mut below = vec![false; b.len() + 1];
+        for i in (0..=a.len()).rev() {
+            let mut here = vec![false; b.len() + 1];
+            for j in (0..=b.len()).rev() {
+                let skip_a = |here: &[bool]| below[j] || j < b.len() && here[j + 1];
+                let skip_b = |here: &[bool]| here[j + 1] || i < a.len() && below[j];
+                here[j] = match (a.get(i), b.get(j)) {
+                    (None, None) => true,
+                    (Some(&x), _) if is_wild(x) => skip_a(&here),
+                    (_, Some(&y)) if is_wild(y) => skip_b(&here),
+                    (Some(x), Some(y)) => x == y && below[j + 1],
+                    _ => false,
+                };
+            }
+            below = here;
+        }
+        below[0]
+    }
+
+    /// Returns whether every name that matches this pattern also matches `other`. The answer is
+    /// never wrongly true for patterns with at most one wildcard.
+    pub fn is_within(&self, other: &Glob) -> bool {
+        // A byte that occurs in no name stands for whatever the wildcards match.
+        let sample: Vec<u8> =
+            self.text.iter().map(|&b| if matches!(b, b'*' | b'?') { 0 } else { b }).collect();
+        other.matches(&sample)
+    }
+}
+
+/// Returns the length of the first character in bytes. A byte that is not part of valid UTF-8
+/// counts as one character.
+fn char_len(bytes: &[u8]) -> usize {
+    let width = match bytes[0] {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => return 1,
+    };
+    let whole = bytes.get(..width).is_some_and(|char| std::str::from_utf8(char).is_ok());
+    if whole { width } else { 1 }
+}
+
+impl fmt::Debug for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Glob({:?})", self.to_string())
+    }
+}
+
+impl fmt::Display for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.text))
+    }
+}
