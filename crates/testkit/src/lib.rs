@@ -67,7 +67,7 @@ pub use invocation::Invocation;
 pub use kill::{
     Calls, Growth, Killed, Strace, Traced, at_random_moments, kill_after, kill_when_grown,
 };
-pub use mounts::{FileSystem, Mount, View};
+pub use mounts::{FileSystem, Mount, ReparsePoint, View, make_reparse_points};
 pub use oracle::{Rules, Truth, collapse_links, naive_groups, naive_truth};
 pub use output::{Ending, Output};
 pub use path_bytes::PathBytes;
