@@ -1,1 +1,12 @@
-//! Tests of the crate on real trees.
+//! Tests on real trees.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change the trees they made to see what becomes of them"
+)]
+
+mod oracle;
+mod preview;
+mod random;
+mod too_wide;
+mod world;
