@@ -5,6 +5,7 @@
     reason = "tests change the trees they made to see what becomes of them"
 )]
 
+mod bindings;
 mod oracle;
 mod preview;
 mod random;
