@@ -96,6 +96,21 @@ impl Dir {
         here.ok_or_else(|| Errno::NOENT.into())
     }
 
+    /// Returns whether `name` is a symbolic link whose target does not exist. If the target is on
+    /// another mount, which may not respond, the answer is false.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `openat2(2)` if it says nothing about the target, such as `EACCES`.
+    pub fn is_dangling(&self, name: &CStr) -> io::Result<bool> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match rustix::fs::openat2(self, name, flags, Mode::empty(), ResolveFlags::NO_XDEV) {
+            Ok(_) | Err(Errno::XDEV) => Ok(false),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(true),
+            Err(e) => Err(e.into()),
+        }
+    }
+
     /// Opens the current parent of this directory. Another process may have moved this directory,
     /// so the caller MUST check that the parent is the expected one.
     ///

@@ -2,7 +2,84 @@
 //!
 //! A refused rule takes nothing and does not affect other rules.
 
+mod layouts;
+mod names;
+mod narrow;
+pub(crate) mod protected;
+mod reach;
+
+use std::collections::HashSet;
 use std::fmt;
+
+use crate::bindings::Bindings;
+use crate::rule::Rule;
+use crate::rule::pattern::Base;
+
+use reach::Protected;
+
+/// Checks rules before anything is known about a target (guards 2 and 3). Rules that the user
+/// allowed are checked only by guard 2.
+pub fn check(rules: &[Rule], allow: &HashSet<String>) -> Vec<Refused> {
+    let layouts: Vec<_> = layouts::typical().map(Layout::new).collect();
+    let refusal = |(at, rule): (usize, &Rule)| {
+        for take in &rule.takes {
+            if let Some(reason) = narrow::objection(rule, take) {
+                return Some(Refused { rule: at, guard: Guard::Narrow, reason });
+            }
+        }
+        let is_allowed = allow.contains(&rule.id);
+        let by_name = || rule.takes.iter().find_map(names::objection);
+        let by_layout = || layouts.iter().find_map(|layout| layout.objection(rule));
+        let reason = if is_allowed { None } else { by_name().or_else(by_layout) };
+        reason.map(|reason| Refused { rule: at, guard: Guard::Protected, reason })
+    };
+    rules.iter().enumerate().filter_map(refusal).collect()
+}
+
+/// Checks the active rules on the directories that their variables are bound to (guard 3).
+pub fn check_bound(
+    rules: &[Rule],
+    active: &[bool],
+    allow: &HashSet<String>,
+    bindings: &Bindings,
+) -> Vec<Refused> {
+    let layout = Layout::new(bindings.clone());
+    let is_checked = |at: usize, rule: &Rule| active[at] && !allow.contains(&rule.id);
+    rules
+        .iter()
+        .enumerate()
+        .filter(|(at, rule)| is_checked(*at, rule))
+        .filter_map(|(at, rule)| {
+            let reason = layout.objection(rule)?;
+            Some(Refused { rule: at, guard: Guard::Protected, reason })
+        })
+        .collect()
+}
+
+/// A layout and its protected paths.
+struct Layout {
+    bindings: Bindings,
+    protected: Protected,
+}
+
+impl Layout {
+    fn new(bindings: Bindings) -> Layout {
+        let protected = Protected::new(&bindings);
+        Layout { bindings, protected }
+    }
+
+    /// Returns why a rule may not be used on the layout, if it may not.
+    fn objection(&self, rule: &Rule) -> Option<String> {
+        rule.takes.iter().find_map(|take| {
+            // Patterns that match anywhere are checked by name. The walk keeps protected entries.
+            let Base::Variable(variable) = take.pattern.base else { return None };
+            let reached = self.bindings.of(variable).find_map(|binding| {
+                self.protected.reached(&binding.path, &take.pattern.components, take.extent)
+            })?;
+            Some(format!("{} reaches {reached}", take.pattern))
+        })
+    }
+}
 
 /// A rule that a guard refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,30 @@
 //! The result of matching rules against a target: what each rule would take.
 
+mod conditions;
+mod listing;
+pub(crate) mod request;
+mod scope;
+mod totals;
+mod walk;
+
 use fsops::{Op, Stat};
+use runtime::{Interrupted, Progress};
+
+pub use request::Request;
+
+use crate::preview::request::Compiled;
+
+/// Matches rules against a target.
+///
+/// # Errors
+///
+/// Fails only if a stop was requested. Entries that could not be examined are in
+/// [`Preview::problems`]. Nothing on disk changes.
+pub fn run(request: &Request<'_>, progress: &Progress) -> Result<Preview, Interrupted> {
+    let compiled = Compiled::new(request);
+    let found = walk::walk(request, &compiled, progress)?;
+    Ok(totals::assemble(request, &compiled, found))
+}
 
 /// What the rules would take from one target. Nothing on the target was changed.
 #[derive(Debug, Default)]

@@ -10,6 +10,8 @@ pub mod variable;
 use std::fmt;
 use std::time::Duration;
 
+use fsops::Kind;
+
 use crate::rule::glob::Glob;
 use crate::rule::pattern::Pattern;
 
@@ -110,6 +112,15 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// Returns whether the conditions may accept an entry of this type, which is not a directory.
+    pub(crate) fn may_take(&self, kind: Kind) -> bool {
+        match self.only {
+            Some(Only::BrokenLinks) => kind == Kind::Symlink,
+            Some(Only::EmptyFiles) => kind == Kind::File,
+            None => kind == Kind::File || self.larger.is_none() && self.starts.is_empty(),
+        }
+    }
+
     /// Returns whether each match must be proven by a marker, and not only by its path.
     pub fn need_marker(&self) -> bool {
         !self.beside.is_empty() || !self.inside.is_empty()

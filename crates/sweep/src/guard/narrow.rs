@@ -1,0 +1,118 @@
+//! Guard 2: a rule must name what it takes.
+//!
+//! The more valuable the files below a variable are, the more literal components a pattern needs.
+//! Only literal components count before `**`, because a wildcard may stand for any directory.
+
+use crate::rule::glob::Glob;
+use crate::rule::pattern::{Base, Component};
+use crate::rule::variable::Variable;
+use crate::rule::{Extent, Risk, Rule, Take};
+
+/// Number of literal characters that a name with wildcards needs.
+const LEAST_LITERAL: usize = 3;
+
+/// Names that many programs and users give to directories with unrelated contents.
+const COMMON_NAMES: &[&str] =
+    &["backup", "backups", "cache", "data", "files", "log", "logs", "old", "temp", "tmp"];
+
+/// What a pattern that starts with a variable needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// Nothing. Everything below is junk.
+    Nothing,
+    /// The name of a program's directory.
+    OneName,
+    /// A directory and a name in it. A single literal name is enough if the user reviews each match.
+    TwoNames,
+}
+
+fn need(variable: Variable) -> Need {
+    use Variable as V;
+    match variable {
+        V::Temp | V::InetCache | V::InetCookies | V::Recent => Need::Nothing,
+        V::ProgramFiles
+        | V::ProgramData
+        | V::Roaming
+        | V::Local
+        | V::LocalLow
+        | V::Cache
+        | V::Config
+        | V::Data
+        | V::Library => Need::OneName,
+        V::Top
+        | V::Drive
+        | V::Windows
+        | V::Profile
+        | V::Public
+        | V::Documents
+        | V::Root
+        | V::Home => Need::TwoNames,
+    }
+}
+
+/// Returns why a pattern is too wide, if it is.
+pub(crate) fn objection(rule: &Rule, take: &Take) -> Option<String> {
+    let pattern = &take.pattern;
+    let why = match pattern.base {
+        Base::Anywhere => too_wide_anywhere(rule, take)?,
+        Base::Variable(variable) => {
+            // The names before the first `**`.
+            let names: Vec<&Glob> = pattern.components.iter().map_while(name_of).collect();
+            let is_deep = names.len() < pattern.components.len();
+            match need(variable) {
+                Need::Nothing => return None,
+                Need::OneName if names.first().is_some_and(|first| is_telling(first)) => return None,
+                Need::OneName => "does not begin with a name",
+                Need::TwoNames => too_wide_root(rule, take, &names, is_deep)?,
+            }
+        }
+    };
+    Some(format!("{pattern} {why}"))
+}
+
+fn too_wide_anywhere(rule: &Rule, take: &Take) -> Option<&'static str> {
+    let conditions = &rule.conditions;
+    if take.extent == Extent::Emptied || conditions.only.is_some() {
+        return None;
+    }
+    let last = take.pattern.components.iter().rev().find_map(name_of);
+    if last.is_some_and(|last| is_telling(last)) {
+        return None;
+    }
+    // A bare wildcard needs a marker with a signature, because any directory may have a marker's
+    // name in it.
+    let is_proven = conditions.inside.iter().any(|marker| marker.starts.is_some());
+    (!is_proven).then_some("names nothing, and no signature proves what it takes")
+}
+
+fn too_wide_root(rule: &Rule, take: &Take, names: &[&Glob], is_deep: bool) -> Option<&'static str> {
+    let Some(first) = names.first().filter(|first| first.is_literal()) else {
+        return Some("does not begin with a literal name");
+    };
+    if names.len() > 1 && is_telling(names[1]) {
+        return None;
+    }
+    let is_common = COMMON_NAMES.iter().any(|common| first.text().eq_ignore_ascii_case(common.as_bytes()));
+    if is_common {
+        return Some("has a name that any program or user may choose");
+    }
+    let is_hidden = first.text().starts_with(b".") && first.literal_len() > LEAST_LITERAL;
+    let is_single_file = names.len() == 1 && !is_deep && take.extent == Extent::Files;
+    if is_hidden || is_single_file || rule.risk == Risk::Review {
+        return None;
+    }
+    Some("names only one directory; that needs risk = \"review\"")
+}
+
+fn name_of(component: &Component) -> Option<&Glob> {
+    match component {
+        Component::Name(glob) => Some(glob),
+        Component::AnyDepth => None,
+    }
+}
+
+/// Returns whether a name says what it stands for.
+fn is_telling(name: &Glob) -> bool {
+    name.is_literal() || name.literal_len() >= LEAST_LITERAL && !name.text().starts_with(b"*.*")
+}
+

@@ -1,0 +1,184 @@
+//! Guard 3: a rule must not reach protected entries.
+//!
+//! The protected paths of a layout form a small automaton. A pattern is followed through it, one
+//! component at a time. If the pattern can arrive at a protected path, or at an ancestor with the
+//! intention to take everything below it, the rule is refused. The test is on the languages of both
+//! patterns, so it does not matter which files exist.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::bindings::Bindings;
+use crate::guard::protected::{self, EMPTIABLE};
+use crate::matcher::fold::stored;
+use crate::rule::Extent;
+use crate::rule::glob::Glob;
+use crate::rule::pattern::Component;
+
+type NodeId = usize;
+
+/// The protected paths of a layout.
+pub(crate) struct Protected {
+    folds: bool,
+    nodes: Vec<Node>,
+    /// The nodes of the directories that variables are bound to.
+    bound: HashMap<Vec<u8>, NodeId>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    literals: HashMap<Vec<u8>, NodeId>,
+    globs: Vec<(Glob, NodeId)>,
+    /// The protected path that ends here, for messages, and its extent.
+    leaf: Option<(String, protected::Extent)>,
+    /// A protected path that ends here or below.
+    below: Option<String>,
+}
+
+/// The nodes that a pattern may have arrived at. A path below a protected directory has arrived at
+/// the directory for good.
+type Arrived = BTreeSet<NodeId>;
+
+impl Protected {
+    /// Builds the protected paths of a layout.
+    pub(crate) fn new(bindings: &Bindings) -> Protected {
+        let mut all = Protected {
+            folds: bindings.folds,
+            nodes: vec![Node::default()],
+            bound: HashMap::new(),
+        };
+        for binding in &bindings.bound {
+            let mut at = 0;
+            for name in binding.path.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
+                at = all.child(at, &Glob::new(name), true);
+            }
+            all.bound.insert(binding.path.clone(), at);
+            if !EMPTIABLE.contains(&binding.variable) {
+                all.protect(at, binding.variable.to_string(), protected::Extent::Itself);
+            }
+        }
+        for (variable, path, extent) in protected::paths() {
+            for binding in bindings.of(variable) {
+                let mut at = all.bound[&binding.path];
+                let mut text = variable.to_string();
+                for component in &path {
+                    if let Component::Name(glob) = component {
+                        at = all.child(at, glob, false);
+                        text = format!("{text}/{glob}");
+                    }
+                }
+                all.protect(at, text, extent);
+            }
+        }
+        all.spread(0);
+        all
+    }
+
+    /// Returns a protected path that a pattern below a bound directory can reach.
+    pub(crate) fn reached(
+        &self,
+        bound: &[u8],
+        components: &[Component],
+        extent: Extent,
+    ) -> Option<&str> {
+        let start = *self.bound.get(bound)?;
+        // A directory below a protected one cannot be bound, unless the layout itself says so.
+        let mut arrived = Arrived::from([start]);
+        for (at, component) in components.iter().enumerate() {
+            let is_last = at + 1 == components.len();
+            arrived = self.step(&arrived, component);
+            let passes = arrived.iter().find_map(|&node| self.passes(node, is_last));
+            if passes.is_some() {
+                return passes;
+            }
+            if arrived.is_empty() {
+                return None;
+            }
+        }
+        let takes_all = extent == Extent::Tree;
+        let is_end = |&&node: &&NodeId| self.nodes[node].leaf.is_some();
+        let end = arrived.iter().find(is_end).and_then(|&node| self.nodes[node].leaf.as_ref());
+        if let Some((text, _)) = end.filter(|_| extent != Extent::Emptied) {
+            return Some(text);
+        }
+        let below = arrived.iter().find_map(|&node| self.nodes[node].below.as_deref());
+        below.filter(|_| takes_all)
+    }
+
+    /// Returns the protected path that a pattern has entered, if everything below it is protected.
+    fn passes(&self, node: NodeId, is_last: bool) -> Option<&str> {
+        let (text, extent) = self.nodes[node].leaf.as_ref()?;
+        (*extent == protected::Extent::Below && !is_last).then_some(text)
+    }
+
+    fn step(&self, arrived: &Arrived, component: &Component) -> Arrived {
+        let mut next = Arrived::new();
+        let Component::Name(glob) = component else {
+            // `**` stands for any number of directories.
+            let mut open: Vec<NodeId> = arrived.iter().copied().collect();
+            while let Some(node) = open.pop() {
+                if next.insert(node) {
+                    let Node { literals, globs, .. } = &self.nodes[node];
+                    open.extend(literals.values().chain(globs.iter().map(|(_, child)| child)));
+                }
+            }
+            return next;
+        };
+        let Some(text) = stored(glob.text(), self.folds) else { return next };
+        let name = Glob::new(&text);
+        for &node in arrived {
+            let Node { literals, globs, .. } = &self.nodes[node];
+            if name.is_literal() {
+                next.extend(literals.get(name.text()));
+            } else {
+                next.extend(literals.iter().filter(|(text, _)| name.matches(text)).map(|(_, n)| n));
+            }
+            next.extend(globs.iter().filter(|(glob, _)| glob.may_overlap(&name)).map(|(_, n)| n));
+        }
+        next
+    }
+
+    /// Returns the child of a node with a name. `is_exact` means that the name is not a pattern.
+    fn child(&mut self, at: NodeId, name: &Glob, is_exact: bool) -> NodeId {
+        let new = self.nodes.len();
+        // A name that cannot be folded is compared as it is.
+        let text = stored(name.text(), self.folds).map_or_else(|| name.text().to_vec(), Into::into);
+        let node = &mut self.nodes[at];
+        let child = if is_exact || name.is_literal() {
+            *node.literals.entry(text).or_insert(new)
+        } else {
+            let glob = Glob::new(&text);
+            match node.globs.iter().find(|(other, _)| *other == glob) {
+                Some(&(_, child)) => child,
+                None => {
+                    node.globs.push((glob, new));
+                    new
+                }
+            }
+        };
+        if child == new {
+            self.nodes.push(Node::default());
+        }
+        child
+    }
+
+    fn protect(&mut self, at: NodeId, text: String, extent: protected::Extent) {
+        let leaf = &mut self.nodes[at].leaf;
+        // The wider protection wins.
+        if leaf.as_ref().is_none_or(|(_, known)| *known == protected::Extent::Itself) {
+            *leaf = Some((text, extent));
+        }
+    }
+
+    /// Sets `below` of a node and of all nodes below it.
+    fn spread(&mut self, at: NodeId) -> Option<String> {
+        let Node { literals, globs, .. } = &self.nodes[at];
+        let children: Vec<NodeId> =
+            literals.values().copied().chain(globs.iter().map(|&(_, child)| child)).collect();
+        let mut below = self.nodes[at].leaf.as_ref().map(|(text, _)| text.clone());
+        for child in children {
+            below = below.or(self.spread(child));
+        }
+        self.nodes[at].below.clone_from(&below);
+        below
+    }
+}

@@ -1,0 +1,116 @@
+//! What to match against which target.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use device::{Disk, Threads};
+use fsops::{Dir, FileKey};
+use walk::OwnFiles;
+
+use crate::bindings::Bindings;
+use crate::guard::protected;
+use crate::matcher::automaton::{Automaton, Leaf, NodeId};
+use crate::matcher::fold::fold_into;
+use crate::matcher::routes::{Position, Routes};
+use crate::rule::Rule;
+use crate::rule::pattern::Base;
+
+/// A request to match rules against a target.
+pub struct Request<'a> {
+    /// The target.
+    pub root: &'a Dir,
+    /// The rules. An index into this slice identifies a rule.
+    pub rules: &'a [Rule],
+    /// Whether each rule is active. Refused and skipped rules are not.
+    pub active: &'a [bool],
+    /// The identifiers of rules for which the user lifted the guards against protected entries and
+    /// large matches.
+    pub allow: &'a HashSet<String>,
+    /// The roles of the target's directories.
+    pub bindings: &'a Bindings,
+    /// Files of lop itself, which no rule takes.
+    pub own: &'a OwnFiles,
+    /// Directories that no rule takes, such as the working directory and its ancestors.
+    pub avoid: HashSet<FileKey>,
+    /// The current time in nanoseconds since the epoch, from which ages are counted.
+    pub now_ns: i64,
+    /// The disk that the target is on.
+    pub disk: Arc<Disk>,
+    /// Number of threads.
+    pub threads: Threads,
+}
+
+/// The rules, compiled for one target.
+pub(crate) struct Compiled {
+    pub(crate) automaton: Automaton,
+    pub(crate) routes: Routes,
+    /// Directories that are never taken themselves, although their contents may be.
+    pub(crate) kept_dirs: HashSet<FileKey>,
+    /// Whether each rule may take protected entries.
+    pub(crate) allowed: Vec<bool>,
+    /// Whether each rule can match anything on the target.
+    pub(crate) is_here: Vec<bool>,
+}
+
+impl Compiled {
+    pub(crate) fn new(request: &Request<'_>) -> Compiled {
+        let Request { rules, active, allow, bindings, .. } = request;
+        let bound: HashSet<_> = bindings.bound.iter().map(|binding| binding.variable).collect();
+        let mut automaton = Automaton::new(bindings.folds);
+        let mut is_here = vec![false; rules.len()];
+        for (at, rule) in rules.iter().enumerate().filter(|(at, _)| active[*at]) {
+            let number = walk::to_u32(at);
+            let is_bound = |base: &Base| match base {
+                Base::Variable(variable) => bound.contains(variable),
+                Base::Anywhere => true,
+            };
+            for take in rule.takes.iter().filter(|take| is_bound(&take.pattern.base)) {
+                is_here[at] = true;
+                automaton.add(&take.pattern, Leaf::Take { rule: number, extent: take.extent });
+            }
+            if is_here[at] {
+                for keep in &rule.keeps {
+                    automaton.add(keep, Leaf::Keep { rule: number });
+                }
+            }
+        }
+        for pattern in protected::runtime_patterns() {
+            automaton.add(&pattern, Leaf::Protect);
+        }
+        let routes = Routes::new(bindings, &automaton);
+        let kept_dirs = bindings.bound.iter().map(|binding| binding.key).collect();
+        let allowed = rules.iter().map(|rule| allow.contains(&rule.id)).collect();
+        Compiled { automaton, routes, kept_dirs, allowed, is_here }
+    }
+
+    /// Returns the state of the directory at a path of the target.
+    pub(crate) fn state_of(&self, path: &[u8]) -> Vec<NodeId> {
+        let mut state = Vec::new();
+        self.automaton.begin(&mut state);
+        let mut route = Some(Routes::START);
+        self.arrive(route, &mut state);
+        let (mut folded, mut next) = (Vec::new(), Vec::new());
+        for name in path.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
+            match fold_into(name, self.automaton.folds(), &mut folded) {
+                Some(folded) => self.automaton.step(&state, folded, &mut next),
+                None => next.clear(),
+            }
+            route = self.routes.step(route, name);
+            self.arrive(route, &mut next);
+            std::mem::swap(&mut state, &mut next);
+        }
+        state
+    }
+
+    /// Adds the nodes of the variables that are bound to a directory on a route.
+    pub(crate) fn arrive(&self, route: Option<Position>, state: &mut Vec<NodeId>) {
+        let roots = self.routes.arrivals(route);
+        for &root in roots {
+            self.automaton.enter(root, state);
+        }
+        if !roots.is_empty() {
+            state.sort_unstable();
+            state.dedup();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Merges the results of the workers, so that no entry is taken twice.
+
+use std::cmp::Ordering;
+
+use fsops::Kind;
+
+use crate::preview::request::{Compiled, Request};
+use crate::preview::walk::Found;
+use crate::preview::{Match, Preview, RuleTotals};
+
+/// Merges the results of the workers.
+pub(crate) fn assemble(request: &Request<'_>, compiled: &Compiled, found: Vec<Found>) -> Preview {
+    let mut preview = Preview::default();
+    for part in found {
+        preview.matches.extend(part.matches);
+        preview.problems.extend(part.problems);
+        preview.dirs_listed += part.dirs;
+        preview.names_seen += part.names;
+    }
+    preview.problems.sort_by(|a, b| path_order(&a.path, &b.path));
+    preview
+        .matches
+        .sort_unstable_by(|a, b| path_order(&a.path, &b.path).then(a.rule.cmp(&b.rule)));
+    remove_nested(&mut preview.matches);
+    preview.rules = compiled
+        .is_here
+        .iter()
+        .map(|&is_here| RuleTotals { is_here, ..RuleTotals::default() })
+        .collect();
+    debug_assert_eq!(preview.rules.len(), request.rules.len());
+    for found in &preview.matches {
+        preview.rules[found.rule as usize].add(found);
+    }
+    preview
+}
+
+/// Removes matches that are inside of another match, or that another rule takes too. The first rule
+/// wins.
+fn remove_nested(matches: &mut Vec<Match>) {
+    let mut last: Option<Vec<u8>> = None;
+    matches.retain(|found| {
+        let is_nested = last.as_ref().is_some_and(|last| {
+            let rest = found.path.strip_prefix(&last[..]);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        });
+        if !is_nested {
+            last = Some(found.path.clone());
+        }
+        !is_nested
+    });
+}
+
+/// Orders paths so that a directory comes right before everything below it.
+pub(crate) fn path_order(a: &[u8], b: &[u8]) -> Ordering {
+    let key = |&byte: &u8| if byte == b'/' { 0 } else { u16::from(byte) + 1 };
+    let common = a.iter().zip(b).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
+    a[common..].first().map(key).cmp(&b[common..].first().map(key))
+}
+
+impl RuleTotals {
+    fn add(&mut self, found: &Match) {
+        self.matches += 1;
+        self.files += found.files;
+        self.frees = self.frees.saturating_add(found.frees);
+        if found.files > 0 {
+            let oldest = self.oldest_ns.map_or(found.oldest_ns, |ns| ns.min(found.oldest_ns));
+            self.oldest_ns = Some(oldest);
+        }
+    }
+}
+
+impl Match {
+    /// Returns whether the entry is a directory that is taken with everything below it.
+    pub fn is_tree(&self) -> bool {
+        self.stat.kind == Kind::Dir
+    }
+}
