@@ -89,7 +89,7 @@ pub(crate) fn rule(id: &str, takes: &[(&str, Extent)]) -> Rule {
         keeps: Vec::new(),
         conditions: Conditions::default(),
         source: Source::default(),
-        reference: None,
+        reference: String::new(),
     }
 }
 
