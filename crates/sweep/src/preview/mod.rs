@@ -1,8 +1,8 @@
 //! The result of matching rules against a target: what each rule would take.
 
 mod budget;
-mod conditions;
-mod listing;
+pub(crate) mod conditions;
+pub(crate) mod listing;
 pub(crate) mod request;
 mod scope;
 mod totals;

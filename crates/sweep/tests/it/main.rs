@@ -6,6 +6,7 @@
 )]
 
 mod bindings;
+mod explaining;
 mod oracle;
 mod preview;
 mod random;
