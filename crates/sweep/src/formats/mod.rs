@@ -4,12 +4,18 @@
 //! | module | contents |
 //! |---|---|
 //! | `toml` | the format of lop |
+//! | `winapp2` | `winapp2.ini` |
+//! | `spelling` | environment variables and directory names of Windows |
+//! | `slug` | identifiers of imported rules |
 //! | `file` | opens a rule file and checks whether it can be trusted |
 //! | `limits` | the maximum size of a file, and of the rules that it produces |
 
 mod file;
 mod limits;
+mod slug;
+mod spelling;
 mod toml;
+mod winapp2;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -148,6 +154,7 @@ pub fn parse(format: Format, bytes: &[u8], file: &str) -> Result<Loaded, FormatE
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
         Format::Toml => toml::parse(text, file),
+        Format::Winapp2 => winapp2::parse(text, file),
         _ => Err((1, "not supported yet".to_string())),
     }
     .map_err(malformed)
