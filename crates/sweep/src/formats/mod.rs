@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `toml` | the format of lop |
 //! | `file` | opens a rule file and checks whether it can be trusted |
+//! | [`shipped`] | the rule sets that are part of lop |
 //! | `limits` | the maximum size of a file, and of the rules that it produces |
 
 mod file;
 mod limits;
+pub mod shipped;
 mod toml;
 
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ pub use file::read_rule_file;
 /// The rules of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
+    /// One line that says what the rules are for. Empty if the file does not say.
+    pub about: String,
     /// The rules.
     pub rules: Vec<Rule>,
     /// Number of entries that were dropped, by reason.

@@ -111,6 +111,11 @@ impl Automaton {
             let Some(next) = self.child(at, component) else { return };
             at = next;
         }
+        if matches!(leaf, Leaf::Keep { .. }) {
+            // The node of `**` is in the state together with the node of the entry itself.
+            let Some(deep) = self.child(at, &Component::AnyDepth) else { return };
+            at = deep;
+        }
         let node = &mut self.nodes[at as usize];
         node.is_live |= takes && node.loops;
         if !node.leaves.contains(&leaf) {
