@@ -10,6 +10,7 @@
 //! | module | for |
 //! |---|---|
 //! | [`tree`], [`content`], [`deep`], [`temp`] | describes a tree, creates it, removes it |
+//! | [`disks`] | whole disks with junk and with files that rules must keep |
 //! | [`hostile`], [`random`] | trees that nobody would write by hand |
 //! | [`oracle`], [`formats`], [`groups`], [`peers`] | the true groups of duplicates, the answers of programs, and their differences |
 //! | [`snapshot`] | whether a tree changed, and whether its contents still exist |
@@ -29,6 +30,7 @@ pub mod attacker;
 pub mod content;
 pub mod deep;
 pub mod dice;
+pub mod disks;
 mod forks;
 pub mod formats;
 pub mod groups;
@@ -59,6 +61,7 @@ pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
 pub use content::Content;
 pub use deep::{BOTTOM, deep_path, open_beneath};
 pub use dice::Dice;
+pub use disks::Disk;
 pub use forks::{spawn, without_forks};
 pub use formats::{JsonGroup, parse_fdupes, parse_json, parse_json_groups, parse_nul};
 pub use groups::{Groups, assert_groups, diff_groups, groups_match, groups_of, relative_to};
@@ -67,7 +70,7 @@ pub use invocation::Invocation;
 pub use kill::{
     Calls, Growth, Killed, Strace, Traced, at_random_moments, kill_after, kill_when_grown,
 };
-pub use mounts::{FileSystem, Mount, View};
+pub use mounts::{FileSystem, Mount, ReparsePoint, View, make_reparse_points};
 pub use oracle::{Rules, Truth, collapse_links, naive_groups, naive_truth};
 pub use output::{Ending, Output};
 pub use path_bytes::PathBytes;

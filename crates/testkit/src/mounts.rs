@@ -4,6 +4,7 @@
 //! All of this needs root and a kernel that permits mounts. Otherwise the reason is returned as
 //! text, and the caller prints it with [`skipped`](crate::skipped).
 
+mod reparse;
 #[cfg(test)]
 mod tests;
 mod views;
@@ -18,6 +19,7 @@ use crate::TEST_TIMEOUT;
 use crate::process::{find_tool, run_tool};
 use crate::temp::TempTree;
 
+pub use reparse::{ReparsePoint, make_reparse_points};
 pub use views::View;
 
 /// Maximum number of attempts to mount or unmount while the device or directory is busy.

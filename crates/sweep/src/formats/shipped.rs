@@ -3,6 +3,8 @@
 //! The sets are compiled into the program, so that nobody else can change them. The identifier of a
 //! rule is unique among all sets, because several sets can be loaded together.
 
+use super::{Format, Loaded, parse};
+
 /// The names and texts, in the order in which they are listed.
 macro_rules! sets {
     ($($name:literal),* $(,)?) => {
@@ -34,7 +36,21 @@ pub fn names() -> &'static [&'static str] {
     NAMES
 }
 
-/// Returns the text of a set, to be parsed as [`Format::Toml`](super::Format::Toml).
+/// Returns the rules of a set.
+///
+/// # Panics
+///
+/// Panics if the set is malformed. The tests parse every set.
+pub fn load(name: &str) -> Option<Loaded> {
+    let text = text(name)?;
+    let mut loaded = parse(Format::Toml, text.as_bytes(), name).expect("a shipped set is well formed");
+    for rule in &mut loaded.rules {
+        rule.source.is_shipped = true;
+    }
+    Some(loaded)
+}
+
+/// Returns the text of a set, in the format of lop.
 pub fn text(name: &str) -> Option<&'static str> {
     let at = NAMES.iter().position(|&known| known == name)?;
     Some(TEXTS[at])

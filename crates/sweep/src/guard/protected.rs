@@ -113,9 +113,6 @@ pub(crate) const NAMES: &[&str] = &[
     ".git",
 ];
 
-/// Names of directories that are protected with everything below them, wherever they are.
-const WHOLE_DIRS: &[&str] = &[".ssh", ".gnupg", ".git"];
-
 /// Names that browsers give to files and directories with the user's data. They are protected below
 /// [`BROWSER_BASES`].
 pub(crate) const BROWSER_NAMES: &[&str] = &[
@@ -193,18 +190,13 @@ pub(crate) fn runtime_patterns() -> Vec<Pattern> {
     let name = |name: &&str| Component::Name(Glob::new(name.as_bytes()));
     let mut all: Vec<Pattern> = NAMES
         .iter()
-        .map(|text| Pattern { base: anywhere, components: vec![name(text)] })
+        .map(|text| Pattern { base: anywhere, components: vec![name(text), Component::AnyDepth] })
         .collect();
-    // A rule that matches anywhere must not reach into these either.
-    all.extend(WHOLE_DIRS.iter().map(|text| Pattern {
-        base: anywhere,
-        components: vec![name(text), Component::AnyDepth],
-    }));
     for &variable in BROWSER_BASES {
         let base = Base::Variable(variable);
         all.extend(BROWSER_NAMES.iter().map(|text| Pattern {
             base,
-            components: vec![Component::AnyDepth, name(text)],
+            components: vec![Component::AnyDepth, name(text), Component::AnyDepth],
         }));
     }
     for (base, path, _) in paths() {

@@ -25,15 +25,19 @@ mod windows_temp;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use sweep::formats::{Format, Loaded, parse, shipped};
+use sweep::formats::{Loaded, shipped};
 use sweep::guard::{Guard, check};
 use sweep::rule::{Risk, Rule};
 
-use target::{Now, Target};
+use target::{Entry, Now, Target};
 
 /// Rules that take a whole Windows system, which is protected. The user must name them with
 /// `--allow`.
 const NEED_ALLOW: [&str; 2] = ["backup.windows-old", "windows.old"];
+
+fn allowed() -> HashSet<String> {
+    NEED_ALLOW.iter().map(ToString::to_string).collect()
+}
 
 /// The cases of each set.
 const CASES: &[(&str, &str)] = &[
@@ -58,8 +62,7 @@ const CASES: &[(&str, &str)] = &[
 type Case = Vec<(char, &'static str)>;
 
 fn load(name: &str) -> Loaded {
-    let text = shipped::text(name).expect("the set exists");
-    parse(Format::Toml, text.as_bytes(), name).expect("the set parses")
+    shipped::load(name).expect("the set exists")
 }
 
 fn all_rules() -> Vec<Rule> {
@@ -94,6 +97,7 @@ fn every_set_is_read_without_dropped_rules() {
         assert!(loaded.about.len() > 20 && loaded.about.len() <= 90, "{name}: {}", loaded.about);
     }
     assert_eq!(shipped::text("no such set"), None);
+    assert_eq!(shipped::load("no such set"), None);
 }
 
 #[test]
@@ -123,6 +127,7 @@ fn every_rule_says_what_it_takes() {
         assert!(what.len() > 10 && what.len() <= 90, "{id}: {what}");
         assert!(what.starts_with(char::is_uppercase) && !what.ends_with('.'), "{id}: {what}");
         assert!(!tags.is_empty(), "{id}");
+        assert!(rule.source.is_shipped && rule.source.line > 0, "{id}");
         assert!(reference.is_empty() || reference.starts_with("http"), "{id}");
     }
 }
@@ -162,8 +167,7 @@ fn rules_that_take_a_whole_system_must_be_allowed_by_name() {
         .map(|refused| rules[refused.rule].id.as_str())
         .collect();
     assert_eq!(refused, BTreeSet::from(NEED_ALLOW));
-    let allow = NEED_ALLOW.iter().map(ToString::to_string).collect();
-    assert_eq!(check(&rules, &allow), []);
+    assert_eq!(check(&rules, &allowed()), []);
 }
 
 #[test]
@@ -190,10 +194,10 @@ fn every_rule_takes_its_junk_and_leaves_the_lookalikes() {
         let cases = cases(text);
         for rule in load(name).rules {
             for folds in [false, true] {
-                let target = Target::new(&cases[rule.id.as_str()], folds);
+                let target = Target::of_case(&cases[rule.id.as_str()], folds);
                 let taken = target.taken(&rule, Now::InAYear);
                 for &(mark, entry) in &cases[rule.id.as_str()] {
-                    let is_taken = taken.covers(target.path(entry));
+                    let is_taken = taken.covers(Entry::parse(entry).path());
                     match mark {
                         '+' if !is_taken => wrong.push(format!("{} leaves {entry}", rule.id)),
                         '-' if is_taken => wrong.push(format!("{} takes {entry}", rule.id)),
@@ -211,7 +215,7 @@ fn rules_with_an_age_leave_new_files() {
     for &(name, text) in CASES {
         let cases = cases(text);
         for rule in load(name).rules.into_iter().filter(|rule| rule.conditions.older.is_some()) {
-            let target = Target::new(&cases[rule.id.as_str()], false);
+            let target = Target::of_case(&cases[rule.id.as_str()], false);
             assert!(target.taken(&rule, Now::Real).is_empty(), "{}", rule.id);
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{FileSystem, Mount};
+use super::{FileSystem, Mount, ReparsePoint, make_reparse_points};
 use crate::{TreeBuilder, is_root, naive_groups, skipped};
 
 fn is_mounted(point: &Path) -> bool {
@@ -81,4 +81,35 @@ fn a_failed_mount_is_an_error_and_not_a_panic() {
     let reason = Mount::bind("/no/such/source", "/no/such/target").expect_err("cannot be mounted");
     let expected = if is_root() { "mount failed" } else { "only root" };
     assert!(reason.contains(expected), "{reason}");
+}
+
+#[test]
+fn ntfs_is_mounted_and_unmounted() {
+    comes_and_goes(FileSystem::Ntfs);
+}
+
+#[test]
+fn a_junction_on_ntfs_is_a_symbolic_link_to_the_place_on_this_volume() {
+    let mount = match Mount::new(FileSystem::Ntfs, 0) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(reason),
+    };
+    TreeBuilder::new().file("Users/anna/letter.txt", "x").make(&mount);
+    let path = |name: &str| mount.path().join(name);
+    let points = [
+        ReparsePoint::junction(path("Documents and Settings"), r"C:\Users"),
+        ReparsePoint::symlink(path("All Users"), r"C:\users"),
+        ReparsePoint::junction(path("Games"), r"D:\Elsewhere"),
+        ReparsePoint::junction(path("Played"), r"D:\Users"),
+    ];
+    make_reparse_points(&points).expect("reparse points");
+    let listed = fs::read_dir(&mount).expect("listed").map(|entry| entry.expect("an entry"));
+    let links = listed.filter(|entry| entry.file_type().expect("a type").is_symlink());
+    assert_eq!(links.count(), points.len(), "the listing reports links as links");
+    let target = |name: &str| fs::read_link(path(name)).expect("a link");
+    assert_eq!(target("Documents and Settings"), path("Users"));
+    let letter = fs::read(path("All Users/anna/letter.txt"));
+    assert_eq!(letter.expect("reached without regard to case"), b"x");
+    assert_eq!(target("Games"), path(".NTFS-3G/D:/Elsewhere"));
+    assert_eq!(target("Played"), path("Users"), "a path that exists on this volume wins");
 }

@@ -1,6 +1,6 @@
-//! A target that is made from the entries of a case.
+//! A target that is made from entries below variables.
 //!
-//! Each variable that occurs in a case is bound to a directory of its own, so that a case does not
+//! Each variable that occurs in an entry is bound to a directory of its own, so that a case does not
 //! depend on how directories are found.
 
 use std::collections::{BTreeSet, HashSet};
@@ -75,15 +75,28 @@ impl Taken {
 
 impl Target {
     /// Makes the target of a case. If `folds`, names are compared without regard to case.
-    pub(super) fn new(case: &[(char, &str)], folds: bool) -> Target {
+    pub(super) fn of_case(case: &[(char, &str)], folds: bool) -> Target {
+        let entries: Vec<Entry> = case.iter().map(|(_, text)| Entry::parse(text)).collect();
+        Target::new(&entries, folds)
+    }
+
+    /// Makes a target. An entry that occurs twice is made once.
+    pub(super) fn new(entries: &[Entry], folds: bool) -> Target {
         let mut made = HashSet::new();
         let mut tree = TreeBuilder::new();
-        let mut bound = BTreeSet::new();
-        for (_, entry) in case {
-            let (path, kind) = split(entry);
-            bound.insert(variable_of(entry));
+        let bound: BTreeSet<Variable> = entries.iter().map(|entry| entry.variable).collect();
+        for variable in bound.iter().filter(|&&variable| variable != Variable::Top) {
+            tree = tree.dir(base(*variable).as_str());
+        }
+        for entry in entries {
+            let path = entry.path();
             if made.insert(path.clone()) {
-                tree = add(tree, &path, kind);
+                tree = match &entry.content {
+                    Content::Dir => tree.dir(path.as_str()),
+                    Content::Bytes(bytes) => tree.file(path.as_str(), bytes.as_slice()),
+                    Content::Dangling => tree.dangling_symlink(path.as_str()),
+                    Content::Link => tree.symlink(path.as_str(), "."),
+                };
             }
         }
         let temp = tree.make_temp();
@@ -95,11 +108,6 @@ impl Target {
         let bound = bound.into_iter().map(binding).collect();
         let bindings = Bindings { bound, folds, ..Bindings::default() };
         Target { temp, bindings }
-    }
-
-    /// Returns the path of an entry relative to the target.
-    pub(super) fn path(&self, entry: &str) -> String {
-        split(entry).0.trim_end_matches('/').to_string()
     }
 
     /// Returns what a rule takes.
@@ -114,7 +122,7 @@ impl Target {
             root: &root,
             rules: std::slice::from_ref(rule),
             active: &[true],
-            allow: &HashSet::from([rule.id.clone()]),
+            allow: &super::allowed(),
             bindings: &self.bindings,
             own: &OwnFiles::default(),
             avoid: HashSet::new(),
@@ -129,41 +137,60 @@ impl Target {
     }
 }
 
+/// An entry of a target.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) variable: Variable,
+    /// The path below the variable.
+    pub(super) below: String,
+    pub(super) content: Content,
+}
+
+/// What an entry is, and what is in it.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Dir,
+    Bytes(Vec<u8>),
+    Dangling,
+    Link,
+}
+
+impl Entry {
+    /// Parses the text of a case.
+    pub(super) fn parse(text: &str) -> Entry {
+        let (path, kind) = text.split_once(" = ").unwrap_or((text, "text"));
+        let parts = path.strip_prefix('{').and_then(|rest| rest.split_once("}/"));
+        let (word, below) = parts.unwrap_or_else(|| panic!("{text} begins with no variable"));
+        let variable = Variable::of_word(word).unwrap_or_else(|| panic!("{text}: no such variable"));
+        let (below, content) = match below.strip_suffix('/') {
+            Some(dir) => (dir, Content::Dir),
+            None => (below, Content::of_kind(kind)),
+        };
+        Entry { variable, below: below.to_string(), content }
+    }
+
+    /// Returns the path relative to the target.
+    pub(super) fn path(&self) -> String {
+        let path = format!("{}/{}", base(self.variable), self.below);
+        path.trim_start_matches('/').to_string()
+    }
+}
+
+impl Content {
+    fn of_kind(kind: &str) -> Content {
+        match kind {
+            "text" => Content::Bytes(b"text".to_vec()),
+            "dangling" => Content::Dangling,
+            "link" => Content::Link,
+            kind => {
+                let content = CONTENTS.iter().find(|(name, _)| *name == kind);
+                Content::Bytes(content.unwrap_or_else(|| panic!("unknown kind {kind}")).1.to_vec())
+            }
+        }
+    }
+}
+
 /// Returns the directory that a variable is bound to.
 fn base(variable: Variable) -> String {
     if variable == Variable::Top { String::new() } else { format!("bound/{}", variable.word()) }
-}
-
-/// Splits the name of the variable from an entry.
-fn variable_of(entry: &str) -> Variable {
-    let (word, _) = split_variable(entry);
-    Variable::of_word(word).unwrap_or_else(|| panic!("{entry} begins with no variable"))
-}
-
-fn split_variable(entry: &str) -> (&str, &str) {
-    let rest = entry.strip_prefix('{').unwrap_or_default();
-    rest.split_once("}/").unwrap_or_else(|| panic!("{entry} begins with no variable"))
-}
-
-/// Returns the path of an entry, relative to the target, and the kind of its contents.
-fn split(entry: &str) -> (String, &str) {
-    let (path, kind) = entry.split_once(" = ").unwrap_or((entry, "text"));
-    let (_, below) = split_variable(path);
-    let base = base(variable_of(entry));
-    (format!("{base}/{below}").trim_start_matches('/').to_string(), kind)
-}
-
-fn add(tree: TreeBuilder, path: &str, kind: &str) -> TreeBuilder {
-    if let Some(dir) = path.strip_suffix('/') {
-        return tree.dir(dir);
-    }
-    match kind {
-        "text" => tree.file(path, "text"),
-        "dangling" => tree.dangling_symlink(path),
-        "link" => tree.symlink(path, "."),
-        kind => {
-            let content = CONTENTS.iter().find(|(name, _)| *name == kind);
-            tree.file(path, content.unwrap_or_else(|| panic!("unknown kind {kind}")).1)
-        }
-    }
 }
