@@ -8,10 +8,12 @@
 //! | `spelling` | environment variables and directory names of Windows |
 //! | `slug` | identifiers of imported rules |
 //! | `file` | opens a rule file and checks whether it can be trusted |
+//! | [`shipped`] | the rule sets that are part of lop |
 //! | `limits` | the maximum size of a file, and of the rules that it produces |
 
 mod file;
 mod limits;
+pub mod shipped;
 mod slug;
 mod spelling;
 mod toml;
@@ -27,6 +29,8 @@ pub use file::read_rule_file;
 /// The rules of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
+    /// One line that says what the rules are for. Empty if the file does not say.
+    pub about: String,
     /// The rules.
     pub rules: Vec<Rule>,
     /// Number of entries that were dropped, by reason.

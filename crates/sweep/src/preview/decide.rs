@@ -98,10 +98,14 @@ impl Worker<'_> {
         let bytes = name.to_bytes();
         let mut scopes = Vec::new();
         let is_kept_whole = bytes.starts_with(QUARANTINE_PREFIX.as_bytes())
-            || (!hits.takes.is_empty() || !current.scopes.is_empty()) && self.is_own(current, bytes);
+            || (!hits.takes.is_empty() || !current.scopes.is_empty())
+                && self.is_own(current, bytes);
         for &(rule, extent) in &current.scopes {
             let is_inside = extent == Extent::Tree
-                || hits.takes.iter().any(|&(other, extent)| rule == other && extent != Extent::Files);
+                || hits
+                    .takes
+                    .iter()
+                    .any(|&(other, extent)| rule == other && extent != Extent::Files);
             if is_kept_whole || !is_inside || self.is_kept(rule, hits) {
                 current.node.keep(rule);
             } else if extent == Extent::Tree {
@@ -137,13 +141,7 @@ impl Worker<'_> {
     }
 
     /// Decides about an entry that is not a directory.
-    pub(crate) fn file(
-        &mut self,
-        current: &mut Current<'_>,
-        name: &CStr,
-        kind: Kind,
-        hits: &Hits,
-    ) {
+    pub(crate) fn file(&mut self, current: &mut Current<'_>, name: &CStr, kind: Kind, hits: &Hits) {
         if !matches!(kind, Kind::File | Kind::Symlink) || self.is_own(current, name.to_bytes()) {
             for &(rule, _) in &current.scopes {
                 current.node.keep(rule);

@@ -62,8 +62,7 @@ pub(crate) fn walk(
         route: Some(Routes::START),
     };
     let queue = Queue::new(top);
-    let pool =
-        WorkerPool { disk: &request.disk, threads: request.threads, pieces: None, progress };
+    let pool = WorkerPool { disk: &request.disk, threads: request.threads, pieces: None, progress };
     let found = pool.run(|meter| Worker::new(request, compiled, &queue, progress).run(meter));
     progress.check()?;
     Ok(found)
@@ -172,7 +171,9 @@ impl<'a> Worker<'a> {
             self.open.remove(0);
         }
         match self.open.last() {
-            Some((_, parent)) if !path.is_empty() => parent.open_child_same_mount(&CString::new(name)?),
+            Some((_, parent)) if !path.is_empty() => {
+                parent.open_child_same_mount(&CString::new(name)?)
+            }
             _ => self.open_path(path),
         }
     }

@@ -252,8 +252,7 @@ fn names_that_are_not_utf8_match_exact_patterns_only() {
 #[test]
 fn outermost_match_wins() {
     let world = home_bound();
-    let rules =
-        [rule("inner", &[("**/c", Extent::Files)]), contents("outer", "{cache}/app")];
+    let rules = [rule("inner", &[("**/c", Extent::Files)]), contents("outer", "{cache}/app")];
     let taken = world.taken(&rules);
     assert_eq!(taken.len(), 2);
     assert!(taken.iter().all(|(_, id)| id == "outer"), "{taken:?}");
