@@ -194,7 +194,7 @@ impl<'t> Entry<'t> {
                 keeps: self.keeps,
                 conditions: Conditions::default(),
                 reference: String::new(),
-                source: Source { file: file.to_string(), line: self.line },
+                source: Source { file: file.to_string(), line: self.line, is_shipped: false },
             }),
         };
         loaded.add(self.name, self.line, rule);
