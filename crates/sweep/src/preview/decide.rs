@@ -61,6 +61,10 @@ impl Worker<'_> {
         for scope in &mut state.scopes {
             let markers = &self.rule(scope.rule).conditions.inside;
             scope.is_off |= scope.is_top && !has_marker(markers, current.dir, current.listing);
+            // Programs lock directories of temporary files that they still need, as systemd asks of
+            // them: https://systemd.io/TEMPORARY_DIRECTORIES/
+            let is_temporary = self.rule(scope.rule).conditions.older.is_some();
+            scope.is_off |= is_temporary && current.dir.is_locked().unwrap_or(true);
         }
         if state.scopes.iter().all(|scope| scope.is_off) {
             return;
