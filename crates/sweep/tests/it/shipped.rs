@@ -150,7 +150,7 @@ fn rules_for_the_only_copy_of_files_ask_for_a_review() {
 #[test]
 fn every_rule_passes_the_guards() {
     let rules = all_rules();
-    let none = HashSet::new();
+    let none = BTreeSet::new();
     let refused: BTreeSet<(&str, Guard, String)> = check(&rules, &none)
         .into_iter()
         .map(|refused| (rules[refused.rule].id.as_str(), refused.guard, refused.reason))
