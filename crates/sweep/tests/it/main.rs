@@ -1,1 +1,3 @@
 //! Tests of the crate on real trees.
+
+mod rule_files;
