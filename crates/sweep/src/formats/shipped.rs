@@ -43,7 +43,8 @@ pub fn names() -> &'static [&'static str] {
 /// Panics if the set is malformed. The tests parse every set.
 pub fn load(name: &str) -> Option<Loaded> {
     let text = text(name)?;
-    let mut loaded = parse(Format::Toml, text.as_bytes(), name).expect("a shipped set is well formed");
+    let mut loaded =
+        parse(Format::Toml, text.as_bytes(), name).expect("a shipped set is well formed");
     for rule in &mut loaded.rules {
         rule.source.is_shipped = true;
     }

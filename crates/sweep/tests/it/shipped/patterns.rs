@@ -18,7 +18,7 @@ fn name_of(glob: &Glob) -> String {
 
 /// If a rule has more patterns than this, each pattern is tried with one different name. Otherwise,
 /// it is tried with a different name in each place.
-const FEW: usize = 8;
+const FEW: usize = 4;
 
 /// Entries that are made for a path, the path itself first.
 type Entries = Vec<Entry>;
@@ -66,7 +66,8 @@ impl<'r> Pattern<'r> {
         let all: Vec<String> = self.above.iter().chain(names).cloned().collect();
         let path = all.join("/");
         let dir = all[..all.len() - 1].join("/");
-        let at = |dir: &str, name: &str| format!("{dir}/{name}").trim_start_matches('/').to_string();
+        let at =
+            |dir: &str, name: &str| format!("{dir}/{name}").trim_start_matches('/').to_string();
         let entry = |below, content| Entry { variable: self.variable, below, content };
         let bytes = |text: &[u8]| Content::Bytes(text.to_vec());
         let needs_dir = !conditions.inside.is_empty() && self.take.extent == Extent::Tree;
@@ -140,7 +141,7 @@ fn every_pattern_takes_what_it_names_and_nothing_that_resembles_it() {
                 entries.extend(made);
             }
         }
-        let taken = Target::new(&entries, false).taken(&rule, Now::InAYear);
+        let taken = Target::new(&entries).taken(&rule, Now::InAYear);
         for (is_junk, path) in expected {
             if taken.covers(path.clone()) != is_junk {
                 let verb = if is_junk { "leaves" } else { "takes" };
