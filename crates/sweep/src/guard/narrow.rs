@@ -68,7 +68,9 @@ pub(crate) fn objection(rule: &Rule, take: &Take) -> Option<String> {
             let is_deep = names.len() < pattern.components.len();
             match need(variable) {
                 Need::Nothing => return None,
-                Need::OneName if names.first().is_some_and(|first| is_telling(first)) => return None,
+                Need::OneName if names.first().is_some_and(|first| is_telling(first)) => {
+                    return None;
+                }
                 Need::OneName => "does not begin with a name",
                 Need::TwoNames => too_wide_root(rule, take, &names, is_deep)?,
             }
@@ -112,7 +114,8 @@ fn too_wide_root(rule: &Rule, take: &Take, names: &[&Glob], is_deep: bool) -> Op
     if names.len() > 1 && is_telling(names[1]) {
         return None;
     }
-    let is_common = COMMON_NAMES.iter().any(|common| first.text().eq_ignore_ascii_case(common.as_bytes()));
+    let is_common =
+        COMMON_NAMES.iter().any(|common| first.text().eq_ignore_ascii_case(common.as_bytes()));
     if is_common {
         return Some("has a name that any program or user may choose");
     }
@@ -135,4 +138,3 @@ fn name_of(component: &Component) -> Option<&Glob> {
 fn is_telling(name: &Glob) -> bool {
     name.is_literal() || name.literal_len() >= LEAST_LITERAL && !name.text().starts_with(b"*.*")
 }
-
