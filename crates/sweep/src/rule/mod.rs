@@ -33,6 +33,8 @@ pub struct Rule {
     pub keeps: Vec<Pattern>,
     /// An entry is taken only if it meets all conditions.
     pub conditions: Conditions,
+    /// The document that describes the files, such as a URL. Empty if the rule names none.
+    pub reference: String,
     /// Where the rule is written.
     pub source: Source,
 }
@@ -59,7 +61,8 @@ pub enum Extent {
 }
 
 /// What the user loses if a rule is applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Risk {
     /// Programs create the files again by themselves.
     Regenerates,
@@ -149,7 +152,8 @@ pub struct Marker {
 }
 
 /// Kinds of files that are of no use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Only {
     /// Files of size 0.
     EmptyFiles,

@@ -77,10 +77,12 @@ impl Pattern {
             (Base::Anywhere, rest)
         } else {
             let no_base = || PatternError::NoBase(text.to_string());
-            let (word, rest) = text.strip_prefix('{').and_then(|t| t.split_once('}')).ok_or_else(no_base)?;
+            let (word, rest) =
+                text.strip_prefix('{').and_then(|t| t.split_once('}')).ok_or_else(no_base)?;
             let unknown = || PatternError::UnknownVariable(word.to_string());
             let variable = Variable::of_word(word).ok_or_else(unknown)?;
-            let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/').ok_or_else(no_base)? };
+            let rest =
+                if rest.is_empty() { rest } else { rest.strip_prefix('/').ok_or_else(no_base)? };
             (Base::Variable(variable), rest)
         };
         if rest.is_empty() {
@@ -138,7 +140,10 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
     while let Some((before, after)) = rest.split_once('{') {
         let (inner, after) = after.split_once('}')?;
         let choices: Vec<&str> = inner.split(',').collect();
-        if before.contains('}') || inner.contains('{') || all.len() * choices.len() > MAX_ALTERNATIVES {
+        if before.contains('}')
+            || inner.contains('{')
+            || all.len() * choices.len() > MAX_ALTERNATIVES
+        {
             return None;
         }
         all = all
@@ -150,7 +155,9 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
     if rest.contains('}') {
         return None;
     }
-    all.iter_mut().for_each(|start| start.push_str(rest));
+    for start in &mut all {
+        start.push_str(rest);
+    }
     Some(all)
 }
 
