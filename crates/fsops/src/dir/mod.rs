@@ -249,6 +249,17 @@ impl Dir {
         Ok(rustix::fs::fstatfs(&self.fd)?.f_frsize.cast_unsigned())
     }
 
+    /// Returns the number of bytes in use on the directory's file system.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `fstatfs(2)`.
+    pub fn used_bytes(&self) -> io::Result<u64> {
+        let status = rustix::fs::fstatfs(&self.fd)?;
+        let blocks = status.f_blocks.saturating_sub(status.f_bfree);
+        Ok(blocks.saturating_mul(status.f_bsize.cast_unsigned()))
+    }
+
     /// Returns the identity of the file system that `name` is on. If `name` is a mount point, this
     /// is the mounted file system.
     ///

@@ -25,6 +25,8 @@ const FAT_MAGICS: [u64; 2] = [0x4D44, 0x2011_BAB0];
 /// F2FS, bcachefs, ZFS and overlayfs.
 const OTHERS_OF_UNIX: [u64; 4] = [0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, OVERLAY_MAGIC];
 const FUSE_MAGIC: u64 = 0x6573_5546;
+/// The kernel drivers (`ntfs3`, `ntfs`). ntfs-3g is FUSE.
+const NTFS_MAGIC: u64 = 0x7366_746E;
 const OVERLAY_MAGIC: u64 = 0x794C_7630;
 
 /// `f_type` of file systems on which two files can share extents (linux/magic.h): btrfs, XFS,
@@ -48,7 +50,7 @@ const NAMES: [(u64, &str); 17] = [
     (0xF2F5_2010, "F2FS"),
     (0xCA45_1A4E, "bcachefs"),
     (0x2FC1_2FC1, "ZFS"),
-    (0x7366_746E, "NTFS"),
+    (NTFS_MAGIC, "NTFS"),
     (0x6969, "NFS"),
     (0x517B, "SMB"),
     (0xFF53_4D42, "SMB"),
@@ -145,6 +147,15 @@ impl Volume {
     /// or worse, and owners and permissions are set by mount options.
     pub fn is_fat(&self) -> bool {
         FAT_MAGICS.contains(&self.magic)
+    }
+
+    /// Returns true if this is NTFS, FAT or exFAT, on which Windows compares names without regard to
+    /// case. `device` is the device number of a file on it.
+    ///
+    /// A FUSE file system on a block device (`fuseblk`) is NTFS or exFAT in practice.
+    pub fn stores_windows_names(&self, device: u64) -> bool {
+        let is_fuseblk = self.magic == FUSE_MAGIC && device >> 32 != 0;
+        is_fuseblk || self.is_fat() || self.magic == NTFS_MAGIC
     }
 
     /// Returns true if this file system is known to store owners and permissions. On NTFS, FUSE and
@@ -288,6 +299,18 @@ mod tests {
         assert!(!at(fuse, 0).is_offline_at(&at(fuse, 9)), "a newer kernel may report an fsid");
         assert!(at(fuse, 0).is_offline_at(&at(ext4, 7)));
         assert!(!at(tmpfs, 7).is_offline_at(&at(ext4, 7)), "the content of a tmpfs is gone");
+    }
+
+    #[test]
+    fn windows_names_are_stored_on_file_systems_of_windows() {
+        let stores = |magic, device| Volume { fsid: 7, magic }.stores_windows_names(device);
+        let (disk, none) = ((8 << 32) + 1, 40);
+        assert!(
+            stores(super::NTFS_MAGIC, disk) && stores(0x4D44, disk) && stores(0x2011_BAB0, disk)
+        );
+        assert!(stores(super::FUSE_MAGIC, disk), "ntfs-3g");
+        assert!(!stores(super::FUSE_MAGIC, none), "sshfs");
+        assert!(!stores(EXT_MAGIC, disk));
     }
 
     #[test]

@@ -3,10 +3,38 @@
 //! One variable may be bound to many directories: each profile has its `{local}`, and `Windows.old`
 //! has profiles of its own. This replaces the rewriting of rules for each generation and language.
 //! No binding leads through a link, and no directory is bound to one variable twice.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `windows` | Windows systems and their profiles, each `Windows.old` included |
+//! | `profile`, `names` | the directories of a Windows profile, by generation and language |
+//! | `unix` | Linux and macOS systems and home directories |
+//! | `lookup` | finds directories without following links |
+//! | `binder` | collects the bindings |
 
-use fsops::FileKey;
+mod binder;
+mod lookup;
+mod names;
+mod profile;
+mod unix;
+mod windows;
 
+use std::io;
+
+use fsops::{Dir, FileKey};
+
+use self::binder::Binder;
 use crate::rule::variable::Variable;
+
+/// What the caller knows about a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Paths of home directories relative to the target, without links, for example from the
+    /// `passwd` file of the running system. An empty path means that the target itself is one.
+    pub homes: Vec<Vec<u8>>,
+    /// Whether the target is `/` of the running system.
+    pub is_live_root: bool,
+}
 
 /// The directories of one target that have a role.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +84,69 @@ pub struct Profile {
     pub system: Option<usize>,
 }
 
+/// How often a variable is bound, for a preview.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BindingCount {
+    /// The variable.
+    pub variable: Variable,
+    /// The number of directories.
+    pub directories: usize,
+    /// The number of profiles that these directories belong to.
+    pub profiles: usize,
+    /// The number of these profiles that belong to a system in a `Windows.old`.
+    pub old_profiles: usize,
+}
+
+/// Finds the directories of a target and their roles.
+///
+/// Only directories on the mount of the target are bound. A directory that cannot be read, or that
+/// another file system is mounted on, leads to a remark.
+///
+/// # Errors
+///
+/// Returns the error of `fstatfs(2)` or `statx(2)` if the target itself cannot be examined.
+pub fn bind(target: &Dir, context: &Context) -> io::Result<Bindings> {
+    let device = target.stat()?.device;
+    let stores_windows_names = target.volume()?.stores_windows_names(device);
+    let mut binder = Binder::new(target, context);
+    binder.bind(Variable::Top, b"", None);
+    let has_windows = windows::bind(&mut binder);
+    let is_unix_root = unix::bind(&mut binder);
+    let is_profile = !has_windows && binder.lookup.listing(b"").has_user_hive;
+    if is_profile {
+        if let Some(index) = binder.add_profile(b"", None) {
+            profile::bind(&mut binder, b"", index);
+        }
+    } else if !has_windows && !is_unix_root {
+        unix::bind_target_as_home(&mut binder);
+    }
+    Ok(binder.finish(has_windows || is_profile || stores_windows_names))
+}
+
 impl Bindings {
+    /// Returns how often each bound variable is bound, in the order of [`Variable`].
+    pub fn counts(&self) -> Vec<BindingCount> {
+        let counts = Variable::ALL.into_iter().map(|variable| self.count(variable));
+        counts.filter(|count| count.directories > 0).collect()
+    }
+
+    fn count(&self, variable: Variable) -> BindingCount {
+        let mut profiles: Vec<usize> = self.of(variable).filter_map(|b| b.profile).collect();
+        profiles.sort_unstable();
+        profiles.dedup();
+        // Only `Windows.old` makes a system that is not the target itself.
+        let is_old = |profile: &&usize| {
+            let system = self.profiles[**profile].system.map(|system| &self.systems[system]);
+            system.is_some_and(|system| !system.path.is_empty())
+        };
+        BindingCount {
+            variable,
+            directories: self.of(variable).count(),
+            profiles: profiles.len(),
+            old_profiles: profiles.iter().filter(is_old).count(),
+        }
+    }
+
     /// Returns the directories that are bound to a variable.
     pub fn of(&self, variable: Variable) -> impl Iterator<Item = &Binding> {
         self.bound.iter().filter(move |binding| binding.variable == variable)

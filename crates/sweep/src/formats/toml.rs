@@ -126,7 +126,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
         budget.rule().map_err(exceeded)?;
         let table = table.into_inner();
         let name = table.get("id").and_then(|id| id.as_str()).unwrap_or("without id").to_string();
-        let source = Source { file: file.to_string(), line };
+        let source = Source { file: file.to_string(), line, is_shipped: false };
         let rule = or_dropped(convert(table, source, &mut budget)).map_err(exceeded)?;
         let rule = rule.and_then(|rule| match known.get(&rule.id) {
             Some(first) => Err(malformed(format!("the id is already in use on line {first}"))),

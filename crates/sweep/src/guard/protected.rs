@@ -190,13 +190,13 @@ pub(crate) fn runtime_patterns() -> Vec<Pattern> {
     let name = |name: &&str| Component::Name(Glob::new(name.as_bytes()));
     let mut all: Vec<Pattern> = NAMES
         .iter()
-        .map(|text| Pattern { base: anywhere, components: vec![name(text)] })
+        .map(|text| Pattern { base: anywhere, components: vec![name(text), Component::AnyDepth] })
         .collect();
     for &variable in BROWSER_BASES {
         let base = Base::Variable(variable);
         all.extend(BROWSER_NAMES.iter().map(|text| Pattern {
             base,
-            components: vec![Component::AnyDepth, name(text)],
+            components: vec![Component::AnyDepth, name(text), Component::AnyDepth],
         }));
     }
     for (base, path, _) in paths() {

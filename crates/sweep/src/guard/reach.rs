@@ -81,7 +81,9 @@ impl Protected {
         extent: Extent,
     ) -> Option<&str> {
         let start = *self.bound.get(bound)?;
-        // A directory below a protected one cannot be bound, unless the layout itself says so.
+        if let Some(text) = self.passes(start, components.is_empty()) {
+            return Some(text);
+        }
         let mut arrived = Arrived::from([start]);
         for (at, component) in components.iter().enumerate() {
             let is_last = at + 1 == components.len();

@@ -163,12 +163,6 @@ impl Automaton {
         state.iter().any(|&node| self.nodes[node as usize].is_live)
     }
 
-    /// Returns the number of nodes.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
     fn root_or_new(&mut self, variable: Variable) -> NodeId {
         if let Some(root) = self.root(variable) {
             return root;

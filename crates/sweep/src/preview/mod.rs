@@ -1,5 +1,6 @@
 //! The result of matching rules against a target: what each rule would take.
 
+mod budget;
 mod conditions;
 mod listing;
 pub(crate) mod request;
@@ -12,18 +13,35 @@ use runtime::{Interrupted, Progress};
 
 pub use request::Request;
 
+use crate::guard::{self, Refused};
 use crate::preview::request::Compiled;
 
-/// Matches rules against a target.
+/// Matches the active rules against a target. Rules that are refused because of the target's layout
+/// or the size of what they would take are in [`Preview::refused`].
 ///
 /// # Errors
 ///
 /// Fails only if a stop was requested. Entries that could not be examined are in
 /// [`Preview::problems`]. Nothing on disk changes.
 pub fn run(request: &Request<'_>, progress: &Progress) -> Result<Preview, Interrupted> {
-    let compiled = Compiled::new(request);
-    let found = walk::walk(request, &compiled, progress)?;
-    Ok(totals::assemble(request, &compiled, found))
+    let Request { rules, allow, bindings, .. } = *request;
+    let mut active = request.active.to_vec();
+    let mut refused = guard::check_bound(rules, &active, allow, bindings);
+    refused.iter().for_each(|refused| active[refused.rule] = false);
+    loop {
+        let compiled = Compiled::new(request, &active);
+        let found = walk::walk(request, &compiled, progress)?;
+        let mut preview = totals::assemble(&compiled, found);
+        let over = budget::check(request, &preview, progress)?;
+        if over.is_empty() {
+            refused.sort_by_key(|refused| refused.rule);
+            preview.refused = refused;
+            return Ok(preview);
+        }
+        // Other rules may take entries that were counted for the refused rules.
+        over.iter().for_each(|refused| active[refused.rule] = false);
+        refused.extend(over);
+    }
 }
 
 /// What the rules would take from one target. Nothing on the target was changed.
@@ -33,6 +51,8 @@ pub struct Preview {
     pub matches: Vec<Match>,
     /// What each rule takes, in the order of the rules.
     pub rules: Vec<RuleTotals>,
+    /// Active rules that were refused. They take nothing.
+    pub refused: Vec<Refused>,
     /// Entries that could not be examined.
     pub problems: Vec<Problem>,
     /// Number of directories that were listed.

@@ -13,7 +13,7 @@ use crate::matcher::automaton::{Automaton, Leaf, NodeId};
 use crate::matcher::fold::fold_into;
 use crate::matcher::routes::{Position, Routes};
 use crate::rule::Rule;
-use crate::rule::pattern::Base;
+use crate::rule::pattern::{Base, Component};
 
 /// A request to match rules against a target.
 pub struct Request<'a> {
@@ -53,8 +53,8 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    pub(crate) fn new(request: &Request<'_>) -> Compiled {
-        let Request { rules, active, allow, bindings, .. } = request;
+    pub(crate) fn new(request: &Request<'_>, active: &[bool]) -> Compiled {
+        let Request { rules, allow, bindings, .. } = request;
         let bound: HashSet<_> = bindings.bound.iter().map(|binding| binding.variable).collect();
         let mut automaton = Automaton::new(bindings.folds);
         let mut is_here = vec![false; rules.len()];
@@ -70,7 +70,8 @@ impl Compiled {
             }
             if is_here[at] {
                 for keep in &rule.keeps {
-                    automaton.add(keep, Leaf::Keep { rule: number });
+                    let keep = keep.join(Component::AnyDepth);
+                    automaton.add(&keep, Leaf::Keep { rule: number });
                 }
             }
         }

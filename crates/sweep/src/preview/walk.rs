@@ -527,6 +527,10 @@ impl Hits {
                 Leaf::Protect => self.is_protected = true,
             }
         }
+        if self.takes.len() > 1 {
+            // A tree includes everything that the other extents of the same rule take.
+            self.takes.sort_unstable_by_key(|&(rule, extent)| (rule, extent != Extent::Tree));
+        }
     }
 }
 

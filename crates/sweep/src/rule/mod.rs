@@ -168,4 +168,6 @@ pub struct Source {
     pub file: String,
     /// The line on which the rule begins, from 1. 0 if it is unknown.
     pub line: u32,
+    /// Whether the rule is part of a shipped set.
+    pub is_shipped: bool,
 }

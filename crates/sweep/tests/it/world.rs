@@ -1,0 +1,105 @@
+//! A target with rules.
+
+use std::collections::HashSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use device::{Disks, Io, Threads};
+use fsops::{Dir, Stat};
+use runtime::Progress;
+use sweep::bindings::{Binding, Bindings};
+use sweep::preview::{Preview, Request};
+use sweep::rule::pattern::Pattern;
+use sweep::rule::variable::Variable;
+use sweep::rule::{Conditions, Extent, Risk, Rule, Source, Take};
+use testkit::{TempTree, TreeBuilder};
+use walk::OwnFiles;
+
+/// A target, and the roles of its directories.
+pub(crate) struct World {
+    pub(crate) temp: TempTree,
+    pub(crate) bindings: Bindings,
+    pub(crate) allow: HashSet<String>,
+    pub(crate) own: OwnFiles,
+}
+
+impl World {
+    /// Makes a tree and binds variables to some of its directories.
+    pub(crate) fn new(tree: &TreeBuilder, bound: &[(Variable, &str)]) -> World {
+        let temp = tree.make_temp();
+        let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("a directory").key();
+        let bound = bound.iter().map(|&(variable, path)| Binding {
+            variable,
+            path: path.into(),
+            key: key(path),
+            profile: None,
+        });
+        let bindings = Bindings { bound: bound.collect(), ..Bindings::default() };
+        World { temp, bindings, allow: HashSet::new(), own: OwnFiles::default() }
+    }
+
+    /// Returns what the rules would take.
+    pub(crate) fn preview(&self, rules: &[Rule]) -> Preview {
+        let root = Dir::open(self.temp.path()).expect("the target");
+        let device = root.stat().expect("metadata").device;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
+        let request = Request {
+            root: &root,
+            rules,
+            active: &vec![true; rules.len()],
+            allow: &self.allow,
+            bindings: &self.bindings,
+            own: &self.own,
+            avoid: HashSet::new(),
+            now_ns: i64::try_from(now).expect("before 2262"),
+            disk: Disks::new(Io::Cached).of(device),
+            threads: Threads { first: 2, grows: false },
+        };
+        sweep::preview::run(&request, &Progress::default()).expect("not stopped")
+    }
+
+    /// Returns the paths of the entries that the rules would take, each with the rule's identifier.
+    pub(crate) fn taken(&self, rules: &[Rule]) -> Vec<(String, String)> {
+        let preview = self.preview(rules);
+        assert!(preview.problems.is_empty(), "{:?}", preview.problems);
+        let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        let one = |found: &sweep::preview::Match| {
+            (text(&found.path), rules[found.rule as usize].id.clone())
+        };
+        preview.matches.iter().map(one).collect()
+    }
+
+    /// Returns the paths of the entries that the rules would take.
+    pub(crate) fn paths(&self, rules: &[Rule]) -> Vec<String> {
+        self.taken(rules).into_iter().map(|(path, _)| path).collect()
+    }
+}
+
+/// Returns a rule that takes what the patterns match.
+pub(crate) fn rule(id: &str, takes: &[(&str, Extent)]) -> Rule {
+    let takes = takes.iter().flat_map(|&(text, extent)| {
+        let patterns = Pattern::parse(text).expect("a pattern");
+        patterns.into_iter().map(move |pattern| Take { pattern, extent })
+    });
+    Rule {
+        id: id.into(),
+        what: String::new(),
+        risk: Risk::Review,
+        tags: Vec::new(),
+        takes: takes.collect(),
+        keeps: Vec::new(),
+        conditions: Conditions::default(),
+        source: Source::default(),
+        reference: None,
+    }
+}
+
+/// Returns a rule that takes everything in a directory.
+pub(crate) fn contents(id: &str, at: &str) -> Rule {
+    rule(id, &[(&format!("{at}/*"), Extent::Tree)])
+}
+
+/// Adds an exclusion to a rule.
+pub(crate) fn keeping(mut rule: Rule, keeps: &[&str]) -> Rule {
+    rule.keeps = keeps.iter().flat_map(|text| Pattern::parse(text).expect("a pattern")).collect();
+    rule
+}
