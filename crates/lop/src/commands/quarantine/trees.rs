@@ -66,9 +66,10 @@ fn rest(outcome: &Outcome) -> Option<String> {
     if outcome.failed == 0 {
         return None;
     }
-    let first = outcome.problems.first().map(|problem| {
-        format!("{} {}", String::from_utf8_lossy(&problem.path), problem.reason)
-    });
+    let first = outcome
+        .problems
+        .first()
+        .map(|problem| format!("{} {}", String::from_utf8_lossy(&problem.path), problem.reason));
     let others = outcome.failed - u64::from(first.is_some());
     let more = (others > 0).then(|| format!("{others} more entries"));
     Some(first.into_iter().chain(more).collect::<Vec<_>>().join(", and "))
