@@ -10,8 +10,10 @@
 //! | [`guard`] | refuses rules that could take too much |
 //! | [`matcher`] | compiles the rules and matches names |
 //! | [`preview`] | the walk, and what each rule would take |
+//! | [`explain`] | why a rule matches a path |
 
 pub mod bindings;
+pub mod explain;
 pub mod formats;
 pub mod guard;
 pub mod matcher;

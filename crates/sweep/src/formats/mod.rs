@@ -4,12 +4,20 @@
 //! | module | contents |
 //! |---|---|
 //! | `toml` | the format of lop |
+//! | `winapp2` | `winapp2.ini` |
+//! | `spelling` | environment variables and directory names of Windows |
+//! | `slug` | identifiers of imported rules |
 //! | `file` | opens a rule file and checks whether it can be trusted |
+//! | [`shipped`] | the rule sets that are part of lop |
 //! | `limits` | the maximum size of a file, and of the rules that it produces |
 
 mod file;
 mod limits;
+pub mod shipped;
+mod slug;
+mod spelling;
 mod toml;
+mod winapp2;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,6 +29,8 @@ pub use file::read_rule_file;
 /// The rules of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
+    /// One line that says what the rules are for. Empty if the file does not say.
+    pub about: String,
     /// The rules.
     pub rules: Vec<Rule>,
     /// Number of entries that were dropped, by reason.
@@ -148,6 +158,7 @@ pub fn parse(format: Format, bytes: &[u8], file: &str) -> Result<Loaded, FormatE
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
         Format::Toml => toml::parse(text, file),
+        Format::Winapp2 => winapp2::parse(text, file),
         _ => Err((1, "not supported yet".to_string())),
     }
     .map_err(malformed)

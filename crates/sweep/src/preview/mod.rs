@@ -1,8 +1,10 @@
 //! The result of matching rules against a target: what each rule would take.
 
 mod budget;
-mod conditions;
-mod listing;
+pub(crate) mod conditions;
+mod decide;
+mod finish;
+pub(crate) mod listing;
 pub(crate) mod request;
 mod scope;
 mod totals;

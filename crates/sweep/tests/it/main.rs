@@ -6,8 +6,10 @@
 )]
 
 mod bindings;
+mod explaining;
 mod oracle;
 mod preview;
 mod random;
+mod shipped;
 mod too_wide;
 mod world;

@@ -7,6 +7,7 @@ use device::{Disks, Io, Threads};
 use fsops::{Dir, Stat};
 use runtime::Progress;
 use sweep::bindings::{Binding, Bindings};
+use sweep::explain::Explanation;
 use sweep::preview::{Preview, Request};
 use sweep::rule::pattern::Pattern;
 use sweep::rule::variable::Variable;
@@ -39,10 +40,21 @@ impl World {
 
     /// Returns what the rules would take.
     pub(crate) fn preview(&self, rules: &[Rule]) -> Preview {
+        self.with_request(rules, |request| {
+            sweep::preview::run(request, &Progress::default()).expect("not stopped")
+        })
+    }
+
+    /// Returns why the rules match a path.
+    pub(crate) fn explain(&self, rules: &[Rule], path: &str) -> Vec<Explanation> {
+        self.with_request(rules, |request| sweep::explain::explain(request, path.as_bytes()))
+    }
+
+    fn with_request<R>(&self, rules: &[Rule], work: impl FnOnce(&Request<'_>) -> R) -> R {
         let root = Dir::open(self.temp.path()).expect("the target");
         let device = root.stat().expect("metadata").device;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
-        let request = Request {
+        work(&Request {
             root: &root,
             rules,
             active: &vec![true; rules.len()],
@@ -53,8 +65,7 @@ impl World {
             now_ns: i64::try_from(now).expect("before 2262"),
             disk: Disks::new(Io::Cached).of(device),
             threads: Threads { first: 2, grows: false },
-        };
-        sweep::preview::run(&request, &Progress::default()).expect("not stopped")
+        })
     }
 
     /// Returns the paths of the entries that the rules would take, each with the rule's identifier.
@@ -89,7 +100,7 @@ pub(crate) fn rule(id: &str, takes: &[(&str, Extent)]) -> Rule {
         keeps: Vec::new(),
         conditions: Conditions::default(),
         source: Source::default(),
-        reference: None,
+        reference: String::new(),
     }
 }
 
