@@ -73,15 +73,12 @@ fn cases(text: &'static str) -> BTreeMap<&'static str, Case> {
     let mut cases = BTreeMap::new();
     let mut id = "";
     for line in text.lines().filter(|line| !line.is_empty()) {
-        match line.split_once(' ') {
-            Some((mark @ ("+" | "-" | "."), entry)) => {
-                let mark = mark.chars().next().expect("a mark");
-                cases.entry(id).or_insert_with(Case::new).push((mark, entry));
-            }
-            _ => {
-                id = line;
-                assert!(cases.insert(id, Case::new()).is_none(), "{id} has two cases");
-            }
+        if let Some((mark @ ("+" | "-" | "."), entry)) = line.split_once(' ') {
+            let mark = mark.chars().next().expect("a mark");
+            cases.entry(id).or_insert_with(Case::new).push((mark, entry));
+        } else {
+            id = line;
+            assert!(cases.insert(id, Case::new()).is_none(), "{id} has two cases");
         }
     }
     cases
@@ -193,8 +190,9 @@ fn every_rule_takes_its_junk_and_leaves_the_lookalikes() {
     for &(name, text) in CASES {
         let cases = cases(text);
         for rule in load(name).rules {
+            let mut target = Target::of_case(&cases[rule.id.as_str()]);
             for folds in [false, true] {
-                let target = Target::of_case(&cases[rule.id.as_str()], folds);
+                target.set_folds(folds);
                 let taken = target.taken(&rule, Now::InAYear);
                 for &(mark, entry) in &cases[rule.id.as_str()] {
                     let is_taken = taken.covers(Entry::parse(entry).path());
@@ -215,7 +213,7 @@ fn rules_with_an_age_leave_new_files() {
     for &(name, text) in CASES {
         let cases = cases(text);
         for rule in load(name).rules.into_iter().filter(|rule| rule.conditions.older.is_some()) {
-            let target = Target::of_case(&cases[rule.id.as_str()], false);
+            let target = Target::of_case(&cases[rule.id.as_str()]);
             assert!(target.taken(&rule, Now::Real).is_empty(), "{}", rule.id);
         }
     }

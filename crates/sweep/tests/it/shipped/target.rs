@@ -74,14 +74,14 @@ impl Taken {
 }
 
 impl Target {
-    /// Makes the target of a case. If `folds`, names are compared without regard to case.
-    pub(super) fn of_case(case: &[(char, &str)], folds: bool) -> Target {
+    /// Makes the target of a case.
+    pub(super) fn of_case(case: &[(char, &str)]) -> Target {
         let entries: Vec<Entry> = case.iter().map(|(_, text)| Entry::parse(text)).collect();
-        Target::new(&entries, folds)
+        Target::new(&entries)
     }
 
     /// Makes a target. An entry that occurs twice is made once.
-    pub(super) fn new(entries: &[Entry], folds: bool) -> Target {
+    pub(super) fn new(entries: &[Entry]) -> Target {
         let mut made = HashSet::new();
         let mut tree = TreeBuilder::new();
         let bound: BTreeSet<Variable> = entries.iter().map(|entry| entry.variable).collect();
@@ -106,8 +106,13 @@ impl Target {
             Binding { variable, path: path.into(), key: stat.key(), profile: None }
         };
         let bound = bound.into_iter().map(binding).collect();
-        let bindings = Bindings { bound, folds, ..Bindings::default() };
+        let bindings = Bindings { bound, ..Bindings::default() };
         Target { temp, bindings }
+    }
+
+    /// Sets whether names are compared without regard to case.
+    pub(super) fn set_folds(&mut self, folds: bool) {
+        self.bindings.folds = folds;
     }
 
     /// Returns what a rule takes.
