@@ -5,18 +5,22 @@
 //! |---|---|
 //! | `toml` | the format of lop |
 //! | `winapp2` | `winapp2.ini` |
+//! | `cleanerml` | `CleanerML` |
 //! | `spelling` | environment variables and directory names of Windows |
+//! | `unix` | paths of Unix rule files |
 //! | `slug` | identifiers of imported rules |
 //! | `file` | opens a rule file and checks whether it can be trusted |
 //! | [`shipped`] | the rule sets that are part of lop |
 //! | `limits` | the maximum size of a file, and of the rules that it produces |
 
+mod cleanerml;
 mod file;
 mod limits;
 pub mod shipped;
 mod slug;
 mod spelling;
 mod toml;
+mod unix;
 mod winapp2;
 
 use std::collections::BTreeMap;
@@ -159,7 +163,8 @@ pub fn parse(format: Format, bytes: &[u8], file: &str) -> Result<Loaded, FormatE
     match format {
         Format::Toml => toml::parse(text, file),
         Format::Winapp2 => winapp2::parse(text, file),
-        _ => Err((1, "not supported yet".to_string())),
+        Format::CleanerMl => cleanerml::parse(text, file),
+        Format::Tmpfiles => Err((1, "not supported yet".to_string())),
     }
     .map_err(malformed)
 }

@@ -1,5 +1,5 @@
-//! Identifiers of imported rules. Every identifier consists of lower-case letters, digits and single
-//! dots, so that the user can type it.
+//! Identifiers of imported rules. Every identifier consists of `a-z`, `0-9`, dots, hyphens and
+//! underscores, so that the user can type it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,6 +26,15 @@ pub(super) fn of(name: &str) -> String {
         slug.push(char::from(byte.to_ascii_lowercase()));
     }
     if slug.is_empty() { "unnamed".to_string() } else { slug }
+}
+
+/// Returns an identifier in lower case, with a dot for each character that is not a letter, a digit,
+/// a hyphen or an underscore.
+pub(super) fn word(id: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
+    let plain = |char: char| if is_plain(char) { char.to_ascii_lowercase() } else { '.' };
+    let word: String = id.chars().take(MAX_BYTES).map(plain).collect();
+    if word.is_empty() { "unnamed".to_string() } else { word }
 }
 
 /// The identifiers in use.
