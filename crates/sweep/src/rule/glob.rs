@@ -15,6 +15,9 @@ pub struct Glob {
 impl Glob {
     /// Parses a pattern. Runs of `*` count as one.
     pub fn new(text: &[u8]) -> Glob {
+        if !text.contains(&b'*') {
+            return Glob { text: text.into() };
+        }
         let mut kept = Vec::with_capacity(text.len());
         for &byte in text {
             if byte != b'*' || kept.last() != Some(&b'*') {
