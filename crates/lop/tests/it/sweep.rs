@@ -252,7 +252,7 @@ fn quiet_never_asks_before_a_move() {
 }
 
 #[test]
-fn a_person_is_asked_and_may_decline() {
+fn a_person_may_decline() {
     let lop = lop_with(RULES);
     let talk = |args: &[&str], answer: &str| {
         let args = [&["sweep", "--rules", "rules.toml", "t"], args].concat();
