@@ -10,6 +10,7 @@ use serde_json::Value;
 use testkit::TreeBuilder;
 
 use crate::lop::Lop;
+use crate::swept::sweep;
 
 /// Keys that appear only on some machines, or would take hours to produce.
 const RARE: &[&str] = &[
@@ -168,6 +169,9 @@ fn act(lop: &Lop, seen: &mut Seen) {
     // Files that cannot be acted on are listed with a reason.
     seen.run(lop, &["dedupe", "--plan", file, "--apply"]);
     seen.run(lop, &["history", "4"]);
+    sweep(lop, &["t/a"]);
+    seen.run(lop, &["quarantine", "list"]);
+    seen.run(lop, &["undo"]);
 }
 
 fn mirror_and_purge(lop: &Lop, seen: &mut Seen) {

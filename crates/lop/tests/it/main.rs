@@ -60,6 +60,7 @@ mod selection;
 mod skipped_stays;
 mod status;
 mod streams;
+mod swept;
 mod system_dirs;
 mod undoing;
 mod uniques;
