@@ -40,7 +40,7 @@ fn swept() -> (Lop, Snapshot) {
         .file("t/kept", "four");
     let lop = Lop::with(&tree);
     lop.remember(["t"]);
-    let before = Snapshot::of(&lop.path("t"));
+    let before = Snapshot::of(lop.path("t"));
     sweep(&lop, &["t/cache", "t/log", "t/link"]);
     (lop, before)
 }
@@ -83,7 +83,7 @@ fn undo_restores_swept_entries() {
     lop.run(["undo", "--dry-run"]).success();
     let undone = lop.json(["undo"]);
     assert_eq!(undone["summary"]["restored"], 3);
-    assert_same(&before, &Snapshot::of(&lop.path("t")), Compare::ALL - Compare::DIR_MTIMES);
+    assert_same(&before, &Snapshot::of(lop.path("t")), Compare::ALL - Compare::DIR_MTIMES);
     // The next scan finds all files again.
     lop.remember(["t"]);
     assert_eq!(lop.json(["status"])["quarantined"], 0);
