@@ -10,7 +10,6 @@ mod browser_caches;
 mod build_dirs;
 mod cachedir_tag;
 mod crash_dumps;
-mod disks;
 mod droppings;
 mod lint;
 mod macos_caches;
