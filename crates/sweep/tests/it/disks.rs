@@ -11,7 +11,7 @@ use sweep::bindings::Context;
 use sweep::formats::shipped;
 use sweep::preview::Preview;
 use sweep::rule::{Risk, Rule};
-use testkit::disks::{self, Entry, What};
+use testkit::disks::{self, Entry};
 use testkit::{Compare, Disk, Mount, Snapshot, TempTree, assert_same, skipped};
 
 use crate::world::{TEN_YEARS, World};
@@ -92,7 +92,7 @@ fn labels_of(set: &str) -> Vec<&'static str> {
 
 /// Makes a disk, and looks at it in ten years.
 fn made(disk: &Disk) -> World {
-    let mut world = World::found(disk.tree().make_temp(), &Context::default());
+    let mut world = World::found(disk.tree().make_in_memory(), &Context::default());
     // As on the NTFS that the tree stands for.
     world.bindings.folds |= disk.name.starts_with("windows");
     world.later = TEN_YEARS;

@@ -33,7 +33,7 @@ pub(crate) const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
 impl World {
     /// Makes a tree and binds variables to some of its directories.
     pub(crate) fn new(tree: &TreeBuilder, bound: &[(Variable, &str)]) -> World {
-        let temp = tree.make_temp();
+        let temp = tree.make_in_memory();
         let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("a directory").key();
         let bound = bound.iter().map(|&(variable, path)| Binding {
             variable,
