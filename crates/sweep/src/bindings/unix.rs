@@ -22,10 +22,10 @@ const OF_HOME: [(Variable, &[u8]); 3] = [
     (Variable::Data, b".local/share"),
 ];
 
-/// Directories of a home directory on macOS. All of them are below `Library`.
-const OF_LIBRARY: [(Variable, &[u8]); 3] = [
+/// Directories of a home directory on macOS. All of them are below `Library`. `Library/Preferences`
+/// has no role, because it is protected, and programs keep no junk in it.
+const OF_LIBRARY: [(Variable, &[u8]); 2] = [
     (Variable::Cache, b"Caches"),
-    (Variable::Config, b"Preferences"),
     (Variable::Data, b"Application Support"),
 ];
 

@@ -237,7 +237,8 @@ impl Worker<'_> {
         let mut taken = None;
         for &rule in candidates {
             let conditions = &self.rule(rule).conditions;
-            match file_meets(conditions, current.dir, name, stat, self.request.now_ns) {
+            let entry = (current.dir, name);
+            match file_meets(self.request, conditions, entry, stat) {
                 Ok(true) if taken.is_none() => {
                     let newest = newest_ns(stat, conditions.older.as_ref());
                     taken = Some(Match::new(path(), rule, *stat, Sums::of_file(stat, newest)));

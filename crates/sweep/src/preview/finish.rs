@@ -49,7 +49,9 @@ impl Worker<'_> {
         };
         if let Some(parent) = &node.parent {
             let mut state = parent.state.lock();
-            let above = state.scopes.iter_mut().find(|above| above.rule == scope.rule);
+            // The rule may match the parent too, and may be off there, because of a marker.
+            let is_above = |above: &&mut Scope| above.rule == scope.rule && !above.is_off;
+            let above = state.scopes.iter_mut().find(is_above);
             if let Some(above) = above {
                 above.sums.newest_ns = above.sums.newest_ns.max(scope.sums.newest_ns);
                 if whole.is_some() {

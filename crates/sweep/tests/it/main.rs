@@ -1,6 +1,7 @@
 //! Tests on real trees.
 
 mod bindings;
+mod disks;
 mod explaining;
 mod oracle;
 mod preview;

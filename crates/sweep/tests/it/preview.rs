@@ -180,6 +180,17 @@ fn signature_of_a_marker_is_read_and_links_do_not_count() {
 }
 
 #[test]
+fn rules_do_not_affect_each_other_in_nested_directories() {
+    let tree = TreeBuilder::new().file("a/b/tag", "").file("a/b/x", "").file("a/y", "");
+    let world = World::new(&tree, &[(Top, "")]);
+    let mut tagged = rule("tagged", &[("**/*", Extent::Tree)]);
+    tagged.conditions.inside = vec![Marker { name: Glob::new(b"tag"), starts: None }];
+    let empty = rule("empty", &[("**/*", Extent::Emptied)]);
+    assert_eq!(world.paths(&[tagged.clone()]), ["a/b"]);
+    assert_eq!(world.paths(&[tagged, empty]), ["a/b"]);
+}
+
+#[test]
 fn directory_is_as_old_as_its_newest_entry() {
     let tree = TreeBuilder::new()
         .file("tmp/old/x", "")
@@ -226,6 +237,21 @@ fn file_conditions_are_checked() {
     assert_eq!(world.paths(&[only.clone()]), ["c/empty"]);
     only.conditions.only = Some(Only::BrokenLinks);
     assert_eq!(world.paths(&[only]), ["c/dangling"]);
+}
+
+#[test]
+fn links_that_may_be_fine_on_another_system_are_not_broken() {
+    let tree = TreeBuilder::new()
+        .file("home/file", "")
+        .symlink("home/absolute", "/home/file")
+        .symlink("home/broken", "no-such-file");
+    let mut world = World::new(&tree, &[(Top, "")]);
+    let mut broken = rule("broken", &[("**/*", Extent::Files)]);
+    broken.conditions.only = Some(Only::BrokenLinks);
+    assert_eq!(world.paths(&[broken.clone()]), ["home/broken"]);
+    // On a disk of Windows, drivers show files that they cannot read as links.
+    world.bindings.folds = true;
+    assert!(world.paths(&[broken]).is_empty());
 }
 
 #[test]
