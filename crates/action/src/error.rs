@@ -154,6 +154,21 @@ pub enum Reason {
     /// it.
     #[error("its modification time is before 1678 or after 2262, and an undo could not restore it")]
     TimeOutOfRange,
+    /// The entry is a device node, a socket or a pipe, which a sweep does not move.
+    #[error("is neither a file, nor a symbolic link, nor a directory")]
+    Special,
+    /// The entry is a mount point, or a file system is mounted below it.
+    #[error("is a mount point, or a file system is mounted in it")]
+    MountPoint,
+    /// The caller found that the tree is no longer the one that its rule chose.
+    #[error("is no longer what its rule chose")]
+    NoMatch,
+    /// A tree in quarantine could not be removed completely.
+    #[error("could not be removed completely: {why}")]
+    Remains {
+        /// What could not be removed, and why.
+        why: String,
+    },
     /// Another entry took the file's place during the action.
     #[error("was replaced by something else meanwhile")]
     Swapped,
@@ -234,7 +249,7 @@ fn cannot(kind: Kind) -> &'static str {
         Kind::Reflink => "cannot share extents",
         Kind::Hardlink => "has no hard links",
         Kind::Symlink => "has no symbolic links",
-        Kind::Delete | Kind::Quarantine | Kind::Separate => "cannot do that",
+        Kind::Delete | Kind::Quarantine | Kind::Separate | Kind::Sweep => "cannot do that",
     }
 }
 

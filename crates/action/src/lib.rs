@@ -64,6 +64,7 @@ mod recover;
 pub mod run;
 mod staging;
 pub mod statuses;
+pub mod sweep;
 pub mod trash;
 pub mod undo;
 

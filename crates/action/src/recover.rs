@@ -5,6 +5,7 @@
 //! whose state is unclear stays where it is, and the next recovery tries again.
 
 use std::ffi::CStr;
+use std::io;
 
 use content::Scratch;
 use fsops::{Dir, FileKey, Op, Stat};
@@ -12,7 +13,8 @@ use runtime::{Interrupted, Progress};
 
 use crate::error::{Error, Reason};
 use crate::journal::identity::{
-    is_unchanged, substitute_in_place, substitute_of, undo_substitute_of,
+    is_moved_entry, is_same_inode, is_unchanged, substitute_in_place, substitute_of,
+    undo_substitute_of,
 };
 use crate::journal::ids::now_ms;
 use crate::journal::lines::Lines;
@@ -115,6 +117,12 @@ fn frees(intent: &Intent) -> u64 {
 /// `None` if neither is possible at the moment.
 fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Option<Fate> {
     let intent = &logged.intent;
+    if intent.kind.fills_quarantine() && is_in_quarantine(locator, intent) {
+        return Some(Fate::Done);
+    }
+    if intent.kind == Kind::Sweep {
+        return give_back(locator, intent);
+    }
     let location = locator.locate(intent).ok()?;
     if intent.kind == Kind::Reflink {
         let kept = locator.open_file(&intent.keep.0);
@@ -126,12 +134,6 @@ fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Opti
     if let Some(staging) = &location.staging {
         let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
         let taken = staging.dir.stat_child(&names.new).ok();
-        let is_there = taken.is_some_and(|stat| {
-            is_unchanged(&stat, &staging.dir, &intent.was, locator.fsid(intent))
-        });
-        if intent.kind == Kind::Quarantine && is_there {
-            return Some(Fate::Done);
-        }
         if intent.kind == Kind::Separate {
             return finish_separate(locator, intent, &location, &names);
         }
@@ -148,6 +150,36 @@ fn finish_intent(locator: &mut IntentLocator<'_>, logged: &LoggedIntent) -> Opti
     let as_before =
         now.is_ok_and(|now| is_unchanged(&now, &location.dir, &intent.was, locator.fsid(intent)));
     Some(if as_before { Fate::NotDone } else { Fate::Done })
+}
+
+/// Returns whether an intent has moved its entry into quarantine.
+fn is_in_quarantine(locator: &mut IntentLocator<'_>, intent: &Intent) -> bool {
+    let Ok(Some(staging)) = locator.staging(intent) else { return false };
+    let moved = staging.dir.stat_child(&staging.name_of(intent.n));
+    moved.is_ok_and(|now| is_moved_entry(&now, &staging.dir, intent, locator.fsid(intent)))
+}
+
+/// Finishes a sweep's intent whose entry is not in quarantine. If a different entry was moved there,
+/// because it took the name just before the move, moves that entry back.
+fn give_back(locator: &mut IntentLocator<'_>, intent: &Intent) -> Option<Fate> {
+    let Some(staging) = locator.staging(intent).ok()? else {
+        // The staging directory is gone. Its file system may not be mounted, so the entry counts as
+        // not moved only if it has its name.
+        let (dir, name) = locator.reach.parent_and_name(&intent.path.0).ok()?;
+        let now = dir.stat_child(&name).ok()?;
+        return is_same_inode(&now, &dir, &intent.was, locator.fsid(intent))
+            .then_some(Fate::NotDone);
+    };
+    match staging.dir.stat_child(&staging.name_of(intent.n)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(_) => return None,
+        Ok(_) => {
+            let location = locator.locate(intent).ok()?;
+            let names = NameSwap::for_action(&location.dir, &location.name, &staging, intent.n);
+            names.roll_back(&Substitute::Nothing).ok()?;
+        }
+    }
+    Some(Fate::NotDone)
 }
 
 /// Returns the identities of links that the run made but could not record before it was cut off.

@@ -26,7 +26,8 @@ pub enum FileState {
     Purged,
 }
 
-/// The change that a run made to a file.
+/// The change that a run made to a file. If the run was a sweep, the file may also be a symbolic link
+/// or a directory tree.
 #[derive(Clone, Debug)]
 pub struct FileAction {
     /// The path of the file.
@@ -35,16 +36,26 @@ pub struct FileAction {
     pub kind: Kind,
     /// The state of the file after the run.
     pub state: FileState,
-    /// The version of the file before the run.
+    /// The version of the file before the run. A sweep does not record the status change time, which
+    /// is then 0.
     pub was: Version,
-    /// The disk space that the file occupied before the run, in bytes.
+    /// The disk space that the file or the tree occupied before the run, in bytes.
     pub allocated: u64,
-    /// The path of the kept file.
-    pub kept: Vec<u8>,
-    /// The version of the kept file before the run.
-    pub kept_was: Version,
+    /// The kept file. `None` if the run was a sweep.
+    pub kept: Option<KeptFile>,
+    /// The ID of the rule that chose the file. `None` unless the run was a sweep.
+    pub rule: Option<String>,
     /// The digest of both files, if it is known.
     pub digest: Option<Digest>,
+}
+
+/// The file that a run kept in place of another one.
+#[derive(Clone, Debug)]
+pub struct KeptFile {
+    /// The path of the file.
+    pub path: Vec<u8>,
+    /// The version of the file before the run.
+    pub was: Version,
 }
 
 /// Reads from a journal what a run did to files, one file at a time.
@@ -70,10 +81,11 @@ impl FileActions {
             Some(Fate::Undone) => FileState::Restored,
             Some(Fate::Purged) => FileState::Purged,
         };
-        let Intent { kind, path, keep, was, kept, digest, .. } = intent;
-        let (path, keep, allocated) = (path.0, keep.0, was.allocated);
-        let (was, kept_was) = (was.version, kept);
-        Ok(FileAction { path, kind, state, was, allocated, kept: keep, kept_was, digest })
+        let Intent { kind, path, keep, was, kept, digest, swept, .. } = intent;
+        let (path, allocated, was) = (path.0, was.allocated, was.version);
+        let rule = swept.map(|swept| swept.rule);
+        let kept = rule.is_none().then_some(KeptFile { path: keep.0, was: kept });
+        Ok(FileAction { path, kind, state, was, allocated, kept, rule, digest })
     }
 }
 

@@ -9,6 +9,7 @@ use fsops::{FileKey, Stat};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::json_bytes::JsonBytes;
+use crate::journal::take::{Swept, Take};
 use crate::plan::kind::Kind;
 use crate::plan::target::Version;
 
@@ -23,6 +24,10 @@ pub(crate) enum Record {
     Store { store: u32, path: JsonBytes, fsid: u64 },
     /// An action on a file is about to begin.
     Will(Box<Intent>),
+    /// An entry that a rule chose is about to be moved into quarantine.
+    Take(Box<Take>),
+    /// All entries with these numbers, first and last included, were moved into quarantine.
+    Took { first: u64, last: u64 },
     /// The link that was made for the intent has this inode number, which differs from the kept
     /// file's.
     Linked { n: u64, inode: u64 },
@@ -62,7 +67,8 @@ pub(crate) enum Record {
     Purged { n: u64 },
 }
 
-/// An action on a file, and the file's metadata before it.
+/// An action on a file, and the file's metadata before it. The fields about the kept file are empty
+/// if the intent was read from a [`Take`] record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Intent {
     pub(crate) n: u64,
@@ -84,6 +90,9 @@ pub(crate) struct Intent {
     /// The BLAKE3 digest of the content, if it was known.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
     pub(crate) digest: Option<Digest>,
+    /// Why the entry was swept. `None` unless the intent was read from a [`Take`] record.
+    #[serde(skip)]
+    pub(crate) swept: Option<Swept>,
 }
 
 /// Serializes digests as 64 hexadecimal digits.

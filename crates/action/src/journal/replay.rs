@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::{is_whole, replay};
 use crate::journal::record::{Intent, Record};
+use crate::journal::take::Take;
 use crate::plan::kind::Kind;
 
 /// The outcome of an intent according to the journal.
@@ -190,6 +191,13 @@ impl Replay {
                 true
             });
         }
+        if line.starts_with(br#"{"record":"take","#) {
+            let take: Result<Take, _> = serde_json::from_slice(line);
+            return take.is_ok_and(|take| {
+                self.will(&take.into(), at, line.len());
+                true
+            });
+        }
         let Ok(record) = serde_json::from_slice(line) else { return false };
         self.apply_record(record, at, line.len());
         true
@@ -199,6 +207,12 @@ impl Replay {
         match record {
             Record::Begin { .. } => {}
             Record::Will(intent) => self.will(&intent, at, length),
+            Record::Take(take) => self.will(&(*take).into(), at, length),
+            Record::Took { first, last } => {
+                for (_, entry) in self.entries.range_mut(first..=last.max(first)) {
+                    entry.fate = Fate::Done;
+                }
+            }
             Record::Store { store, path, fsid } => {
                 self.staging_dirs.insert(store, (path.0, fsid));
             }
@@ -285,18 +299,18 @@ impl Replay {
     pub(crate) fn intent(&self, n: u64) -> Result<LoggedIntent, Error> {
         let bad = |why: String| Error::Journal { path: self.path.clone(), why };
         let Some(entry) = self.entries.get(&n) else { return Err(bad(format!("no intent {n}"))) };
-        match self.record(entry.at, entry.length)? {
-            Record::Will(mut intent) => {
-                intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
-                if let Some(moved) = &self.moved {
-                    moved.relocate(&mut intent.path);
-                    moved.relocate(&mut intent.keep);
-                }
-                let links = self.links.get(&n).cloned().unwrap_or_default();
-                Ok(LoggedIntent { intent: *intent, made: self.made.get(&n).copied(), links })
-            }
-            _ => Err(bad(format!("no intent {n}"))),
+        let mut intent = match self.record(entry.at, entry.length)? {
+            Record::Will(intent) => *intent,
+            Record::Take(take) => (*take).into(),
+            _ => return Err(bad(format!("no intent {n}"))),
+        };
+        intent.digest = intent.digest.or_else(|| self.digests.get(&n).copied());
+        if let Some(moved) = &self.moved {
+            moved.relocate(&mut intent.path);
+            moved.relocate(&mut intent.keep);
         }
+        let links = self.links.get(&n).cloned().unwrap_or_default();
+        Ok(LoggedIntent { intent, made: self.made.get(&n).copied(), links })
     }
 
     /// Returns the maximum number of bytes that an undo copies to restore a file.

@@ -311,7 +311,7 @@ impl Plan {
 
     /// Returns how many bytes of disk space the action frees, judging by metadata.
     pub fn frees(&self, kind: Kind) -> u64 {
-        if matches!(kind, Kind::Quarantine | Kind::Separate) {
+        if kind.fills_quarantine() || kind == Kind::Separate {
             return 0;
         }
         let goes = |names: &&[Member]| {

@@ -28,6 +28,10 @@ pub enum Kind {
     /// Turns one name of a hard-linked file into a separate file with the same content. With all
     /// other kinds, the kept file has a different inode.
     Separate,
+    /// Moves an entry that a rule chose into a quarantine directory on its file system. The entry
+    /// may be a file, a symbolic link or a directory tree. It is compared with nothing, and nothing
+    /// is kept in its place.
+    Sweep,
 }
 
 impl Kind {
@@ -40,6 +44,7 @@ impl Kind {
             Kind::Symlink => "symlink",
             Kind::Quarantine => "quarantine",
             Kind::Separate => "separate",
+            Kind::Sweep => "sweep",
         }
     }
 
@@ -57,6 +62,11 @@ impl Kind {
     /// the kept file.
     pub(crate) fn is_undone_by_copy(self) -> bool {
         matches!(self, Kind::Delete | Kind::Hardlink | Kind::Symlink)
+    }
+
+    /// Returns whether the action moves entries into quarantine, where they stay after the run.
+    pub fn fills_quarantine(self) -> bool {
+        matches!(self, Kind::Quarantine | Kind::Sweep)
     }
 
     /// Returns whether the action changes names and therefore needs a staging directory.

@@ -103,14 +103,18 @@ fn is_below(dir: &[u8], path: &[u8]) -> bool {
 /// [`Reason::OwnFile`], [`Reason::InQuarantine`], or the reason why the metadata of `dir` cannot be
 /// read. Nothing on disk changes.
 pub fn check_not_own(own: &OwnFiles, dir: &Dir, path: &[u8]) -> Result<(), Reason> {
-    // All path components are checked, including the file name. On a full disk, names with this
-    // prefix are used beside the files instead of a staging directory.
-    let mut names = path.split(|&byte| byte == b'/');
-    if names.any(|name| name.starts_with(QUARANTINE_PREFIX.as_bytes())) {
+    if has_quarantine_name(path) {
         return Err(Reason::InQuarantine);
     }
     let dir = dir.stat().map_err(Reason::failed(Op::Stat))?.key();
     if own.has(dir, split_path(path).1) { Err(Reason::OwnFile) } else { Ok(()) }
+}
+
+/// Returns whether a component of a path is a name that lop uses for quarantine.
+pub(crate) fn has_quarantine_name(path: &[u8]) -> bool {
+    // All path components are checked, including the file name. On a full disk, names with this
+    // prefix are used beside the files instead of a staging directory.
+    path.split(|&byte| byte == b'/').any(|name| name.starts_with(QUARANTINE_PREFIX.as_bytes()))
 }
 
 /// Returns whether a reflink would save nothing. This is the case if two equal files already share

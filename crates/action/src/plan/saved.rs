@@ -132,6 +132,9 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
         if *kind.get_or_insert(line.action) != line.action {
             return Err(wrong("another kind of action than in the lines before".into()));
         }
+        if line.action == Kind::Sweep {
+            return Err(wrong("a sweep has no plan of this kind".into()));
+        }
         if !(line.path.0.starts_with(b"/") && line.kept.0.starts_with(b"/")) {
             return Err(wrong("a path is not absolute".into()));
         }

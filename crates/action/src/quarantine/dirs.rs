@@ -18,7 +18,9 @@ use crate::journal::actions::FileActions;
 use crate::journal::leftovers::Leftovers;
 use crate::journal::log::Journal;
 use crate::journal::replay::Replay;
-use crate::quarantine::purge::{PurgeOutcome, QuarantinedFile, list_quarantined, purge_runs};
+use crate::quarantine::purge::{
+    PurgeOutcome, QuarantinedFile, RemoveTree, list_quarantined, purge_runs,
+};
 use crate::staging::dir::{MANIFEST, open_staging};
 use crate::statuses::Statuses;
 use crate::undo::run::undo_run;
@@ -136,7 +138,7 @@ impl Quarantine {
     }
 
     /// Permanently removes the files of runs that began before `before_ms`, in milliseconds since
-    /// the epoch.
+    /// the epoch. `remove_tree` removes directory trees.
     ///
     /// # Errors
     ///
@@ -145,9 +147,11 @@ impl Quarantine {
         &self,
         before_ms: i64,
         progress: &Progress,
+        remove_tree: &mut RemoveTree<'_>,
     ) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
         let is_due = |replay: &Replay| replay.started_ms < before_ms && replay.has_done();
-        purge_runs(self.numbered().filter(|(.., replay)| is_due(replay)), progress)
+        let runs = self.numbered().filter(|(.., replay)| is_due(replay));
+        purge_runs(runs, progress, remove_tree)
     }
 
     /// Returns each run as its index, the path of its manifest, and its replay.

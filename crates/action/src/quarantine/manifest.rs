@@ -28,6 +28,10 @@ pub(crate) struct Manifests {
     cut: Mutex<BTreeMap<u32, bool>>,
 }
 
+/// Intents that wait to be added to the manifest of their staging directory, by the number of the
+/// directory.
+pub(crate) type PendingIntents = BTreeMap<u32, (Staging, Lines)>;
+
 /// The manifests that one worker has open. Workers do not share descriptor tables.
 #[derive(Debug, Default)]
 pub(crate) struct OpenManifests(BTreeMap<u32, Log>);
@@ -38,6 +42,20 @@ impl Manifests {
         Manifests { begin, cut: Mutex::default() }
     }
 
+    /// Adds pending intents to the manifests, and waits until they are on the disk. Returns the error of
+    /// each manifest that could not be written, by the number of its staging directory. The caller must
+    /// not move the files of these intents.
+    pub(crate) fn append_all(
+        &self,
+        open: &mut OpenManifests,
+        pending: PendingIntents,
+    ) -> BTreeMap<u32, io::Error> {
+        let append = |(number, (staging, intents)): (u32, (Staging, Lines))| {
+            Some((number, self.append(open, &staging, &intents).err()?))
+        };
+        pending.into_iter().filter_map(append).collect()
+    }
+
     /// Adds intents to the manifest of their staging directory, and waits until the manifest is on
     /// the disk.
     ///
@@ -45,7 +63,7 @@ impl Manifests {
     ///
     /// Fails if the manifest cannot be created, written or synced. In that case, the caller must not move
     /// the files.
-    pub(crate) fn append(
+    fn append(
         &self,
         open: &mut OpenManifests,
         staging: &Staging,

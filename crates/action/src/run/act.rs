@@ -93,7 +93,7 @@ impl Worker<'_> {
     /// time if the file still has a name.
     fn record_status(&mut self, one: &Redundant<'_>, was: &Stat, lease: &Lease<'_>) -> Option<i64> {
         let statuses = &mut self.outcome.statuses;
-        if one.opened.stat.links < 2 && self.shared.options.kind != Kind::Quarantine {
+        if one.opened.stat.links < 2 && !self.shared.options.kind.fills_quarantine() {
             return None;
         }
         // The lease must still be held here, because a writer that waits for the lease can write as
@@ -144,7 +144,7 @@ impl Worker<'_> {
         // other's kept file, at least one of them then notices.
         check_kept(kept, new, &taken)?;
         check_unwritten(&taken, &one.opened.file, lease)?;
-        if self.shared.options.kind == Kind::Quarantine { Ok(()) } else { names.remove(&taken) }
+        if self.shared.options.kind.fills_quarantine() { Ok(()) } else { names.remove(&taken) }
     }
 
     /// Records in the journal the identity that the link has under its final name. On file systems
@@ -222,7 +222,7 @@ impl Worker<'_> {
     /// other names, if all of its extents are shared, or if its bytes are inside the inode.
     fn frees(&self, one: &Redundant<'_>, now: &Stat) -> u64 {
         let kind = self.shared.options.kind;
-        let moves = matches!(kind, Kind::Quarantine | Kind::Separate);
+        let moves = kind.fills_quarantine() || kind == Kind::Separate;
         let goes = kind == Kind::Reflink || now.links == 1 && !moves;
         if !goes || one.opened.file.frees_no_space() { 0 } else { now.allocated }
     }

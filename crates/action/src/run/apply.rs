@@ -22,10 +22,9 @@ use crate::journal::log::Journal;
 use crate::journal::record::Record;
 use crate::plan::kind::Kind;
 use crate::plan::target::Group;
-use crate::quarantine::manifest::{Manifests, OpenManifests};
+use crate::quarantine::manifest::{Manifests, OpenManifests, PendingIntents};
 use crate::run::meter::Meter;
 use crate::run::outcome::ApplyOutcome;
-use crate::staging::dir::Staging;
 use crate::staging::placement::{StagingDirs, WorkerStagings};
 
 /// Options of a run.
@@ -62,7 +61,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) journal: &'a Journal,
     pub(crate) staging_dirs: &'a StagingDirs,
     /// The manifests of the staging directories. Only used for quarantine.
-    pub(crate) manifests: Option<Manifests>,
+    pub(crate) manifests: Option<&'a Manifests>,
     pub(crate) progress: &'a Progress,
     /// The former times of directories in which names were changed, if they must be restored.
     pub(crate) times: Mutex<HashMap<FileKey, (fsops::Time, fsops::Time)>>,
@@ -77,8 +76,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) scratch: Scratch,
     /// Lines to append to the journal with the next write.
     pub(crate) lines: Lines,
-    /// Intents to add to the manifests, by the number of the staging directory.
-    pub(crate) manifest_lines: BTreeMap<u32, (Staging, Lines)>,
+    /// Intents to add to the manifests.
+    pub(crate) manifest_lines: PendingIntents,
     pub(crate) manifests: OpenManifests,
     pub(crate) meter: Meter<'a>,
     pub(crate) outcome: ApplyOutcome,
@@ -210,14 +209,9 @@ impl Worker<'_> {
     /// Adds the pending intents to the manifests of their staging directories. Returns the error of
     /// each manifest that could not be written, by the number of the directory.
     pub(crate) fn write_manifests(&mut self) -> BTreeMap<u32, io::Error> {
-        let mut failed = BTreeMap::new();
-        let Some(manifests) = &self.shared.manifests else { return failed };
-        for (number, (staging, lines)) in std::mem::take(&mut self.manifest_lines) {
-            if let Err(error) = manifests.append(&mut self.manifests, &staging, &lines) {
-                failed.insert(number, error);
-            }
-        }
-        failed
+        let pending = std::mem::take(&mut self.manifest_lines);
+        let manifests = self.shared.manifests;
+        manifests.map(|all| all.append_all(&mut self.manifests, pending)).unwrap_or_default()
     }
 
     /// Returns the file system of a file.

@@ -133,7 +133,7 @@ impl Runs {
         let mut all = Vec::new();
         for run in run_numbers(folder, FILES_SUFFIX)? {
             let listed = read(folder, run).and_then(|replay| match replay {
-                Some(mut replay) if replay.kind == Kind::Quarantine => {
+                Some(mut replay) if replay.kind.fills_quarantine() => {
                     count_leftovers_as_done(&mut replay);
                     list_quarantined(run, &replay)
                 }

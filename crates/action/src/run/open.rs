@@ -124,7 +124,7 @@ impl Worker<'_> {
         kept_location.check(kind, &opened.stat, Some(opened.volume), distinct).map_err(here)?;
         // A file in quarantine keeps its inode and its times. The other kinds need a time that an
         // undo can restore.
-        let made_anew = kind.changes_names() && kind != Kind::Quarantine;
+        let made_anew = kind.changes_names() && !kind.fills_quarantine();
         if made_anew && matches!(opened.stat.mtime_ns(), i64::MIN | i64::MAX) {
             return Err(here(Reason::TimeOutOfRange));
         }
@@ -148,6 +148,7 @@ impl Worker<'_> {
             kept: (&kept.stat).into(),
             kept_fsid: kept.volume.fsid,
             digest: known,
+            swept: None,
         }));
         self.lines.push(&will);
         if let (Kind::Quarantine, Some(staging)) = (kind, &staging) {

@@ -21,7 +21,7 @@ use crate::journal::replay::{Fate, Replay};
 use crate::plan::kind::Kind;
 use crate::quarantine::dirs::{RestoreOutcome, restore_runs};
 use crate::quarantine::manifest::Manifests;
-use crate::quarantine::purge::{PurgeOutcome, purge_runs};
+use crate::quarantine::purge::{PurgeOutcome, RemoveTree, purge_runs};
 use crate::recover::recover;
 use crate::run::apply::{ApplyOptions, DiskBatch, RunContext, apply_groups};
 use crate::run::outcome::ApplyOutcome;
@@ -29,6 +29,40 @@ use crate::run::pick::pick;
 use crate::staging::placement::StagingDirs;
 use crate::undo::outcome::{NothingLeft, UndoOutcome};
 use crate::undo::run::undo_run;
+
+/// A run that has begun.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) run: u64,
+    pub(crate) journal: Journal,
+    pub(crate) staging_dirs: StagingDirs,
+    /// The manifests of the staging directories. `None` unless the run fills the quarantine.
+    pub(crate) manifests: Option<Manifests>,
+}
+
+impl Begun {
+    /// Records the end of the run, unless the next [`Runs::open`] must recover the run first.
+    /// `answer` is the result of the run.
+    ///
+    /// # Errors
+    ///
+    /// The error in `answer`, or the error of writing the journal.
+    pub(crate) fn end(
+        &self,
+        outcome: &ApplyOutcome,
+        answer: Result<(), Error>,
+    ) -> Result<(), Error> {
+        let ApplyOutcome { done, freed, ref refused, .. } = *outcome;
+        let failed = refused.len() as u64;
+        // The next [`Runs::open`] recovers changes that are missing from the journal.
+        let is_recorded = !matches!(answer, Err(Error::File(_)));
+        if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
+            return answer;
+        }
+        let ended = Record::End { ended_ms: now_ms(), done, failed, freed };
+        answer.and(self.journal.append_record(&ended))
+    }
+}
 
 /// The locked folder of journals.
 #[derive(Debug)]
@@ -84,34 +118,39 @@ impl Runs {
         batches: Vec<DiskBatch<'_>>,
         progress: &Progress,
     ) -> Result<(u64, ApplyOutcome, Result<(), Error>), Error> {
+        let begun = self.begin(options.kind)?;
+        let shared = RunContext {
+            options,
+            journal: &begun.journal,
+            staging_dirs: &begun.staging_dirs,
+            manifests: begun.manifests.as_ref(),
+            progress,
+            times: Mutex::new(HashMap::new()),
+        };
+        let (outcome, answer) = apply_groups(&shared, batches);
+        let answer = begun.end(&outcome, answer);
+        Ok((begun.run, outcome, answer))
+    }
+
+    /// Begins a run: creates its journal and writes the first record.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be created or written.
+    pub(crate) fn begin(&self, by: Kind) -> Result<Begun, Error> {
         let (run, journal) = create_next_journal(&self.folder, FILES_SUFFIX)?;
         let started_ms = now_ms();
         let id = new_run_id(started_ms);
-        let by = options.kind;
-        let begin = Record::Begin { format_version: FORMAT, run, id: id.clone(), by, started_ms };
-        journal.append_record(&begin)?;
-        let manifests = (by == Kind::Quarantine).then(|| Manifests::new(begin));
         let staging_dirs = StagingDirs::new(&id, Some(by));
-        let times = Mutex::new(HashMap::new());
-        let shared = RunContext {
-            options,
-            journal: &journal,
-            staging_dirs: &staging_dirs,
-            manifests,
-            progress,
-            times,
-        };
-        let (outcome, answer) = apply_groups(&shared, batches);
-        let ApplyOutcome { done, freed, ref refused, .. } = outcome;
-        let failed = refused.len() as u64;
-        // The next [`Runs::open`] recovers changes that are missing from the journal.
-        let is_recorded = !matches!(answer, Err(Error::File(_)));
-        let ended = if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
-            Ok(())
-        } else {
-            journal.append_record(&Record::End { ended_ms: now_ms(), done, failed, freed })
-        };
-        Ok((run, outcome, answer.and(ended)))
+        let begin = Record::Begin { format_version: FORMAT, run, id, by, started_ms };
+        journal.append_record(&begin)?;
+        let manifests = by.fills_quarantine().then(|| Manifests::new(begin));
+        Ok(Begun { run, journal, staging_dirs, manifests })
+    }
+
+    /// Returns the folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Restores what a run changed. Returns the number of the run, the outcome, and whether the
@@ -167,7 +206,7 @@ impl Runs {
 
     /// Permanently removes the quarantined files of runs that began before `before_ms`, in
     /// milliseconds since the epoch. Journals that cannot be read are skipped, and their errors are
-    /// passed to `unreadable`.
+    /// passed to `unreadable`. `remove_tree` removes directory trees that a sweep moved.
     ///
     /// # Errors
     ///
@@ -177,11 +216,13 @@ impl Runs {
         &self,
         before_ms: i64,
         progress: &Progress,
+        remove_tree: &mut RemoveTree<'_>,
         unreadable: impl FnMut(Error),
     ) -> Result<(PurgeOutcome, Result<(), Error>), Error> {
         let numbers = run_numbers(&self.folder, FILES_SUFFIX)?.into_iter();
         let runs = self.quarantined_runs(numbers, unreadable);
-        purge_runs(runs.filter(|(.., replay)| replay.started_ms < before_ms), progress)
+        let due = runs.filter(|(.., replay)| replay.started_ms < before_ms);
+        purge_runs(due, progress, remove_tree)
     }
 
     /// Reads the journals of runs that have files in quarantine, one at a time. Returns the number
@@ -194,7 +235,7 @@ impl Runs {
     ) -> impl Iterator<Item = (u64, PathBuf, Replay)> {
         numbers.filter_map(move |run| match self.read(run) {
             Ok(replay) => replay
-                .filter(|replay| replay.kind == Kind::Quarantine && replay.has_done())
+                .filter(|replay| replay.kind.fills_quarantine() && replay.has_done())
                 .map(|replay| (run, self.path(run), replay)),
             Err(error) => {
                 unreadable(error);

@@ -97,11 +97,19 @@ impl StagingDirs {
 
     /// Returns whether files stay in the staging directories after the run.
     fn stays(&self) -> bool {
-        self.kind == Some(Kind::Quarantine)
+        self.kind.is_some_and(Kind::fills_quarantine)
     }
 
     fn placements(&self) -> MutexGuard<'_, Placements> {
         self.placements.lock()
+    }
+
+    /// Returns whether a staging directory of this run is below the directory at an absolute path.
+    pub(crate) fn any_below(&self, path: &[u8]) -> bool {
+        let is_below = |placed: &PlacedStaging| {
+            placed.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        self.placements().staging_dirs.iter().any(is_below)
     }
 
     /// Syncs the file system of a file to its disk, once per run.

@@ -129,7 +129,7 @@ impl<'p> Finder<'p> {
         let fsid = self.locator.fsid(intent);
         let is_itself =
             there.is_some_and(|((dir, _), now)| is_same_inode(&now, dir, &intent.was, fsid));
-        if intent.kind == Kind::Quarantine {
+        if intent.kind.fills_quarantine() {
             let stored =
                 staging.and_then(|store| store.dir.stat_child(&staged_name(intent.n)).ok());
             return match (stored, there) {

@@ -52,11 +52,13 @@ impl Undo<'_> {
         let staging = location.staging.as_ref().ok_or(Reason::StagingUnknown)?;
         let names = NameSwap::for_action(&location.dir, &location.name, staging, intent.n);
         if let Some(file) = self.finder.staged_itself(intent, Some(staging))
-            && intent.kind != Kind::Quarantine
+            && !intent.kind.fills_quarantine()
         {
             return names.roll_back(&substitute_of(logged, file.device));
         }
-        let file = staging.dir.open_file(&names.new).ok();
+        // A sweep records no status change times, so there is no chain of them to continue.
+        let is_swept = intent.kind == Kind::Sweep;
+        let file = if is_swept { None } else { staging.dir.open_file(&names.new).ok() };
         let leased = file.as_ref().and_then(Leased::new);
         match staging.dir.move_new(&names.new, &location.dir, &location.name) {
             Ok(()) => {

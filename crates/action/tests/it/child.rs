@@ -11,7 +11,7 @@ use action::trash::TrashRun;
 use fsops::faults::{ChangeFault, Fault, before_change, changes, fault_at_change};
 
 use crate::world::World;
-use crate::{discard, world};
+use crate::{discard, sweep, world};
 
 const FOLDER: &str = "ACTION_TEST_FOLDER";
 const WHAT: &str = "ACTION_TEST_WHAT";
@@ -135,7 +135,14 @@ fn child_process_follows_its_orders() {
         fsops::faults::inject(vec![Fault { op, name_suffix, errno: 28 }]);
     }
     let kinds = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine, Kind::Separate];
-    if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {
+    if what == Kind::Sweep.word() {
+        let entries = sweep::some_entries(&folder.join("tree"));
+        fault_at_change(number, blow);
+        if let Ok(runs) = Runs::open(&runs, |_| {}) {
+            let (outcome, ended) = sweep::sweep(&runs, entries);
+            println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
+        }
+    } else if let Some(&kind) = kinds.iter().find(|kind| kind.word() == what) {
         let plans = world::plans(&folder.join("tree"), kind);
         fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {

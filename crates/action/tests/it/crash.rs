@@ -11,6 +11,9 @@ use testkit::{
 use crate::child::{What, run};
 use crate::world::{WHOLE, World, odd_tree};
 
+const EVERY_KIND: [Kind; 6] =
+    [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate, Kind::Sweep];
+
 /// Kills a run at each of its changes, checks the remaining files, undoes the run, and checks
 /// again.
 fn killed_everywhere(kind: Kind) -> u64 {
@@ -48,7 +51,7 @@ fn killed_and_run_again(kind: Kind) -> u64 {
         assert!(again.refused.is_empty(), "{:?}", again.refused);
         assert!(again.done <= planned);
         contents_are_there(&world, &before, &ended.account);
-        if kind != Kind::Quarantine {
+        if !kind.fills_quarantine() {
             nothing_is_left(&world, number);
         }
         let what = testkit::Compare::NAMES | testkit::Compare::BYTES | testkit::Compare::LINKS;
@@ -128,20 +131,25 @@ fn a_quarantine_run_may_be_killed_anywhere() {
 }
 
 #[test]
+fn a_sweep_may_be_killed_anywhere() {
+    assert!(killed_everywhere(Kind::Sweep) > 20);
+}
+
+#[test]
 fn a_run_that_separates_names_may_be_killed_anywhere() {
     assert!(killed_everywhere(Kind::Separate) > 39);
 }
 
 #[test]
 fn the_next_run_finishes_a_killed_run() {
-    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
-        assert!(killed_and_run_again(kind) > 25);
+    for kind in EVERY_KIND {
+        assert!(killed_and_run_again(kind) > 20);
     }
 }
 
 #[test]
 fn an_undo_may_be_killed_anywhere() {
-    for kind in [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate] {
+    for kind in EVERY_KIND {
         assert!(undo_killed_everywhere(kind) > 13);
     }
 }

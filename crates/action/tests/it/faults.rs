@@ -64,13 +64,18 @@ fn any_change_of_a_quarantine_run_may_fail() {
 }
 
 #[test]
+fn any_change_of_a_sweep_may_fail() {
+    fails_everywhere(Kind::Sweep, What::Apply(Kind::Sweep), 3);
+}
+
+#[test]
 fn any_change_of_a_run_that_separates_names_may_fail() {
     fails_everywhere(Kind::Separate, What::Apply(Kind::Separate), 3);
 }
 
 #[test]
 fn any_change_of_an_undo_may_fail() {
-    for kind in [Kind::Hardlink, Kind::Delete, Kind::Quarantine, Kind::Separate] {
+    for kind in [Kind::Hardlink, Kind::Delete, Kind::Quarantine, Kind::Separate, Kind::Sweep] {
         fails_everywhere(kind, What::Undo, 1);
     }
 }

@@ -15,6 +15,7 @@ mod race;
 mod rivals;
 mod rolled_back;
 mod stores;
+mod sweep;
 mod views;
 mod world;
 mod writers;

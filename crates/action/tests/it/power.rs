@@ -10,8 +10,8 @@ use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
 use crate::child::{Orders, What};
 use crate::world::{WHOLE, World, odd_tree};
 
-const KINDS: [Kind; 5] =
-    [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate];
+const KINDS: [Kind; 6] =
+    [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate, Kind::Sweep];
 
 /// The last action of a test before the power fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,18 +85,16 @@ fn a_run_that_never_reached_the_disk_can_be_undone() {
 #[test]
 fn purged_files_do_not_return() {
     let Some(mount) = mounted(FileSystem::Ext4) else { return };
-    let world = World::on(&odd_tree(), &mount);
-    let done = world.apply(Kind::Quarantine).done;
-    sync(&mount);
-    let runs = action::run::Runs::open(&world.runs, |_| {}).expect("opens");
-    let (purged, ended) = runs
-        .purge(i64::MAX, &runtime::Progress::default(), |error| panic!("{error}"))
-        .expect("begins");
-    ended.expect("ends");
-    assert_eq!(purged.done, done);
-    drop(runs);
-    mount.fail_power().expect("it is mounted again");
-    assert_no_files(&mount, Kind::Quarantine);
+    for kind in [Kind::Quarantine, Kind::Sweep] {
+        let world = World::on(&odd_tree(), &mount);
+        let done = world.apply(kind).done;
+        sync(&mount);
+        let purged = crate::sweep::purge(&world);
+        assert_eq!(purged.done, done, "{purged:?}");
+        mount.fail_power().expect("it is mounted again");
+        assert_no_files(&mount, kind);
+        testkit::remove_tree(&world.tree).expect("removed");
+    }
 }
 
 #[test]
@@ -114,7 +112,7 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
             mount.fail_power().expect("it is mounted again");
             // Even without an undo, no files are left in a staging directory.
             drop(Runs::open(&world.runs, |_| {}).expect("opens"));
-            if kind != Kind::Quarantine {
+            if !kind.fills_quarantine() {
                 assert_no_files(&mount, kind);
             }
             while let Some(undone) = world.undo() {
@@ -135,21 +133,26 @@ fn a_run_interrupted_by_a_power_failure_can_be_undone_whatever_reached_the_disk(
 fn a_manifest_lists_every_file_beside_it_after_a_power_failure() {
     for file_system in [FileSystem::Ext4, FileSystem::Xfs] {
         let Some(mount) = mounted(file_system) else { continue };
-        let world = World::on(&odd_tree(), &mount);
-        let before = world.snapshot();
-        sync(&mount);
-        assert!(world.apply(Kind::Quarantine).done > 0);
-        mount.fail_power().expect("it is mounted again");
-        testkit::remove_tree(&world.runs).expect("the journals are lost");
-        let top = mount.path().canonicalize().expect("a mount");
-        let unreadable = |error| panic!("{error}");
-        let shelf =
-            action::quarantine::Quarantine::open(top.as_os_str().as_encoded_bytes(), unreadable);
-        let (restored, ended) =
-            shelf.expect("opens").restore(&[], &runtime::Progress::default()).expect("begins");
-        ended.expect("ends");
-        assert!(restored.refused.is_empty(), "{:?}", restored.refused);
-        assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
-        assert_no_files(&mount, Kind::Quarantine);
+        for kind in [Kind::Quarantine, Kind::Sweep] {
+            let world = World::on(&odd_tree(), &mount);
+            let before = world.snapshot();
+            sync(&mount);
+            assert!(world.apply(kind).done > 0);
+            mount.fail_power().expect("it is mounted again");
+            testkit::remove_tree(&world.runs).expect("the journals are lost");
+            let top = mount.path().canonicalize().expect("a mount");
+            let unreadable = |error| panic!("{error}");
+            let shelf = action::quarantine::Quarantine::open(
+                top.as_os_str().as_encoded_bytes(),
+                unreadable,
+            );
+            let (restored, ended) =
+                shelf.expect("opens").restore(&[], &runtime::Progress::default()).expect("begins");
+            ended.expect("ends");
+            assert!(restored.refused.is_empty(), "{:?}", restored.refused);
+            assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
+            assert_no_files(&mount, kind);
+            testkit::remove_tree(&world.tree).expect("removed");
+        }
     }
 }

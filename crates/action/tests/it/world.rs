@@ -19,6 +19,8 @@ use testkit::{
     without_forks,
 };
 
+use crate::sweep;
+
 /// The properties to compare after a tree has been restored.
 pub(crate) const WHOLE: testkit::Compare = testkit::Compare::ALL;
 
@@ -84,6 +86,9 @@ impl World {
 
     pub(crate) fn apply(&self, kind: Kind) -> ApplyOutcome {
         let runs = Runs::open(&self.runs, |_| {}).expect("opens");
+        if kind == Kind::Sweep {
+            return sweep::sweep(&runs, sweep::some_entries(&self.tree)).0;
+        }
         let plans = plans(&self.tree, kind);
         apply(&runs, kind, plans, 2).0
     }

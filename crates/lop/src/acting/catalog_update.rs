@@ -81,9 +81,12 @@ pub(crate) fn settled_now_ns() -> i64 {
 /// Converts a journal entry to a catalog operation.
 fn catalog_operation(action: FileAction) -> catalog::FileOperation {
     let is_shared = action.kind == Kind::Reflink && action.state == FileState::Done;
-    let FileAction { path, was, allocated, kept, kept_was, digest, .. } = action;
-    let (was, kept_was) = (version(&was), version(&kept_was));
+    let FileAction { path, was, allocated, kept, digest, .. } = action;
+    let was = version(&was);
     let unshared = if is_shared { allocated } else { 0 };
+    // A sweep keeps no file. The catalog has no file with an empty path.
+    let (kept, kept_was) =
+        kept.map_or_else(|| (Vec::new(), was), |kept| (kept.path, version(&kept.was)));
     catalog::FileOperation { path, was, allocated, kept, kept_was, digest, unshared }
 }
 

@@ -216,7 +216,7 @@ impl Totals {
             _ => counted(self.done, "file", "files"),
         };
         let mut text = format!("{files} {}", past(self.kind));
-        if !matches!(self.kind, Kind::Quarantine | Kind::Separate) {
+        if !(self.kind.fills_quarantine() || self.kind == Kind::Separate) {
             text.push_str(&format!(", {} freed", size(self.freed_bytes)));
         }
         let others = [(self.already, "already done"), (self.failed, "left alone")];
@@ -238,7 +238,7 @@ fn past(kind: Kind) -> &'static str {
         Kind::Hardlink => "hard linked",
         Kind::Reflink => "reflinked",
         Kind::Symlink => "replaced by symbolic links",
-        Kind::Quarantine => "moved to quarantine",
+        Kind::Quarantine | Kind::Sweep => "moved to quarantine",
         Kind::Separate => "replaced by copies",
     }
 }

@@ -154,7 +154,7 @@ fn targets(
     Ok((targets, guard, missing))
 }
 
-fn guard(settings: &Settings) -> Guard {
+pub(super) fn guard(settings: &Settings) -> Guard {
     let catalog = settings.catalog().map(|path| Catalog::own_paths(&path));
     let here = std::env::current_dir().ok();
     // If no path for the catalog can be determined, there is no catalog to protect.

@@ -1,16 +1,19 @@
 //! `lop quarantine`: lists, restores or removes files that were moved to quarantine.
 
+mod trees;
+
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use action::quarantine::{Quarantine, QuarantinedFile};
+use action::quarantine::{Quarantine, QuarantinedFile, QuarantinedTree};
 use action::run::Runs;
 use catalog::Catalog;
 use runtime::Progress;
 use serde::Serialize;
 
+use self::trees::TreeRemover;
 use crate::acting::catalog_update;
 use crate::acting::conclusion::{self, conclude};
 use crate::args::{
@@ -62,6 +65,9 @@ fn list(args: &QuarantineDirArgs, settings: &Settings) -> Result<Exit, CommandEr
             let (since, size) = (local_time(file.since_ms), size(file.size));
             write!(out, "{:>4}  {since}  {size:>10}  ", file.run)?;
             out.write_all(&settings.stdout.names.show_line(&file.path))?;
+            if let Some(files) = file.files {
+                write!(out, "  ({})", counted(files, "file", "files"))?;
+            }
             writeln!(out)?;
         }
         Ok(())
@@ -127,15 +133,17 @@ fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, Comman
     let unreadable = Cell::new(0);
     let skip = conclusion::skip_unreadable(&unreadable, settings);
     let progress = Arc::new(Progress::default());
+    let trees = TreeRemover::new(settings, &progress);
+    let mut remove_tree = |tree: &QuarantinedTree| trees.remove(tree);
     let (purged, ended, monitor) = if let Some(shelf) = open_quarantines(&args.at, &skip)? {
         let monitor = Monitor::begin(&progress, settings)?;
-        let (purged, ended) = shelf.purge(before_ms, &progress)?;
+        let (purged, ended) = shelf.purge(before_ms, &progress, &mut remove_tree)?;
         (purged, ended, monitor)
     } else {
         // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
         let runs = conclusion::open_runs(&Catalog::runs_dir(&settings.catalog()?), settings)?;
         let monitor = Monitor::begin(&progress, settings)?;
-        let (purged, ended) = runs.purge(before_ms, &progress, &skip)?;
+        let (purged, ended) = runs.purge(before_ms, &progress, &mut remove_tree, &skip)?;
         (purged, ended, monitor)
     };
     let ended = ended.and(monitor.finish().map_err(Into::into));
@@ -170,6 +178,11 @@ struct Row<'a> {
     run: u64,
     since_ms: i64,
     size: u64,
+    /// Number of files in a directory tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
     #[serde(flatten)]
     path: JsonPath<'a>,
     at: JsonPath<'a>,
@@ -181,6 +194,8 @@ impl<'a> From<&'a QuarantinedFile> for Row<'a> {
             run: file.run,
             since_ms: file.since_ms,
             size: file.size,
+            files: file.files,
+            rule: file.rule.as_deref(),
             path: JsonPath::new(&file.path),
             at: JsonPath::new(&file.at),
         }

@@ -85,10 +85,15 @@ fn write_file_action(
     write!(out, "  {:<12}  ", word(file_action))?;
     out.write_all(&names.show_line(&file_action.path))?;
     if let FileState::LeftAlone(why) = &file_action.state {
-        out.write_all(&[b"  (", &*names.show(why.as_bytes()), b")\n"].concat())
-    } else {
-        out.write_all(&[b"  (kept: ", &*names.show_line(&file_action.kept), b")\n"].concat())
+        return out.write_all(&[b"  (", &*names.show(why.as_bytes()), b")\n"].concat());
     }
+    if let Some(kept) = &file_action.kept {
+        out.write_all(&[b"  (kept: ", &*names.show_line(&kept.path), b")\n"].concat())?;
+    }
+    if let Some(rule) = &file_action.rule {
+        out.write_all(&[b"  (rule: ", &*names.show_line(rule.as_bytes()), b")\n"].concat())?;
+    }
+    Ok(())
 }
 
 /// Returns the result for a file in one or two words.
@@ -105,6 +110,7 @@ fn word(file_action: &FileAction) -> &'static str {
         (FileState::Done, Kind::Symlink) => "symlinked",
         (FileState::Done, Kind::Quarantine) => "quarantined",
         (FileState::Done, Kind::Separate) => "separated",
+        (FileState::Done, Kind::Sweep) => "swept",
     }
 }
 
@@ -115,7 +121,10 @@ struct JsonFileAction<'a> {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
-    kept: JsonPath<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<JsonPath<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
     size: u64,
 }
 
@@ -129,7 +138,8 @@ impl<'a> From<&'a FileAction> for JsonFileAction<'a> {
             FileState::Restored => ("restored", None),
             FileState::Purged => ("purged", None),
         };
-        let (path, kept) = (JsonPath::new(&file_action.path), JsonPath::new(&file_action.kept));
-        JsonFileAction { path, state, why, kept, size: file_action.was.size }
+        let kept = file_action.kept.as_ref().map(|kept| JsonPath::new(&kept.path));
+        let (path, rule) = (JsonPath::new(&file_action.path), file_action.rule.as_deref());
+        JsonFileAction { path, state, why, kept, rule, size: file_action.was.size }
     }
 }
