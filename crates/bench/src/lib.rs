@@ -32,6 +32,7 @@ pub mod measure;
 pub mod page;
 pub mod race;
 pub mod record;
+mod rules;
 pub mod scenario;
 mod stats;
 pub mod store;
