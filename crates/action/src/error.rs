@@ -163,6 +163,9 @@ pub enum Reason {
     /// The caller found that the tree is no longer the one that its rule chose.
     #[error("is no longer what its rule chose")]
     NoMatch,
+    /// An undo could not restore the tree that contained the entry.
+    #[error("was in a directory that could not be restored")]
+    InLeftTree,
     /// A tree in quarantine could not be removed completely.
     #[error("could not be removed completely: {why}")]
     Remains {

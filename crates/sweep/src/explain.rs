@@ -60,8 +60,9 @@ pub fn explain(request: &Request<'_>, path: &[u8]) -> Vec<Explanation> {
         for take in &rule.takes {
             let longest = names.len();
             let shortest = if take.extent == Extent::Tree { 1 } else { longest };
-            let found = (shortest..=longest)
-                .find_map(|length| Some((length, matched(request, &take.pattern, &names[..length])?)));
+            let found = (shortest..=longest).find_map(|length| {
+                Some((length, matched(request, &take.pattern, &names[..length])?))
+            });
             let Some((length, (bound, steps))) = found else { continue };
             let matched_names = &names[..length];
             all.push(Explanation {
@@ -124,15 +125,18 @@ fn align(components: &[Component], names: &[&[u8]], folds: bool) -> Option<Vec<S
 }
 
 fn name_matches(glob: &Glob, name: &[u8], folds: bool) -> bool {
-    if folds { fold(name).is_some_and(|name| glob.folded().matches(&name)) } else { glob.matches(name) }
+    if folds {
+        fold(name).is_some_and(|name| glob.folded().matches(&name))
+    } else {
+        glob.matches(name)
+    }
 }
 
 /// Returns the exclusion of a rule that matches a path or a directory above it.
 fn kept_by(request: &Request<'_>, rule: &Rule, names: &[&[u8]]) -> Option<String> {
     let prefixes = (1..=names.len()).map(|length| &names[..length]);
-    let keeps = |names: &[&[u8]]| {
-        rule.keeps.iter().find(|keep| matched(request, keep, names).is_some())
-    };
+    let keeps =
+        |names: &[&[u8]]| rule.keeps.iter().find(|keep| matched(request, keep, names).is_some());
     prefixes.into_iter().find_map(keeps).map(ToString::to_string)
 }
 
@@ -178,9 +182,8 @@ fn conditions(
     if let Some(age) = &wanted.older {
         // The age of a directory depends on everything below it.
         let of_file = stat.as_ref().filter(|_| itself.is_none());
-        let met = of_file.map(|(stat, _)| {
-            is_old_enough(newest_ns(stat, Some(age)), Some(age), request.now_ns)
-        });
+        let met = of_file
+            .map(|(stat, _)| is_old_enough(newest_ns(stat, Some(age)), Some(age), request.now_ns));
         all.push(("older", met));
     }
     let has_others = wanted.larger.is_some() || wanted.only.is_some() || !wanted.starts.is_empty();

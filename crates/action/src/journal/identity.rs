@@ -11,7 +11,6 @@ use fsops::{Dir, FileKey, Kind as Entry, Stat};
 use crate::error::Reason;
 use crate::journal::record::{FormerMetadata, Intent};
 use crate::journal::replay::LoggedIntent;
-use crate::journal::take::Swept;
 use crate::plan::kind::Kind;
 use crate::plan::target::Version;
 use crate::staging::dir::Staging;
@@ -27,16 +26,11 @@ pub(crate) fn is_unchanged(now: &Stat, dir: &Dir, was: &FormerMetadata, fsid: u6
 /// Returns whether an entry in a staging directory is the one that an intent moved there. A tree is
 /// recognized by its top directory alone, because its content does not identify it.
 pub(crate) fn is_moved_entry(now: &Stat, dir: &Dir, intent: &Intent, fsid: u64) -> bool {
-    match &intent.swept {
-        Some(Swept { files: Some(_), .. }) => {
-            now.kind == Entry::Dir && is_same_inode(now, dir, &intent.was, fsid)
-        }
-        Some(Swept { files: None, .. }) => {
-            matches!(now.kind, Entry::File | Entry::Symlink)
-                && is_unchanged(now, dir, &intent.was, fsid)
-        }
-        None => is_unchanged(now, dir, &intent.was, fsid),
+    if intent.is_tree() {
+        return now.kind == Entry::Dir && is_same_inode(now, dir, &intent.was, fsid);
     }
+    let is_kind = now.kind == Entry::File || intent.swept.is_some() && now.kind == Entry::Symlink;
+    is_kind && is_unchanged(now, dir, &intent.was, fsid)
 }
 
 /// Returns whether a file on disk is the former file of an intent, regardless of its current

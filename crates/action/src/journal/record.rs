@@ -95,6 +95,13 @@ pub(crate) struct Intent {
     pub(crate) swept: Option<Swept>,
 }
 
+impl Intent {
+    /// Returns whether the intent is to move a directory tree.
+    pub(crate) fn is_tree(&self) -> bool {
+        self.swept.as_ref().is_some_and(|swept| swept.files.is_some())
+    }
+}
+
 /// Serializes digests as 64 hexadecimal digits.
 mod hex {
     use content::Digest;

@@ -195,7 +195,7 @@ fn remove_swept(
     if !is_moved_entry(&now, &staging.dir, intent, locator.fsid(intent)) {
         return Err(Reason::Changed);
     }
-    if intent.swept.as_ref().is_some_and(|swept| swept.files.is_some()) {
+    if intent.is_tree() {
         let (dir, at) = (Rc::clone(&staging.dir), staging.path_of(&name));
         remove_tree(&QuarantinedTree { dir, at })?;
         return Ok(intent.was.allocated);

@@ -27,7 +27,7 @@ use crate::staging::dir::Staging;
 use crate::staging::name_swap::{NameSwap, Substitute};
 use crate::staging::placement::{StagingFailure, WorkerStagings};
 use crate::sweep::check::{Checker, Parent, has_arrived};
-use crate::sweep::{SweepEntry, SweepOptions};
+use crate::sweep::{SweepEntry, SweepOptions, is_in_a_tree};
 
 /// Number of entries in a batch.
 const MAX_BATCH: usize = 4096;
@@ -101,7 +101,8 @@ impl<'a> Sweeper<'a> {
     /// it is in quarantine and in the journal.
     pub(crate) fn run(&mut self, entries: impl Iterator<Item = SweepEntry>) -> Result<(), Error> {
         for entry in entries {
-            if self.batch.len() >= MAX_BATCH || self.is_in_planned_tree(&entry.path) {
+            // An entry in a tree of the batch must be looked up after the tree was moved.
+            if self.batch.len() >= MAX_BATCH || is_in_a_tree(&self.trees, &entry.path) {
                 self.carry_out()?;
             }
             match self.check(&entry) {
@@ -111,13 +112,6 @@ impl<'a> Sweeper<'a> {
             }
         }
         self.carry_out()
-    }
-
-    /// Returns whether a path is in a tree of the batch. Such an entry must be looked up after the tree
-    /// was moved.
-    fn is_in_planned_tree(&self, path: &[u8]) -> bool {
-        let mut ends = path.iter().enumerate().filter(|&(_, &byte)| byte == b'/').map(|(at, _)| at);
-        !self.trees.is_empty() && ends.any(|end| self.trees.contains(&path[..end]))
     }
 
     /// Checks an entry. Returns its staging directory.

@@ -15,6 +15,8 @@
 mod batch;
 mod check;
 
+use std::collections::HashSet;
+
 use fsops::{Dir, Kind as Entry, Stat};
 use runtime::{Progress, Stage};
 use walk::{OwnFiles, PathOpener};
@@ -63,6 +65,12 @@ pub struct SweepOptions<'a> {
     /// An additional check of each tree, right before it is moved. Its arguments are the entry and the
     /// open top directory, which has already been found unchanged.
     pub verify_tree: Option<&'a VerifyTree<'a>>,
+}
+
+/// Returns whether an absolute path is below one of the given paths.
+pub(crate) fn is_in_a_tree(trees: &HashSet<Vec<u8>>, path: &[u8]) -> bool {
+    let mut ends = path.iter().enumerate().filter(|&(_, &byte)| byte == b'/').map(|(at, _)| at);
+    !trees.is_empty() && ends.any(|end| trees.contains(&path[..end]))
 }
 
 impl Runs {

@@ -13,6 +13,7 @@ use crate::plan::kind::Kind;
 use crate::recover::finish_separate;
 use crate::staging::name_swap::{NameSwap, Substitute};
 use crate::statuses::Leased;
+use crate::sweep::is_in_a_tree;
 use crate::undo::method::RestoreMethod;
 use crate::undo::state::{Preparation, PreparedSubstitute, Undo};
 
@@ -23,6 +24,10 @@ impl Undo<'_> {
         logged: &'b LoggedIntent,
     ) -> Result<Preparation<'b>, Reason> {
         let intent = &logged.intent;
+        // Creating the missing parent directories would take the name of the tree.
+        if is_in_a_tree(&self.trees_left, &intent.path.0) {
+            return Err(Reason::InLeftTree);
+        }
         let location =
             self.finder.locator.locate_or_create(intent).map_err(Reason::failed(Op::Open))?;
         if let (Kind::Separate, Some(staging)) = (intent.kind, &location.staging) {

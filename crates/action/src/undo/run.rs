@@ -73,6 +73,7 @@ pub(crate) fn undo_run(
         lines: Lines::default(),
         unsynced: BTreeMap::new(),
         undone: UndoOutcome { damaged: replay.damaged, ..UndoOutcome::default() },
+        trees_left: HashSet::new(),
     };
     let answer = undo.run(paths);
     let logged = undo.finish(answer.is_ok());

@@ -14,7 +14,7 @@ use crate::undo::outcome::UndoOutcome;
 use content::Scratch;
 use fsops::Dir;
 use runtime::Progress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::io;
 use std::rc::Rc;
@@ -44,6 +44,8 @@ pub(crate) struct Undo<'p> {
     /// Pending changes by the number of the staging directory.
     pub(crate) unsynced: BTreeMap<u32, Unsynced>,
     pub(crate) undone: UndoOutcome,
+    /// The paths of swept trees that this undo could not restore.
+    pub(crate) trees_left: HashSet<Vec<u8>>,
 }
 
 /// The result of preparing a file.
@@ -97,6 +99,9 @@ impl Undo<'_> {
 
     pub(crate) fn refuse(&mut self, logged: &LoggedIntent, reason: Reason) {
         self.progress.files_done.fetch_add(1, Relaxed);
+        if logged.intent.is_tree() {
+            self.trees_left.insert(logged.intent.path.0.clone());
+        }
         self.undone.refused.push(Refusal { path: logged.intent.path.0.clone(), reason });
     }
 

@@ -219,12 +219,12 @@ fn an_entry_that_changed_after_it_was_chosen_keeps_its_name() {
     for (name, change, reason) in changes {
         let (world, entries, _) = world_with(&ALL);
         change(&world.tree.join(name));
-        let changed = world.snapshot();
+        let edited = world.snapshot();
         let outcome = run(&world, entries);
         assert_eq!(outcome.done, 2, "{name}: {outcome:?}");
         assert_eq!(only_refusal(&world, &outcome, name), reason);
         assert_eq!(world.undo().expect("a run").done, 2);
-        assert_same(&changed, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
+        assert_same(&edited, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
     }
 }
 
@@ -353,6 +353,19 @@ fn an_undo_leaves_a_name_that_is_taken_and_restores_the_rest() {
 }
 
 #[test]
+fn an_entry_of_a_tree_waits_until_the_tree_is_restored() {
+    let (world, entries, before) = world_with(&["a/tree/d", "a/tree"]);
+    assert_eq!(run(&world, entries).done, 2);
+    fs::write(world.tree.join("a/tree"), "in the way").expect("written");
+    let undone = world.undo().expect("a run");
+    assert_eq!((undone.done, undone.refused.len()), (0, 2), "{undone:?}");
+    assert!(matches!(undone.refused[1].reason, Reason::InLeftTree), "{undone:?}");
+    fs::remove_file(world.tree.join("a/tree")).expect("removed");
+    assert_eq!(world.undo().expect("a run").done, 2);
+    assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);
+}
+
+#[test]
 fn the_quarantine_can_be_restored_without_the_journal() {
     let (world, entries, before) = world_with(&ALL);
     run(&world, entries);
@@ -451,11 +464,11 @@ fn a_sweep_and_its_undo_sync_once_per_batch() {
         files.map(|(path, _)| entry(&world.tree.join(OsStr::from_bytes(path)))).collect();
     assert_eq!(entries.len(), 5000);
     // Each entry is renamed once. Writing lines, syncing and setting times also count as changes.
-    const MOST: u64 = 5000 + 100;
-    before_change(MOST, || {});
+    let most = 5000 + 100;
+    before_change(most, || {});
     assert_eq!(run(&world, entries).done, 5000);
     assert!(!was_called(), "the sweep made too many changes");
-    before_change(MOST, || {});
+    before_change(most, || {});
     assert_eq!(world.undo().expect("a run").done, 5000);
     assert!(!was_called(), "the undo made too many changes");
     assert_same(&before, &world.snapshot(), WHOLE - Compare::DIR_MTIMES);

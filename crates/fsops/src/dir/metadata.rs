@@ -182,6 +182,23 @@ impl Dir {
         }
     }
 
+    /// Returns whether a process holds an exclusive lock on the directory (`flock(2)`).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `flock(2)`.
+    pub fn is_locked(&self) -> io::Result<bool> {
+        match rustix::fs::flock(self, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Ok(()) => {
+                self.unlock();
+                Ok(false)
+            }
+            Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+
     /// Releases the lock taken by [`Dir::lock`], for all copies of the descriptor.
     pub fn unlock(&self) {
         // This fails only if the directory was not locked.

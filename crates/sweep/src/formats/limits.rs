@@ -67,6 +67,12 @@ impl Budget {
         if self.rules > MAX_PATTERNS { Err(Exceeded) } else { Ok(()) }
     }
 
+    /// Counts a pattern that is not used, because it took time to make.
+    pub(super) fn skipped(&mut self) -> Result<(), Exceeded> {
+        self.patterns += 1;
+        if self.patterns > MAX_PATTERNS { Err(Exceeded) } else { Ok(()) }
+    }
+
     /// Counts a pattern. Callers MUST count a pattern before they make the next one.
     pub(super) fn pattern(&mut self, pattern: Pattern) -> Result<Pattern, Exceeded> {
         self.patterns += 1;

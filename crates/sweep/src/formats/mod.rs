@@ -4,12 +4,24 @@
 //! | module | contents |
 //! |---|---|
 //! | `toml` | the format of lop |
+//! | `winapp2` | `winapp2.ini` |
+//! | `cleanerml` | `CleanerML` |
+//! | `spelling` | environment variables and directory names of Windows |
+//! | `unix` | paths of Unix rule files |
+//! | `slug` | identifiers of imported rules |
 //! | `file` | opens a rule file and checks whether it can be trusted |
+//! | [`shipped`] | the rule sets that are part of lop |
 //! | `limits` | the maximum size of a file, and of the rules that it produces |
 
+mod cleanerml;
 mod file;
 mod limits;
+pub mod shipped;
+mod slug;
+mod spelling;
 mod toml;
+mod unix;
+mod winapp2;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,6 +33,8 @@ pub use file::read_rule_file;
 /// The rules of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
+    /// One line that says what the rules are for. Empty if the file does not say.
+    pub about: String,
     /// The rules.
     pub rules: Vec<Rule>,
     /// Number of entries that were dropped, by reason.
@@ -148,7 +162,9 @@ pub fn parse(format: Format, bytes: &[u8], file: &str) -> Result<Loaded, FormatE
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
         Format::Toml => toml::parse(text, file),
-        _ => Err((1, "not supported yet".to_string())),
+        Format::Winapp2 => winapp2::parse(text, file),
+        Format::CleanerMl => cleanerml::parse(text, file),
+        Format::Tmpfiles => Err((1, "not supported yet".to_string())),
     }
     .map_err(malformed)
 }

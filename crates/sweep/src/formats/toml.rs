@@ -21,6 +21,8 @@ use crate::rule::{Age, Conditions, Extent, Marker, Only, Risk, Rule, Source, Tak
 struct Document {
     format: u32,
     #[serde(default)]
+    about: String,
+    #[serde(default)]
     rule: Vec<Spanned<Table>>,
 }
 
@@ -87,6 +89,7 @@ enum Word {
     Files,
     DeepFiles,
     Emptied,
+    EmptyDirs,
 }
 
 /// An element of `inside`.
@@ -116,7 +119,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
             format!("format {} is unknown, this version reads format 1", document.format),
         ));
     }
-    let mut loaded = Loaded::default();
+    let mut loaded = Loaded { about: document.about, ..Loaded::default() };
     let mut budget = Budget::default();
     let mut lines = Lines::new(text.as_bytes());
     let mut known: HashMap<String, u32> = HashMap::new();
@@ -174,10 +177,7 @@ fn anywhere(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
         let pattern = budget.pattern(top.join(Component::Name(glob(name)?)))?;
         takes.push(Take { pattern, extent: Extent::Files });
     }
-    let mut keeps = Vec::new();
-    for name in &written.except {
-        keeps.push(budget.pattern(top.join(Component::Name(glob(name)?)))?);
-    }
+    let keeps = keeps(&written.except, &[top], budget)?;
     Ok((takes, keeps))
 }
 
@@ -187,29 +187,50 @@ fn below(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
         return Err(malformed("a rule needs at or anywhere").into());
     }
     let word = written.take.unwrap_or(Word::Contents);
-    if word == Word::Itself && written.names.is_some() {
-        return Err(malformed("take = \"self\" excludes names").into());
+    if matches!(word, Word::Itself | Word::EmptyDirs) && written.names.is_some() {
+        return Err(malformed("take = \"self\" and \"empty-dirs\" exclude names").into());
     }
     let names = match &written.names {
         Some(names) if names.is_empty() => return Err(malformed("names is empty").into()),
         Some(names) => names.iter().map(|name| glob(name)).collect::<Result<_, _>>()?,
         None => vec![Glob::new(b"*")],
     };
-    let except = written.except.iter().map(|name| glob(name)).collect::<Result<Vec<_>, _>>()?;
-    let (mut takes, mut keeps) = (Vec::new(), Vec::new());
+    let (mut takes, mut deep) = (Vec::new(), Vec::new());
     for at in written.at.as_slice() {
         for at in parse_at(at)? {
-            if word == Word::Itself && at.components.is_empty() {
+            if matches!(word, Word::Itself | Word::EmptyDirs) && at.components.is_empty() {
                 return Err(malformed(format!("{at} is a variable itself, use contents")).into());
             }
             take(&at, word, &names, &mut takes, budget)?;
-            for name in &except {
-                let kept = at.join(Component::AnyDepth).join(Component::Name(name.clone()));
-                keeps.push(budget.pattern(kept)?);
+            // The exceptions of empty directories are among the directories themselves.
+            let mut base = at;
+            if word == Word::EmptyDirs {
+                base.components.pop();
             }
+            deep.push(base.join(Component::AnyDepth));
         }
     }
+    let keeps = keeps(&written.except, &deep, budget)?;
     Ok((takes, keeps))
+}
+
+/// Converts `except`. An element is a name at any depth below the directories of the rule, or a
+/// pattern that begins with a variable.
+fn keeps(except: &[String], below: &[Pattern], budget: &mut Budget) -> Result<Vec<Pattern>, Stop> {
+    let mut keeps = Vec::new();
+    for kept in except {
+        if kept.starts_with('{') {
+            for pattern in parse_at(kept)? {
+                keeps.push(budget.pattern(pattern)?);
+            }
+            continue;
+        }
+        let name = glob(kept)?;
+        for base in below {
+            keeps.push(budget.pattern(base.join(Component::Name(name.clone())))?);
+        }
+    }
+    Ok(keeps)
 }
 
 /// Appends what a rule takes at `at`.
@@ -222,8 +243,9 @@ fn take(
 ) -> Result<(), Exceeded> {
     let deep = at.join(Component::AnyDepth);
     let (base, extent) = match word {
-        Word::Itself => {
-            takes.push(Take { pattern: budget.pattern(at.clone())?, extent: Extent::Tree });
+        Word::Itself | Word::EmptyDirs => {
+            let extent = if word == Word::Itself { Extent::Tree } else { Extent::Emptied };
+            takes.push(Take { pattern: budget.pattern(at.clone())?, extent });
             return Ok(());
         }
         Word::Contents => (at, Extent::Tree),

@@ -39,9 +39,9 @@ pub(crate) fn objection(take: &Take) -> Option<String> {
         Component::Name(glob) if !glob.is_any() => Some(glob),
         _ => None,
     })?;
-    let folded = Glob::new(&fold(last.text())?);
+    let sample = fold(&last.sample())?;
     let within = |tables: &[(Glob, &'static str)]| {
-        tables.iter().find(|(name, _)| folded.is_within(name)).map(|&(_, text)| text)
+        tables.iter().find(|(name, _)| name.matches(&sample)).map(|&(_, text)| text)
     };
     if let Some(name) = within(&TABLES.names) {
         return Some(format!("{pattern} names protected entries: {name}"));
@@ -54,8 +54,10 @@ pub(crate) fn objection(take: &Take) -> Option<String> {
         pattern.base,
         Base::Variable(Variable::Windows | Variable::ProgramFiles | Variable::Drive)
     );
-    let text = last.text().to_ascii_lowercase();
-    let is_program = PROGRAM_ENDINGS.iter().any(|ending| text.ends_with(ending.as_bytes()));
-    (is_of_programs && is_program && take.extent == Extent::Files)
+    let is_program = || {
+        let text = last.text().to_ascii_lowercase();
+        PROGRAM_ENDINGS.iter().any(|ending| text.ends_with(ending.as_bytes()))
+    };
+    (is_of_programs && take.extent == Extent::Files && is_program())
         .then(|| format!("{pattern} names program files"))
 }

@@ -11,6 +11,13 @@ use crate::rule::{Extent, Risk, Rule, Take};
 /// Number of literal characters that a name with wildcards needs.
 const LEAST_LITERAL: usize = 3;
 
+/// Number of literal characters that the first name of a pattern needs if it has wildcards, the
+/// pattern starts at a variable for valuable files, and the user reviews each match.
+const LEAST_LITERAL_FIRST: usize = 6;
+
+/// Number of bytes that a signature needs.
+const LEAST_SIGNATURE: usize = 4;
+
 /// Names that many programs and users give to directories with unrelated contents.
 const COMMON_NAMES: &[&str] =
     &["backup", "backups", "cache", "data", "files", "log", "logs", "old", "temp", "tmp"];
@@ -61,7 +68,9 @@ pub(crate) fn objection(rule: &Rule, take: &Take) -> Option<String> {
             let is_deep = names.len() < pattern.components.len();
             match need(variable) {
                 Need::Nothing => return None,
-                Need::OneName if names.first().is_some_and(|first| is_telling(first)) => return None,
+                Need::OneName if names.first().is_some_and(|first| is_telling(first)) => {
+                    return None;
+                }
                 Need::OneName => "does not begin with a name",
                 Need::TwoNames => too_wide_root(rule, take, &names, is_deep)?,
             }
@@ -75,8 +84,17 @@ fn too_wide_anywhere(rule: &Rule, take: &Take) -> Option<&'static str> {
     if take.extent == Extent::Emptied || conditions.only.is_some() {
         return None;
     }
-    let last = take.pattern.components.iter().rev().find_map(name_of);
-    if last.is_some_and(|last| is_telling(last)) {
+    // The contents of a directory are as well named as the directory itself.
+    let mut names = take.pattern.components.iter().rev().filter_map(name_of);
+    let last = names.find(|name| !name.is_any());
+    if last.is_some_and(is_telling) {
+        return None;
+    }
+    // The first bytes of a file prove more than a longer name would.
+    let is_signed = take.extent == Extent::Files
+        && !conditions.starts.is_empty()
+        && conditions.starts.iter().all(|start| start.len() >= LEAST_SIGNATURE);
+    if is_signed && last.is_some_and(|last| last.literal_len() >= 2) {
         return None;
     }
     // A bare wildcard needs a marker with a signature, because any directory may have a marker's
@@ -86,13 +104,18 @@ fn too_wide_anywhere(rule: &Rule, take: &Take) -> Option<&'static str> {
 }
 
 fn too_wide_root(rule: &Rule, take: &Take, names: &[&Glob], is_deep: bool) -> Option<&'static str> {
-    let Some(first) = names.first().filter(|first| first.is_literal()) else {
+    let is_first = |first: &&&Glob| {
+        let is_reviewed = rule.risk == Risk::Review;
+        first.is_literal() || is_reviewed && first.literal_len() >= LEAST_LITERAL_FIRST
+    };
+    let Some(first) = names.first().filter(is_first) else {
         return Some("does not begin with a literal name");
     };
     if names.len() > 1 && is_telling(names[1]) {
         return None;
     }
-    let is_common = COMMON_NAMES.iter().any(|common| first.text().eq_ignore_ascii_case(common.as_bytes()));
+    let is_common =
+        COMMON_NAMES.iter().any(|common| first.text().eq_ignore_ascii_case(common.as_bytes()));
     if is_common {
         return Some("has a name that any program or user may choose");
     }
@@ -115,4 +138,3 @@ fn name_of(component: &Component) -> Option<&Glob> {
 fn is_telling(name: &Glob) -> bool {
     name.is_literal() || name.literal_len() >= LEAST_LITERAL && !name.text().starts_with(b"*.*")
 }
-

@@ -207,9 +207,8 @@ pub(crate) fn runtime_patterns() -> Vec<Pattern> {
 
 /// Returns all protected paths.
 pub(crate) fn paths() -> impl Iterator<Item = (Variable, Vec<Component>, Extent)> {
-    let of_users = USER_BASES
-        .iter()
-        .flat_map(|&base| USER_DIRS.iter().map(move |&path| (base, path, Below)));
+    let of_users =
+        USER_BASES.iter().flat_map(|&base| USER_DIRS.iter().map(move |&path| (base, path, Below)));
     PATHS.iter().copied().chain(of_users).map(|(base, path, extent)| {
         let parsed = if path.is_empty() { Ok(Vec::new()) } else { components(path) };
         (base, parsed.expect("a path of the table is well formed"), extent)

@@ -5,7 +5,7 @@
 //! intention to take everything below it, the rule is refused. The test is on the languages of both
 //! patterns, so it does not matter which files exist.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use crate::bindings::Bindings;
 use crate::guard::protected::{self, EMPTIABLE};
@@ -35,8 +35,15 @@ struct Node {
 }
 
 /// The nodes that a pattern may have arrived at. A path below a protected directory has arrived at
-/// the directory for good.
-type Arrived = BTreeSet<NodeId>;
+/// the directory for good. A node may occur twice.
+type Arrived = Vec<NodeId>;
+
+impl Node {
+    /// Returns whether no protected path goes on from here.
+    fn is_end(&self) -> bool {
+        self.literals.is_empty() && self.globs.is_empty()
+    }
+}
 
 impl Protected {
     /// Builds the protected paths of a layout.
@@ -84,7 +91,7 @@ impl Protected {
         if let Some(text) = self.passes(start, components.is_empty()) {
             return Some(text);
         }
-        let mut arrived = Arrived::from([start]);
+        let mut arrived = vec![start];
         for (at, component) in components.iter().enumerate() {
             let is_last = at + 1 == components.len();
             arrived = self.step(&arrived, component);
@@ -118,13 +125,17 @@ impl Protected {
             // `**` stands for any number of directories.
             let mut open: Vec<NodeId> = arrived.iter().copied().collect();
             while let Some(node) = open.pop() {
-                if next.insert(node) {
+                if !next.contains(&node) {
+                    next.push(node);
                     let Node { literals, globs, .. } = &self.nodes[node];
                     open.extend(literals.values().chain(globs.iter().map(|(_, child)| child)));
                 }
             }
             return next;
         };
+        if arrived.iter().all(|&node| self.nodes[node].is_end()) {
+            return next;
+        }
         let Some(text) = stored(glob.text(), self.folds) else { return next };
         let name = Glob::new(&text);
         for &node in arrived {

@@ -28,6 +28,8 @@ pub(crate) struct Automaton {
     literals: HashTable<NodeId>,
     roots: [NodeId; Variable::ALL.len()],
     anywhere: NodeId,
+    /// Whether any pattern matches anywhere.
+    has_anywhere: bool,
 }
 
 #[derive(Debug)]
@@ -43,7 +45,10 @@ struct Node {
     deep: NodeId,
     /// Whether this node is reached by `**`.
     loops: bool,
-    has_literals: bool,
+    /// The lengths and first bytes of the children's literal names, modulo 64. Most names are
+    /// dismissed with their help.
+    literal_lengths: u64,
+    literal_starts: u64,
     /// Whether a longer path may be taken.
     is_live: bool,
     leaves: Vec<Leaf>,
@@ -56,7 +61,7 @@ pub(crate) enum Leaf {
     Take { rule: u32, extent: Extent },
     /// The rule keeps the entry and everything below it.
     Keep { rule: u32 },
-    /// All rules keep the entry.
+    /// All rules keep the entry. Used only in the automaton of protected entries.
     Protect,
 }
 
@@ -70,6 +75,7 @@ impl Automaton {
             literals: HashTable::new(),
             roots: [NONE; Variable::ALL.len()],
             anywhere: NONE,
+            has_anywhere: false,
         };
         automaton.anywhere = automaton.add_node(NONE, b"");
         automaton.nodes[0].loops = true;
@@ -88,7 +94,9 @@ impl Automaton {
 
     /// Adds the nodes that are in every state to `state`.
     pub(crate) fn begin(&self, state: &mut Vec<NodeId>) {
-        self.enter(self.anywhere, state);
+        if self.has_anywhere {
+            self.enter(self.anywhere, state);
+        }
     }
 
     /// Adds a node and the nodes that it implies to `state`.
@@ -103,7 +111,10 @@ impl Automaton {
     pub(crate) fn add(&mut self, pattern: &Pattern, leaf: Leaf) {
         let takes = matches!(leaf, Leaf::Take { .. });
         let mut at = match pattern.base {
-            Base::Anywhere => self.anywhere,
+            Base::Anywhere => {
+                self.has_anywhere = true;
+                self.anywhere
+            }
             Base::Variable(variable) => self.root_or_new(variable),
         };
         for component in &pattern.components {
@@ -128,7 +139,7 @@ impl Automaton {
             if node.loops {
                 self.enter(at, next);
             }
-            if node.has_literals {
+            if node.may_have_literal(name) {
                 let hash = hash.get().unwrap_or_else(|| {
                     let new = hash_name(name);
                     hash.set(Some(new));
@@ -208,7 +219,7 @@ impl Automaton {
             return Some(child);
         }
         let child = self.add_node(at, &text);
-        self.nodes[at as usize].has_literals = true;
+        self.nodes[at as usize].note_literal(&text);
         let Automaton { nodes, names, literals, .. } = self;
         literals.insert_unique(mix(at, hash), child, |&child| {
             let node = &nodes[child as usize];
@@ -237,7 +248,8 @@ impl Automaton {
             any: NONE,
             deep: NONE,
             loops: false,
-            has_literals: false,
+            literal_lengths: 0,
+            literal_starts: 0,
             is_live: false,
             leaves: Vec::new(),
         });
@@ -246,9 +258,24 @@ impl Automaton {
 }
 
 impl Node {
+    fn note_literal(&mut self, name: &[u8]) {
+        self.literal_lengths |= bit(name.len());
+        self.literal_starts |= bit(name.first().copied().unwrap_or_default().into());
+    }
+
+    fn may_have_literal(&self, name: &[u8]) -> bool {
+        self.literal_lengths & bit(name.len()) != 0
+            && self.literal_starts & bit(name.first().copied().unwrap_or_default().into()) != 0
+    }
+
     fn name<'n>(&self, names: &'n [u8]) -> &'n [u8] {
         &names[self.name_start as usize..][..self.name_len as usize]
     }
+}
+
+/// Returns the bit of a number modulo 64.
+fn bit(number: usize) -> u64 {
+    1 << (number % 64)
 }
 
 /// Hashes a name, eight bytes at a time. The table contains only names from rules, so hostile names

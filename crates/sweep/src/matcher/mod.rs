@@ -7,3 +7,63 @@
 pub(crate) mod automaton;
 pub mod fold;
 pub(crate) mod routes;
+
+use crate::bindings::Bindings;
+use crate::matcher::automaton::{Automaton, NodeId};
+use crate::matcher::fold::fold_into;
+use crate::matcher::routes::{Position, Routes};
+
+/// Patterns, and the routes to the directories where they begin.
+pub(crate) struct Matcher {
+    pub(crate) automaton: Automaton,
+    pub(crate) routes: Routes,
+}
+
+impl Matcher {
+    pub(crate) fn new(automaton: Automaton, bindings: &Bindings) -> Matcher {
+        let routes = Routes::new(bindings, &automaton);
+        Matcher { automaton, routes }
+    }
+
+    /// Computes the state of an entry from the state of its directory.
+    pub(crate) fn step(
+        &self,
+        state: &[NodeId],
+        name: &[u8],
+        folded: &mut Vec<u8>,
+        next: &mut Vec<NodeId>,
+    ) {
+        match fold_into(name, self.automaton.folds(), folded) {
+            Some(folded) => self.automaton.step(state, folded, next),
+            None => next.clear(),
+        }
+    }
+
+    /// Returns the state of the directory at a path of the target.
+    pub(crate) fn state_of(&self, path: &[u8]) -> Vec<NodeId> {
+        let mut state = Vec::new();
+        self.automaton.begin(&mut state);
+        let mut route = Some(Routes::START);
+        self.arrive(route, &mut state);
+        let (mut folded, mut next) = (Vec::new(), Vec::new());
+        for name in path.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
+            self.step(&state, name, &mut folded, &mut next);
+            route = self.routes.step(route, name);
+            self.arrive(route, &mut next);
+            std::mem::swap(&mut state, &mut next);
+        }
+        state
+    }
+
+    /// Adds the nodes of the variables that are bound to a directory on a route.
+    pub(crate) fn arrive(&self, route: Option<Position>, state: &mut Vec<NodeId>) {
+        let roots = self.routes.arrivals(route);
+        for &root in roots {
+            self.automaton.enter(root, state);
+        }
+        if !roots.is_empty() {
+            state.sort_unstable();
+            state.dedup();
+        }
+    }
+}

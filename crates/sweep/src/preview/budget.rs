@@ -101,8 +101,7 @@ fn of_profiles(
 fn profile_of(request: &Request<'_>, found: &Match) -> Option<usize> {
     let profiles = request.bindings.profiles.iter().enumerate();
     let contains = |path: &[u8]| {
-        path.is_empty()
-            || found.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(b"/"))
+        path.is_empty() || found.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(b"/"))
     };
     profiles.filter(|(_, p)| contains(&p.path)).max_by_key(|(_, p)| p.path.len()).map(|(at, _)| at)
 }

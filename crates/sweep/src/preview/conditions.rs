@@ -87,7 +87,8 @@ fn starts_with_any(
 
 /// Returns whether a directory contains one of the names. An empty list of names means yes.
 pub(crate) fn has_beside(names: &[Glob], listing: &Listing) -> bool {
-    names.is_empty() || listing.names().any(|(name, _)| names.iter().any(|glob| glob.matches(name.to_bytes())))
+    names.is_empty()
+        || listing.names().any(|name| names.iter().any(|glob| glob.matches(name.to_bytes())))
 }
 
 /// Returns whether a directory contains one of the markers. An empty list of markers means yes.
@@ -99,5 +100,5 @@ pub(crate) fn has_marker(markers: &[Marker], dir: &Dir, listing: &Listing) -> bo
             })
     };
     markers.is_empty()
-        || listing.names().any(|(name, _)| markers.iter().any(|marker| is_marker(name, marker)))
+        || listing.names().any(|name| markers.iter().any(|marker| is_marker(name, marker)))
 }

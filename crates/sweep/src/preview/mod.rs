@@ -2,6 +2,8 @@
 
 mod budget;
 pub(crate) mod conditions;
+mod decide;
+mod finish;
 pub(crate) mod listing;
 pub(crate) mod request;
 mod scope;

@@ -9,9 +9,8 @@ use walk::OwnFiles;
 
 use crate::bindings::Bindings;
 use crate::guard::protected;
-use crate::matcher::automaton::{Automaton, Leaf, NodeId};
-use crate::matcher::fold::fold_into;
-use crate::matcher::routes::{Position, Routes};
+use crate::matcher::Matcher;
+use crate::matcher::automaton::{Automaton, Leaf};
 use crate::rule::Rule;
 use crate::rule::pattern::{Base, Component};
 
@@ -42,8 +41,11 @@ pub struct Request<'a> {
 
 /// The rules, compiled for one target.
 pub(crate) struct Compiled {
-    pub(crate) automaton: Automaton,
-    pub(crate) routes: Routes,
+    /// The patterns of the rules.
+    pub(crate) matcher: Matcher,
+    /// The patterns of protected entries. Few entries are compared with them: those that a rule is
+    /// about to take.
+    pub(crate) protected: Matcher,
     /// Directories that are never taken themselves, although their contents may be.
     pub(crate) kept_dirs: HashSet<FileKey>,
     /// Whether each rule may take protected entries.
@@ -75,43 +77,14 @@ impl Compiled {
                 }
             }
         }
+        let mut protected = Automaton::new(bindings.folds);
         for pattern in protected::runtime_patterns() {
-            automaton.add(&pattern, Leaf::Protect);
+            protected.add(&pattern, Leaf::Protect);
         }
-        let routes = Routes::new(bindings, &automaton);
+        let matcher = Matcher::new(automaton, bindings);
+        let protected = Matcher::new(protected, bindings);
         let kept_dirs = bindings.bound.iter().map(|binding| binding.key).collect();
         let allowed = rules.iter().map(|rule| allow.contains(&rule.id)).collect();
-        Compiled { automaton, routes, kept_dirs, allowed, is_here }
-    }
-
-    /// Returns the state of the directory at a path of the target.
-    pub(crate) fn state_of(&self, path: &[u8]) -> Vec<NodeId> {
-        let mut state = Vec::new();
-        self.automaton.begin(&mut state);
-        let mut route = Some(Routes::START);
-        self.arrive(route, &mut state);
-        let (mut folded, mut next) = (Vec::new(), Vec::new());
-        for name in path.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
-            match fold_into(name, self.automaton.folds(), &mut folded) {
-                Some(folded) => self.automaton.step(&state, folded, &mut next),
-                None => next.clear(),
-            }
-            route = self.routes.step(route, name);
-            self.arrive(route, &mut next);
-            std::mem::swap(&mut state, &mut next);
-        }
-        state
-    }
-
-    /// Adds the nodes of the variables that are bound to a directory on a route.
-    pub(crate) fn arrive(&self, route: Option<Position>, state: &mut Vec<NodeId>) {
-        let roots = self.routes.arrivals(route);
-        for &root in roots {
-            self.automaton.enter(root, state);
-        }
-        if !roots.is_empty() {
-            state.sort_unstable();
-            state.dedup();
-        }
+        Compiled { matcher, protected, kept_dirs, allowed, is_here }
     }
 }

@@ -98,6 +98,14 @@ impl Scope {
 }
 
 impl DirNode {
+    /// Returns the path of an entry of the directory.
+    pub(crate) fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = Vec::with_capacity(self.path.len() + 1 + name.len());
+        path.extend_from_slice(&self.path);
+        walk::push_component(&mut path, name);
+        path
+    }
+
     /// Marks that something in the directory is kept from a rule.
     pub(crate) fn keep(&self, rule: u32) {
         let mut state = self.state.lock();

@@ -18,9 +18,7 @@ pub(crate) fn assemble(compiled: &Compiled, found: Vec<Found>) -> Preview {
         preview.names_seen += part.names;
     }
     preview.problems.sort_by(|a, b| path_order(&a.path, &b.path));
-    preview
-        .matches
-        .sort_unstable_by(|a, b| path_order(&a.path, &b.path).then(a.rule.cmp(&b.rule)));
+    preview.matches.sort_unstable_by(|a, b| path_order(&a.path, &b.path).then(a.rule.cmp(&b.rule)));
     remove_nested(&mut preview.matches);
     preview.rules = compiled
         .is_here

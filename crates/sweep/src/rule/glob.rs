@@ -10,6 +10,19 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Glob {
     text: Box<[u8]>,
+    shape: Shape,
+}
+
+/// Patterns that are matched faster than others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shape {
+    /// No wildcard.
+    Literal,
+    /// A single `*` at the start.
+    Suffix,
+    /// A single `*` at the end.
+    Prefix,
+    Other,
 }
 
 impl Glob {
@@ -21,7 +34,14 @@ impl Glob {
                 kept.push(byte);
             }
         }
-        Glob { text: kept.into() }
+        let is_wild = |byte: &u8| matches!(byte, b'*' | b'?');
+        let shape = match kept[..] {
+            _ if !kept.iter().any(is_wild) => Shape::Literal,
+            [b'*', ref rest @ ..] if !rest.iter().any(is_wild) => Shape::Suffix,
+            [ref rest @ .., b'*'] if !rest.iter().any(is_wild) => Shape::Prefix,
+            _ => Shape::Other,
+        };
+        Glob { text: kept.into(), shape }
     }
 
     /// Returns the pattern as text.
@@ -31,7 +51,7 @@ impl Glob {
 
     /// Returns whether the pattern matches only its own text.
     pub fn is_literal(&self) -> bool {
-        !self.text.iter().any(|byte| matches!(byte, b'*' | b'?'))
+        self.shape == Shape::Literal
     }
 
     /// Returns whether the pattern matches every name.
@@ -47,11 +67,20 @@ impl Glob {
     /// Returns the pattern with its literal bytes folded, to be matched against folded names.
     #[must_use]
     pub fn folded(&self) -> Glob {
-        Glob { text: crate::matcher::fold::fold(&self.text).unwrap_or_default().into() }
+        Glob::new(&crate::matcher::fold::fold(&self.text).unwrap_or_default())
     }
 
     /// Returns whether a name matches.
     pub fn matches(&self, name: &[u8]) -> bool {
+        match self.shape {
+            Shape::Literal => name == &*self.text,
+            Shape::Suffix => name.ends_with(&self.text[1..]),
+            Shape::Prefix => name.starts_with(&self.text[..self.text.len() - 1]),
+            Shape::Other => self.matches_slowly(name),
+        }
+    }
+
+    fn matches_slowly(&self, name: &[u8]) -> bool {
         let pattern = &self.text;
         let (mut p, mut n) = (0, 0);
         // The positions to continue from if the bytes after the last `*` do not match.
@@ -105,13 +134,10 @@ impl Glob {
         below[0]
     }
 
-    /// Returns whether every name that matches this pattern also matches `other`. The answer is
-    /// never wrongly true for patterns with at most one wildcard.
-    pub fn is_within(&self, other: &Glob) -> bool {
-        // A byte that occurs in no name stands for whatever the wildcards match.
-        let sample: Vec<u8> =
-            self.text.iter().map(|&b| if matches!(b, b'*' | b'?') { 0 } else { b }).collect();
-        other.matches(&sample)
+    /// Returns a text that stands for all names that match: another pattern that matches it matches
+    /// all of them. The wildcards are replaced by a byte that occurs in no name.
+    pub fn sample(&self) -> Vec<u8> {
+        self.text.iter().map(|&b| if matches!(b, b'*' | b'?') { 0 } else { b }).collect()
     }
 }
 

@@ -16,10 +16,8 @@ fn world() -> World {
 fn each_component_is_explained() {
     let rules = [rule("deep", &[("{cache}/a*/**/c", Extent::Files)])];
     let all = world().explain(&rules, "u/.cache/app/deep/er/c");
-    let step = |component: &str, names: &str| Step {
-        component: component.into(),
-        names: names.into(),
-    };
+    let step =
+        |component: &str, names: &str| Step { component: component.into(), names: names.into() };
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].bound.as_deref(), Some(&b"u/.cache"[..]));
     assert_eq!(all[0].steps, [step("a*", "app"), step("**", "deep/er"), step("c", "c")]);

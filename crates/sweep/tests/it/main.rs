@@ -10,5 +10,6 @@ mod explaining;
 mod oracle;
 mod preview;
 mod random;
+mod shipped;
 mod too_wide;
 mod world;

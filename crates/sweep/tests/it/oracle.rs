@@ -26,9 +26,8 @@ pub(crate) fn taken(
             *known = at.min(*known);
         }
     }
-    let is_nested = |path: &str| {
-        path.match_indices('/').any(|(slash, _)| all.contains_key(&path[..slash]))
-    };
+    let is_nested =
+        |path: &str| path.match_indices('/').any(|(slash, _)| all.contains_key(&path[..slash]));
     let outer = all.iter().filter(|(path, _)| !is_nested(path));
     outer.map(|(path, &at)| (path.clone(), rules[at].id.clone())).collect()
 }
@@ -101,9 +100,10 @@ impl Oracle<'_> {
 
     fn children<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s String> {
         self.tree.keys().filter(move |other| {
-            other.strip_prefix(path).and_then(|rest| rest.strip_prefix('/')).is_some_and(
-                |rest| !rest.contains('/'),
-            )
+            other
+                .strip_prefix(path)
+                .and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(|rest| !rest.contains('/'))
         })
     }
 
@@ -114,9 +114,8 @@ impl Oracle<'_> {
 
     fn is_kept(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);
-        ends.into_iter().any(|end| {
-            self.rule.keeps.iter().any(|pattern| self.matches(pattern, &path[..end]))
-        })
+        ends.into_iter()
+            .any(|end| self.rule.keeps.iter().any(|pattern| self.matches(pattern, &path[..end])))
     }
 
     fn matches(&self, pattern: &Pattern, path: &str) -> bool {

@@ -196,6 +196,20 @@ fn directory_is_as_old_as_its_newest_entry() {
 }
 
 #[test]
+fn locked_directory_of_temporary_files_stays() {
+    let tree = TreeBuilder::new().file("tmp/one/x", "").file("tmp/two/deep/x", "");
+    let world = World::new(&tree, &[(Temp, "tmp")]);
+    let mut temp = contents("temp", "{temp}");
+    let age = Age { least: Duration::ZERO, counts_access: false, counts_birth: false };
+    temp.conditions.older = Some(age);
+    let locked = fsops::Dir::open(&world.temp.path().join("tmp/two/deep")).expect("a directory");
+    assert!(locked.lock().expect("can be locked"));
+    assert_eq!(world.paths(&[temp.clone()]), ["tmp/one"]);
+    locked.unlock();
+    assert_eq!(world.paths(&[temp]), ["tmp/one", "tmp/two"]);
+}
+
+#[test]
 fn file_conditions_are_checked() {
     let tree = TreeBuilder::new()
         .file("a/Thumbs.db", b"\xD0\xCF\x11\xE0rest".as_slice())
@@ -252,8 +266,7 @@ fn names_that_are_not_utf8_match_exact_patterns_only() {
 #[test]
 fn outermost_match_wins() {
     let world = home_bound();
-    let rules =
-        [rule("inner", &[("**/c", Extent::Files)]), contents("outer", "{cache}/app")];
+    let rules = [rule("inner", &[("**/c", Extent::Files)]), contents("outer", "{cache}/app")];
     let taken = world.taken(&rules);
     assert_eq!(taken.len(), 2);
     assert!(taken.iter().all(|(_, id)| id == "outer"), "{taken:?}");

@@ -8,12 +8,8 @@ use testkit::TreeBuilder;
 use crate::oracle::{Tree, taken};
 use crate::world::{World, keeping, rule};
 
-const BOUND: [(Variable, &str); 4] = [
-    (Variable::Top, ""),
-    (Variable::Home, "a"),
-    (Variable::Cache, "a/b"),
-    (Variable::Temp, "ab"),
-];
+const BOUND: [(Variable, &str); 4] =
+    [(Variable::Top, ""), (Variable::Home, "a"), (Variable::Cache, "a/b"), (Variable::Temp, "ab")];
 
 fn name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "ab", "ba", "abc"])

@@ -94,6 +94,7 @@ fn take_decides_what_is_taken() {
         of("take = \"emptied\"\nnames = [\"*.log\"]"),
         pairs(&[("{temp}/a/**/*.log", Files), ("{temp}/a/**/*", Emptied)])
     );
+    assert_eq!(of("take = \"empty-dirs\""), pairs(&[("{temp}/a", Emptied)]));
 }
 
 #[test]
@@ -104,6 +105,25 @@ fn rules_may_apply_anywhere() {
     let dirs = rule("at = \"**/target\"\ntake = \"self\"\nexcept = [\"a\"]");
     assert_eq!(takes(&dirs), pairs(&[("**/target", Extent::Tree)]));
     assert_eq!(keeps(&dirs), ["**/target/**/a"]);
+}
+
+#[test]
+fn an_exception_may_be_a_pattern() {
+    let keys = "at = [\"{temp}/a\", \"{temp}/b\"]\nexcept = [\"x\", \"{root}/tmp/{c,d}\"]";
+    let expected = ["{temp}/a/**/x", "{temp}/b/**/x", "{root}/tmp/c", "{root}/tmp/d"];
+    assert_eq!(keeps(&rule(keys)), expected);
+    let anywhere = rule("anywhere = [\"a\"]\nexcept = [\"{root}/usr\", \"x\"]");
+    assert_eq!(keeps(&anywhere), ["{root}/usr", "**/x"]);
+    assert!(matches!(
+        dropped("at = \"{temp}\"\nexcept = [\"{nope}/a\"]"),
+        Dropped::UnknownVariable(_)
+    ));
+}
+
+#[test]
+fn a_file_may_say_what_it_is_for() {
+    assert_eq!(load("format = 1\nabout = \"junk\"\n").about, "junk");
+    assert_eq!(load("format = 1\n").about, "");
 }
 
 #[test]

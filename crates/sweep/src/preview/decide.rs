@@ -1,0 +1,295 @@
+//! Decides about the entries of a directory: which rules take them, and which directories are worth
+//! listing.
+
+use std::ffi::CStr;
+use std::io;
+use std::sync::Arc;
+
+use fsops::{Dir, FileKey, Kind, Op, Stat};
+use runtime::Mutex;
+use walk::QUARANTINE_PREFIX;
+
+use crate::matcher::automaton::{Automaton, Leaf, NodeId};
+use crate::matcher::routes::Position;
+use crate::preview::Match;
+use crate::preview::conditions::{file_meets, has_beside, has_marker, newest_ns};
+use crate::preview::listing::Listing;
+use crate::preview::scope::{DirNode, DirState, Scope, Sums};
+use crate::preview::walk::{Pending, Worker};
+use crate::rule::Extent;
+
+/// A directory while it is being listed.
+pub(crate) struct Current<'c> {
+    dir: &'c Dir,
+    listing: &'c Listing,
+    node: &'c Arc<DirNode>,
+    pub(crate) route: Option<Position>,
+    /// The rules that may take the directory as a whole.
+    pub(crate) scopes: Vec<(u32, Extent)>,
+    /// The identity of the directory. It is queried only if an entry matches.
+    key: Option<FileKey>,
+    /// The state of the directory among the protected entries. It is computed only if an entry
+    /// matches.
+    protected: Option<Vec<NodeId>>,
+}
+
+/// The patterns that match an entry.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    /// The rules that take the entry.
+    pub(crate) takes: Vec<(u32, Extent)>,
+    /// The rules that keep the entry.
+    keeps: Vec<u32>,
+    /// Whether all rules keep the entry.
+    pub(crate) is_protected: bool,
+}
+
+impl<'c> Current<'c> {
+    pub(crate) fn new(pending: &'c Pending, dir: &'c Dir, listing: &'c Listing) -> Current<'c> {
+        let (node, route) = (&pending.node, pending.route);
+        Current { dir, listing, node, route, scopes: Vec::new(), key: None, protected: None }
+    }
+}
+
+impl Worker<'_> {
+    /// Checks whether the directory meets the conditions of the rules that may take it as a whole.
+    pub(crate) fn open_scopes(&mut self, current: &mut Current<'_>) {
+        let mut state = current.node.state.lock();
+        if state.scopes.is_empty() {
+            return;
+        }
+        for scope in &mut state.scopes {
+            let markers = &self.rule(scope.rule).conditions.inside;
+            scope.is_off |= scope.is_top && !has_marker(markers, current.dir, current.listing);
+            // Programs lock directories of temporary files that they still need, as systemd asks of
+            // them: https://systemd.io/TEMPORARY_DIRECTORIES/
+            let is_temporary = self.rule(scope.rule).conditions.older.is_some();
+            scope.is_off |= is_temporary && current.dir.is_locked().unwrap_or(true);
+        }
+        if state.scopes.iter().all(|scope| scope.is_off) {
+            return;
+        }
+        let stat = match current.dir.stat() {
+            Ok(stat) => stat,
+            Err(source) => {
+                state.scopes.iter_mut().for_each(|scope| scope.is_off = true);
+                drop(state);
+                return self.problem(current.node.path.clone(), Op::Stat, source);
+            }
+        };
+        let is_avoided = self.request.avoid.contains(&stat.key());
+        let is_bound = self.compiled.kept_dirs.contains(&stat.key());
+        for scope in state.scopes.iter_mut().filter(|scope| !scope.is_off) {
+            let is_allowed = self.compiled.allowed[scope.rule as usize];
+            scope.is_kept |= is_avoided || is_bound && !is_allowed;
+            let newest = newest_ns(&stat, self.rule(scope.rule).conditions.older.as_ref());
+            scope.sums.newest_ns = scope.sums.newest_ns.max(newest);
+            scope.sums.frees += stat.allocated;
+            current.scopes.push((scope.rule, scope.extent));
+        }
+        state.stat = Some(stat);
+        current.key = Some(stat.key());
+    }
+
+    /// Decides about a subdirectory, and puts it on the stack if a rule can reach something in it.
+    pub(crate) fn subdirectory(
+        &mut self,
+        current: &mut Current<'_>,
+        (name, inode): (&CStr, u64),
+        hits: &Hits,
+        next: &[NodeId],
+    ) {
+        let bytes = name.to_bytes();
+        let mut scopes = Vec::new();
+        let is_kept_whole = bytes.starts_with(QUARANTINE_PREFIX.as_bytes())
+            || (!hits.takes.is_empty() || !current.scopes.is_empty())
+                && self.is_own(current, bytes);
+        for &(rule, extent) in &current.scopes {
+            let is_inside = extent == Extent::Tree
+                || hits
+                    .takes
+                    .iter()
+                    .any(|&(other, extent)| rule == other && extent != Extent::Files);
+            if is_kept_whole || !is_inside || self.is_kept(rule, hits) {
+                current.node.keep(rule);
+            } else if extent == Extent::Tree {
+                scopes.push(Scope::new(rule, Extent::Tree, false));
+            }
+        }
+        for &(rule, extent) in &hits.takes {
+            let is_known = scopes.iter().any(|scope| scope.rule == rule);
+            let conditions = &self.rule(rule).conditions;
+            if extent == Extent::Files || is_known || is_kept_whole || self.is_kept(rule, hits) {
+                continue;
+            }
+            if conditions.only.is_none() && has_beside(&conditions.beside, current.listing) {
+                scopes.push(Scope::new(rule, extent, true));
+            }
+        }
+        let matcher = &self.compiled.matcher;
+        let route = matcher.routes.step(current.route, bytes);
+        let is_live = route.is_some() || matcher.automaton.is_live(next);
+        if is_kept_whole || scopes.is_empty() && !is_live {
+            return;
+        }
+        let mut state = next.to_vec();
+        matcher.arrive(route, &mut state);
+        let parent = (!scopes.is_empty() && !current.scopes.is_empty()).then(|| {
+            current.node.state.lock().pending += 1;
+            Arc::clone(current.node)
+        });
+        let path = current.node.path_of(bytes);
+        let child = DirState { pending: 1, stat: None, scopes };
+        let node = Arc::new(DirNode { parent, path, state: Mutex::new(child) });
+        self.stack.push(Pending { inode, node, state: state.into(), route });
+    }
+
+    /// Decides about an entry that is not a directory.
+    pub(crate) fn file(&mut self, current: &mut Current<'_>, name: &CStr, kind: Kind, hits: &Hits) {
+        if !matches!(kind, Kind::File | Kind::Symlink) || self.is_own(current, name.to_bytes()) {
+            for &(rule, _) in &current.scopes {
+                current.node.keep(rule);
+            }
+            return;
+        }
+        let candidates = self.candidates(current, kind, hits);
+        let is_taken = |rule: u32| candidates.contains(&rule);
+        for &(rule, extent) in &current.scopes {
+            let is_inside = match extent {
+                Extent::Emptied => is_taken(rule),
+                _ => !self.is_kept(rule, hits),
+            };
+            if !is_inside {
+                current.node.keep(rule);
+            }
+        }
+        if candidates.is_empty() && current.scopes.is_empty() {
+            return;
+        }
+        let stat = match current.dir.stat_child(name) {
+            Ok(stat) => stat,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return,
+            Err(source) => {
+                current.node.keep_all();
+                let path = current.node.path_of(name.to_bytes());
+                return self.problem(path, Op::Stat, source);
+            }
+        };
+        self.add_to_scopes(current, &stat, hits);
+        if let Some(found) = self.take_file(current, name, &stat, &candidates) {
+            self.found.matches.push(found);
+        }
+    }
+
+    /// Returns the rules that may take a file by itself, in ascending order.
+    fn candidates(&self, current: &Current<'_>, kind: Kind, hits: &Hits) -> Vec<u32> {
+        let mut rules: Vec<u32> = hits
+            .takes
+            .iter()
+            .filter(|(_, extent)| *extent != Extent::Emptied)
+            .map(|&(rule, _)| rule)
+            .filter(|&rule| {
+                let conditions = &self.rule(rule).conditions;
+                conditions.may_take(kind)
+                    && !self.is_kept(rule, hits)
+                    && has_beside(&conditions.beside, current.listing)
+                    && has_marker(&conditions.inside, current.dir, current.listing)
+            })
+            .collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+
+    fn add_to_scopes(&self, current: &Current<'_>, stat: &Stat, hits: &Hits) {
+        if current.scopes.is_empty() {
+            return;
+        }
+        let mut state = current.node.state.lock();
+        for scope in state.scopes.iter_mut().filter(|scope| !scope.is_off) {
+            if !self.is_kept(scope.rule, hits) {
+                let age = self.rule(scope.rule).conditions.older.as_ref();
+                scope.sums.add(Sums::of_file(stat, newest_ns(stat, age)));
+            }
+        }
+    }
+
+    /// Returns the match of the first rule that takes a file by itself.
+    fn take_file(
+        &mut self,
+        current: &Current<'_>,
+        name: &CStr,
+        stat: &Stat,
+        candidates: &[u32],
+    ) -> Option<Match> {
+        let path = || current.node.path_of(name.to_bytes());
+        let mut taken = None;
+        for &rule in candidates {
+            let conditions = &self.rule(rule).conditions;
+            match file_meets(conditions, current.dir, name, stat, self.request.now_ns) {
+                Ok(true) if taken.is_none() => {
+                    let newest = newest_ns(stat, conditions.older.as_ref());
+                    taken = Some(Match::new(path(), rule, *stat, Sums::of_file(stat, newest)));
+                }
+                Ok(true) => {}
+                answer => {
+                    for &(scope, extent) in &current.scopes {
+                        if scope == rule && extent == Extent::Emptied {
+                            current.node.keep(rule);
+                        }
+                    }
+                    if let Err((op, source)) = answer {
+                        self.problem(path(), op, source);
+                    }
+                }
+            }
+        }
+        taken
+    }
+
+    pub(crate) fn is_kept(&self, rule: u32, hits: &Hits) -> bool {
+        hits.keeps.contains(&rule) || hits.is_protected && !self.compiled.allowed[rule as usize]
+    }
+
+    /// Returns whether an entry of the directory is protected.
+    pub(crate) fn is_protected(
+        &self,
+        current: &mut Current<'_>,
+        name: &[u8],
+        folded: &mut Vec<u8>,
+    ) -> bool {
+        let matcher = &self.compiled.protected;
+        let state = current.protected.get_or_insert_with(|| matcher.state_of(&current.node.path));
+        let mut next = Vec::new();
+        matcher.step(state, name, folded, &mut next);
+        matcher.automaton.leaves(&next).next().is_some()
+    }
+
+    /// Returns whether a name in the directory belongs to one of lop's own files.
+    pub(crate) fn is_own(&self, current: &mut Current<'_>, name: &[u8]) -> bool {
+        if current.key.is_none() {
+            current.key = current.dir.stat().ok().map(|stat| stat.key());
+        }
+        current.key.is_none_or(|key| self.request.own.has(key, name))
+    }
+}
+
+impl Hits {
+    /// Collects the effects of the patterns that match an entry.
+    pub(crate) fn find(&mut self, automaton: &Automaton, state: &[NodeId]) {
+        self.takes.clear();
+        self.keeps.clear();
+        self.is_protected = false;
+        for leaf in automaton.leaves(state) {
+            match leaf {
+                Leaf::Take { rule, extent } => self.takes.push((rule, extent)),
+                Leaf::Keep { rule } => self.keeps.push(rule),
+                Leaf::Protect => self.is_protected = true,
+            }
+        }
+        if self.takes.len() > 1 {
+            // A tree includes everything that the other extents of the same rule take.
+            self.takes.sort_unstable_by_key(|&(rule, extent)| (rule, extent != Extent::Tree));
+        }
+    }
+}

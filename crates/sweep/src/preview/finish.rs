@@ -1,0 +1,99 @@
+//! Passes the results of finished directories on to their parents, and turns them into matches.
+
+use std::sync::Arc;
+
+use fsops::{Kind, Stat};
+
+use crate::preview::Match;
+use crate::preview::conditions::{is_old_enough, newest_ns};
+use crate::preview::decide::{Current, Hits};
+use crate::preview::listing::Listing;
+use crate::preview::scope::{DirNode, Scope, Sums};
+use crate::preview::walk::{Pending, Worker};
+use crate::rule::Extent;
+
+impl Worker<'_> {
+    /// Passes the results of a finished directory on to its parent, and those of the parent if it is
+    /// finished too.
+    pub(crate) fn finish(&mut self, node: &Arc<DirNode>) {
+        let mut node = Arc::clone(node);
+        loop {
+            let (scopes, stat) = {
+                let mut state = node.state.lock();
+                state.pending -= 1;
+                if state.pending > 0 {
+                    return;
+                }
+                (std::mem::take(&mut state.scopes), state.stat)
+            };
+            for scope in scopes {
+                self.finish_scope(&node, scope, stat);
+            }
+            let Some(parent) = &node.parent else { return };
+            node = Arc::clone(parent);
+        }
+    }
+
+    fn finish_scope(&mut self, node: &Arc<DirNode>, mut scope: Scope, stat: Option<Stat>) {
+        let whole = stat.filter(|_| scope.is_whole());
+        let taken = match whole {
+            Some(stat) => vec![Match::new(node.path.clone(), scope.rule, stat, scope.sums)],
+            None if scope.is_off || stat.is_none() => Vec::new(),
+            None => {
+                let mut taken = std::mem::take(&mut scope.taken);
+                if scope.extent == Extent::Tree {
+                    taken.extend(self.direct_files(node, scope.rule));
+                }
+                taken
+            }
+        };
+        if let Some(parent) = &node.parent {
+            let mut state = parent.state.lock();
+            let above = state.scopes.iter_mut().find(|above| above.rule == scope.rule);
+            if let Some(above) = above {
+                above.sums.newest_ns = above.sums.newest_ns.max(scope.sums.newest_ns);
+                if whole.is_some() {
+                    above.sums.add(scope.sums);
+                } else {
+                    above.is_kept = true;
+                }
+                above.taken.extend(taken);
+                return;
+            }
+        }
+        let age = self.rule(scope.rule).conditions.older;
+        if is_old_enough(scope.sums.newest_ns, age.as_ref(), self.request.now_ns) {
+            self.found.matches.extend(taken);
+        }
+    }
+
+    /// Lists a directory again, because something in it is kept, and returns the files directly in
+    /// it that a rule takes nevertheless.
+    fn direct_files(&mut self, node: &Arc<DirNode>, rule: u32) -> Vec<Match> {
+        let mut taken = Vec::new();
+        let mut listing = Listing::default();
+        let Ok(dir) = self.open_path(&node.path) else { return taken };
+        if listing.read(&dir, &mut self.buffer).is_err() {
+            return taken;
+        }
+        let state = self.compiled.matcher.state_of(&node.path).into();
+        let pending = Pending { inode: 0, node: Arc::clone(node), state, route: None };
+        let mut current = Current::new(&pending, &dir, &listing);
+        let (mut folded, mut next, mut hits) = (Vec::new(), Vec::new(), Hits::default());
+        for name in listing.names() {
+            let bytes = name.to_bytes();
+            self.compiled.matcher.step(&pending.state, bytes, &mut folded, &mut next);
+            hits.find(&self.compiled.matcher.automaton, &next);
+            hits.is_protected = self.is_protected(&mut current, bytes, &mut folded);
+            let Ok(stat) = dir.stat_child(name) else { continue };
+            let is_file = matches!(stat.kind, Kind::File | Kind::Symlink);
+            if !is_file || self.is_kept(rule, &hits) || self.is_own(&mut current, bytes) {
+                continue;
+            }
+            let newest = newest_ns(&stat, self.rule(rule).conditions.older.as_ref());
+            let path = node.path_of(bytes);
+            taken.push(Match::new(path, rule, stat, Sums::of_file(&stat, newest)));
+        }
+        taken
+    }
+}
