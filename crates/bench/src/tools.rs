@@ -53,7 +53,7 @@ pub struct Entrant {
     pub(crate) source: Source,
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
-    /// (followed by a host) and `lop`. A shell runs a command line that contains `&&`.
+    /// (followed by a host), `RULES/NAME` (a rule file or a script), `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
@@ -76,6 +76,16 @@ pub(crate) struct Places {
     pub(crate) lop: PathBuf,
     /// `RSH`: the command that connects to a host, or nothing.
     pub(crate) rsh: String,
+    /// `RULES/...`: the directory of rule files.
+    pub(crate) rules: PathBuf,
+}
+
+/// The program of this crate.
+const BENCH: &str = "lop-bench";
+
+/// Returns the running program, or its name if the kernel does not know its path.
+fn this() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| BENCH.into())
 }
 
 /// The prefix of paths on the host to which `RSH` connects.
@@ -88,6 +98,9 @@ impl Places {
             place.push(self.fill(path));
             return place;
         }
+        if let Some(name) = word.strip_prefix("RULES/") {
+            return self.rules.join(name).into_os_string();
+        }
         let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
         let place = match stem {
             "DIR" | "SRC" => &self.tree,
@@ -95,6 +108,7 @@ impl Places {
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
             "lop" => &self.lop,
+            BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
             _ => return OsString::from(word),
         };
@@ -136,10 +150,10 @@ const fn lop_copies(work: Work, command: &'static str) -> Entrant {
 
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
-use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
+use Work::{Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Sweep};
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 34] = [
+pub(crate) const ENTRANTS: [Entrant; 51] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -221,7 +235,60 @@ pub(crate) const ENTRANTS: [Entrant; 34] = [
     peer("find", Delete, Debian("findutils"), "find DIR -delete", Nothing),
     peer("rmz", Delete, Crate("rmz"), "rmz DIR", Nothing),
     peer("rsync", Delete, Debian("rsync"), "rsync -a --delete EMPTY/ DIR/ && rmdir DIR", Nothing),
+    lop_sweeps("lop", Sweep, "lop sweep -q --list --rules RULES/all.ini DIR"),
+    lop_sweeps("lop, 10 patterns", Sweep, "lop sweep -q --list --rules RULES/ten.ini DIR"),
+    lop_sweeps(BARE_WALK, Sweep, "lop-bench bare-walk --list RULES/dirs DIR"),
+    script("script, substitution", "bash RULES/clean-windows.sh 3 RULES/lines.txt DIR"),
+    script("script, =~ and sed", "bash RULES/clean-windows.sh 2 RULES/lines.txt DIR"),
+    script("script, grep and sed", "bash RULES/clean-windows.sh 1 RULES/lines.txt DIR"),
+    peer("bleachbit", Sweep, Debian("bleachbit"), "bleachbit --preview made.*", Nothing),
+    peer("find, one walk", Sweep, Debian("findutils"), "bash RULES/find.sh DIR", Nothing),
+    lop_sweeps("lop", Anywhere, "lop sweep -q --list --rules RULES/anywhere.toml DIR"),
+    lop_sweeps(
+        "lop, and 10 patterns",
+        Anywhere,
+        "lop sweep -q --list --rules RULES/anywhere.toml --rules RULES/ten.ini DIR",
+    ),
+    lop_sweeps(
+        "lop, and 17,681 patterns",
+        Anywhere,
+        "lop sweep -q --list --rules RULES/anywhere.toml --rules RULES/all.ini DIR",
+    ),
+    lop_sweeps(BARE_WALK, Anywhere, "lop-bench bare-walk DIR"),
+    peer(
+        "find",
+        Anywhere,
+        Debian("findutils"),
+        "find DIR -type f ( -iname Thumbs.db -o -iname ehthumbs.db -o -iname ehthumbs_vista.db )",
+        Nothing,
+    ),
+    lop_sweeps("lop", Load, "lop sweep -q --list --rules RULES/all.ini DIR"),
+    lop_sweeps("lop, no rules", Load, "lop sweep -q --list --rules RULES/none.ini DIR"),
+    lop_sweeps(
+        "lop",
+        Apply,
+        "lop sweep -q --yes --apply --catalog FILE --rules RULES/junk.ini DIR",
+    ),
+    lop_sweeps(PURGE, Apply, "lop purge -q --yes DIR"),
 ];
+
+/// The name of the reference for previews ([`crate::bare_walk`]).
+pub(crate) const BARE_WALK: &str = "bare walk";
+
+/// The name of the reference for moves into quarantine.
+pub(crate) const PURGE: &str = "lop purge";
+
+/// Returns an entry for lop or for a reference program that sweeps. Only `lop` is ranked.
+const fn lop_sweeps(name: &'static str, work: Work, command: &'static str) -> Entrant {
+    // A name of three bytes is "lop".
+    let role = if name.len() == 3 { Role::Ours } else { Role::Aside };
+    Entrant { role, ..peer(name, work, Source::Here, command, Answer::None) }
+}
+
+/// Returns an entry for the script in one of its stages.
+const fn script(name: &'static str, command: &'static str) -> Entrant {
+    peer(name, Sweep, Debian("bash"), command, Nothing)
+}
 
 impl Entrant {
     /// Returns the command line with its placeholders replaced.
@@ -249,12 +316,16 @@ impl Entrant {
     /// Returns the entry of the program in a record, if it is installed.
     pub(crate) fn tool(&self, lop: &Path) -> Option<Tool> {
         let program = self.command.split(' ').next()?;
-        let program = if program == "lop" { lop.as_os_str() } else { program.as_ref() };
+        let this = std::env::current_exe().ok()?;
+        let program = match program {
+            "lop" => lop.as_os_str(),
+            BENCH => this.as_os_str(),
+            name => name.as_ref(),
+        };
         let output = Command::new(program).arg(self.version).output().ok()?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
-        let mut version = text.lines().next().and_then(version_in).unwrap_or("unknown").to_owned();
-        let this = std::env::current_exe().ok()?;
+        let mut version = text.lines().find_map(version_in).unwrap_or("unknown").to_owned();
         if self.source == Source::Here && lop.parent() == this.parent() {
             version.push_str(&commit());
         }
@@ -412,6 +483,7 @@ mod tests {
             empty: PathBuf::from("/e"),
             lop: PathBuf::from("/bin/lop"),
             rsh: "ssh -p 7".into(),
+            rules: PathBuf::from("/rules"),
         };
         let line = |name: &str, work| {
             let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
@@ -425,6 +497,8 @@ mod tests {
             r#"fclones -q group --hidden --no-ignore -o "$1" "$2" && fclones -q link < "$3""#;
         assert_eq!(line("fclones", Work::Link), format!("sh -c {script} sh /f /t /f"));
         assert_eq!(line("cp", Work::Mirror), "cp -a -T /t /c");
+        let sweep = "/bin/lop sweep -q --list --rules /rules/all.ini /t";
+        assert_eq!(line("lop", Work::Sweep), sweep);
         assert_eq!(line("rsync", Work::Push), "rsync -aHAXS -e ssh -p 7 /t/ localhost:/c/");
     }
 

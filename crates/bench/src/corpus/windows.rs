@@ -14,6 +14,17 @@ use super::plan::Plan;
 /// The users of the made disks.
 const USERS: [&str; 4] = ["owner", "office", "guest", "kids"];
 
+/// The bases that every disk has.
+const BASES: [Base; 7] = [
+    Base::Local,
+    Base::Roaming,
+    Base::LocalLow,
+    Base::ProgramFiles,
+    Base::ProgramData,
+    Base::Documents,
+    Base::Windows,
+];
+
 /// The number of files of the disk for each installed program that has junk on it.
 const FILES_PER_PROGRAM: u64 = 1_480;
 
@@ -32,6 +43,11 @@ pub(crate) struct Junk {
     pub(crate) kept: BTreeSet<String>,
     /// Files that the rules take that match anywhere.
     pub(crate) thumbnails: BTreeSet<String>,
+}
+
+/// Returns the number of entries of the rules among which are all that have junk on `windows-disk`.
+pub(crate) fn entries_for(names: u64) -> usize {
+    usize::try_from(names / FILES_PER_PROGRAM + 1).expect("few") * rules::INSTALLED
 }
 
 /// Plans `windows-disk`: a disk of `names` files, a fifth of them junk.
@@ -87,9 +103,8 @@ impl Maker {
         let mut maker = Self::new(scale, seed);
         maker.system_files();
         let rules = rules::generate();
-        let programs = usize::try_from(names / FILES_PER_PROGRAM + 1).expect("few");
-        let installed: Vec<&Entry> =
-            rules.entries.iter().filter(|entry| entry.is_installed).take(programs).collect();
+        let entries = rules.entries.iter().take(entries_for(names));
+        let installed: Vec<&Entry> = entries.filter(|entry| entry.is_installed).collect();
         maker.junk_of(&installed, names / JUNK_SHARE);
         let left = names.saturating_sub(maker.plan.names.len() as u64);
         maker.windows(left * 2 / 5);
@@ -101,13 +116,17 @@ impl Maker {
         maker
     }
 
-    /// Adds the files by which Windows and its profiles are recognised.
+    /// Adds the files by which Windows and its profiles are recognised, and the directories that
+    /// every disk has.
     fn system_files(&mut self) {
         let dir = self.plan.dir("Windows/System32");
         self.file(dir, "ntoskrnl.bin".into());
         for user in USERS {
             let dir = self.plan.dir(format!("Users/{user}"));
             self.file(dir, "NTUSER.DAT".into());
+        }
+        for path in BASES.iter().flat_map(|base| base.directories(&USERS)) {
+            self.plan.dir(path);
         }
     }
 
@@ -264,10 +283,8 @@ mod tests {
     #[test]
     fn all_junk_is_on_the_disk() {
         let plan = disk(5_000, 1.0, SEED);
-        let path = |name: &crate::corpus::plan::Name| {
-            format!("{}/{}", plan.dirs()[name.dir as usize].display(), name.text)
-        };
-        let paths: BTreeSet<String> = plan.names.iter().map(path).collect();
+        let paths: BTreeSet<String> =
+            plan.paths().map(|path| path.display().to_string()).collect();
         assert_eq!(paths.len(), plan.names.len(), "no name twice");
         let junk = junk(5_000);
         assert!(junk.taken.is_subset(&paths) && junk.thumbnails.is_subset(&paths));

@@ -14,7 +14,7 @@ const KEYS: usize = 14_118;
 const DOCUMENTS: usize = 349;
 
 /// One in this many entries has files on the made disk.
-const INSTALLED: usize = 12;
+pub(crate) const INSTALLED: usize = 12;
 
 /// The seed of the rules.
 const SEED: u64 = 2026;

@@ -205,5 +205,11 @@ fn empty(tools: &[Tool]) -> Record {
     ];
     let fact = |(name, value): (&str, &str)| Fact { name: name.into(), value: value.into() };
     let machine = facts.map(fact).to_vec();
-    Record { machine, tools: tools.to_vec(), scenarios: Vec::new(), runs: Vec::new() }
+    Record {
+        machine,
+        tools: tools.to_vec(),
+        scenarios: Vec::new(),
+        runs: Vec::new(),
+        counts: Vec::new(),
+    }
 }
