@@ -1,6 +1,8 @@
 //! Shared by the fuzz targets: a tree, an honest conversation about it, and mutations of
 //! conversations that keep most messages intact.
 
+pub mod rules;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;

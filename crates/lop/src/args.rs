@@ -13,6 +13,7 @@ mod mirror;
 mod purge;
 mod rules;
 mod scan;
+mod sweep;
 pub(crate) mod tips;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
+pub(crate) use sweep::SweepArgs;
 
 /// Finds duplicate files and remembers them in a catalog
 ///
@@ -157,6 +159,7 @@ pub(crate) enum Command {
     Quarantine(QuarantineArgs),
     Mirror(MirrorArgs),
     Purge(PurgeArgs),
+    Sweep(SweepArgs),
     /// Show what the catalog contains: paths, disks, runs
     ///
     /// Shows what was scanned and when, which disks hold the files and whether they are mounted, and the size of the

@@ -18,6 +18,7 @@ mod report;
 mod scan;
 mod separate;
 mod status;
+mod sweep;
 mod undo;
 mod uniques;
 mod validate;
@@ -53,6 +54,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Mirror(args) => mirror::run(&args, settings),
         Command::MirrorServer => mirror::serve(settings),
         Command::Purge(args) => purge::run(&args, settings),
+        Command::Sweep(args) => sweep::run(&args, settings),
         Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),
         Command::Validate(args) => validate::run(&args, settings),

@@ -176,6 +176,11 @@ pub(crate) fn local_time(ms: i64) -> String {
     time_in(ms, TimeZone::system())
 }
 
+/// Returns the month of a time in the local time zone, such as `2026-11`. `ms` is in milliseconds since the epoch.
+pub(crate) fn local_month(ms: i64) -> String {
+    local_time(ms).chars().take("2026-11".len()).collect()
+}
+
 fn time_in(ms: i64, zone: TimeZone) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => time.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string(),

@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::output::formats::document_with;
 use crate::output::stream::{Stream, write_line};
 
+pub(crate) use environment::home_dirs;
 pub(crate) use patterns::Patterns;
 pub(crate) use resources::Resources;
 pub(crate) use scan::ScanSettings;

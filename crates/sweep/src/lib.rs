@@ -11,6 +11,7 @@
 //! | [`matcher`] | compiles the rules and matches names |
 //! | [`preview`] | the walk, and what each rule would take |
 //! | [`explain`] | why a rule matches a path |
+//! | [`sums`] | sums by which a tree is recognized later |
 
 pub mod bindings;
 pub mod explain;
@@ -19,3 +20,4 @@ pub mod guard;
 pub mod matcher;
 pub mod preview;
 pub mod rule;
+pub mod sums;

@@ -11,7 +11,15 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-cov
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1 --cfg fuzzing";
 
-const TARGETS: [&str; 3] = ["messages", "sender", "receiver"];
+const TARGETS: [&str; 7] = [
+    "messages",
+    "sender",
+    "receiver",
+    "rules_toml",
+    "rules_winapp2",
+    "rules_cleanerml",
+    "rules_tmpfiles",
+];
 
 /// The largest conversation in bytes, and the limits of one run in seconds and MiB.
 const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"];

@@ -41,7 +41,7 @@ pub(crate) fn conclude(
 }
 
 /// Returns the warning that the changes are not recorded in the catalog.
-fn not_updated(error: &CommandError) -> CommandError {
+pub(crate) fn not_updated(error: &CommandError) -> CommandError {
     CommandError::new(Exit::Partial, format!("the catalog was not updated: {}", error.text()))
         .hint("the files stay as they are now; 'lop scan' brings the catalog up to date")
 }

@@ -60,6 +60,8 @@ mod selection;
 mod skipped_stays;
 mod status;
 mod streams;
+mod sweep;
+mod sweep_plans;
 mod system_dirs;
 mod undoing;
 mod uniques;

@@ -202,7 +202,7 @@ impl Selection {
             "walk.files" if !filter.takes_files => {}
             "walk.files" => self.push(named(&deep, only), Extent::Files, budget)?,
             "walk.all" if filter.takes_all() => {
-                self.push(named(path, &any), Extent::Tree, budget)?
+                self.push(named(path, &any), Extent::Tree, budget)?;
             }
             "walk.all" => self.take(&named(&deep, only), filter, budget)?,
             "walk.top" if filter.takes_all() => {

@@ -6,6 +6,7 @@
 //! | `toml` | the format of lop |
 //! | `winapp2` | `winapp2.ini` |
 //! | `cleanerml` | `CleanerML` |
+//! | `tmpfiles` | tmpfiles.d |
 //! | `spelling` | environment variables and directory names of Windows |
 //! | `unix` | paths of Unix rule files |
 //! | `slug` | identifiers of imported rules |
@@ -19,6 +20,7 @@ mod limits;
 pub mod shipped;
 mod slug;
 mod spelling;
+mod tmpfiles;
 mod toml;
 mod unix;
 mod winapp2;
@@ -164,7 +166,7 @@ pub fn parse(format: Format, bytes: &[u8], file: &str) -> Result<Loaded, FormatE
         Format::Toml => toml::parse(text, file),
         Format::Winapp2 => winapp2::parse(text, file),
         Format::CleanerMl => cleanerml::parse(text, file),
-        Format::Tmpfiles => Err((1, "not supported yet".to_string())),
+        Format::Tmpfiles => tmpfiles::parse(text, file),
     }
     .map_err(malformed)
 }

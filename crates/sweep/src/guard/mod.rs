@@ -8,7 +8,7 @@ mod narrow;
 pub(crate) mod protected;
 mod reach;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::bindings::Bindings;
@@ -19,7 +19,7 @@ use reach::Protected;
 
 /// Checks rules before anything is known about a target (guards 2 and 3). Rules that the user
 /// allowed are checked only by guard 2.
-pub fn check(rules: &[Rule], allow: &HashSet<String>) -> Vec<Refused> {
+pub fn check(rules: &[Rule], allow: &BTreeSet<String>) -> Vec<Refused> {
     let layouts: Vec<_> = layouts::typical().map(Layout::new).collect();
     let refusal = |(at, rule): (usize, &Rule)| {
         for take in &rule.takes {
@@ -40,7 +40,7 @@ pub fn check(rules: &[Rule], allow: &HashSet<String>) -> Vec<Refused> {
 pub fn check_bound(
     rules: &[Rule],
     active: &[bool],
-    allow: &HashSet<String>,
+    allow: &BTreeSet<String>,
     bindings: &Bindings,
 ) -> Vec<Refused> {
     let layout = Layout::new(bindings.clone());

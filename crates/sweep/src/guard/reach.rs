@@ -123,7 +123,7 @@ impl Protected {
         let mut next = Arrived::new();
         let Component::Name(glob) = component else {
             // `**` stands for any number of directories.
-            let mut open: Vec<NodeId> = arrived.iter().copied().collect();
+            let mut open = arrived.clone();
             while let Some(node) = open.pop() {
                 if !next.contains(&node) {
                     next.push(node);
@@ -160,13 +160,12 @@ impl Protected {
             *node.literals.entry(text).or_insert(new)
         } else {
             let glob = Glob::new(&text);
-            match node.globs.iter().find(|(other, _)| *other == glob) {
-                Some(&(_, child)) => child,
-                None => {
-                    node.globs.push((glob, new));
-                    new
-                }
-            }
+            let known =
+                node.globs.iter().find(|(other, _)| *other == glob).map(|&(_, child)| child);
+            known.unwrap_or_else(|| {
+                node.globs.push((glob, new));
+                new
+            })
         };
         if child == new {
             self.nodes.push(Node::default());

@@ -15,7 +15,7 @@ use crate::preview::Match;
 use crate::preview::conditions::{file_meets, has_beside, has_marker, newest_ns};
 use crate::preview::listing::Listing;
 use crate::preview::scope::{DirNode, DirState, Scope, Sums};
-use crate::preview::walk::{Pending, Worker};
+use crate::preview::worker::{Pending, Worker};
 use crate::rule::Extent;
 
 /// A directory while it is being listed.

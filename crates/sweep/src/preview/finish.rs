@@ -9,7 +9,7 @@ use crate::preview::conditions::{is_old_enough, newest_ns};
 use crate::preview::decide::{Current, Hits};
 use crate::preview::listing::Listing;
 use crate::preview::scope::{DirNode, Scope, Sums};
-use crate::preview::walk::{Pending, Worker};
+use crate::preview::worker::{Pending, Worker};
 use crate::rule::Extent;
 
 impl Worker<'_> {

@@ -9,6 +9,7 @@ pub(crate) mod request;
 mod scope;
 mod totals;
 mod walk;
+mod worker;
 
 use fsops::{Op, Stat};
 use runtime::{Interrupted, Progress};
@@ -29,7 +30,9 @@ pub fn run(request: &Request<'_>, progress: &Progress) -> Result<Preview, Interr
     let Request { rules, allow, bindings, .. } = *request;
     let mut active = request.active.to_vec();
     let mut refused = guard::check_bound(rules, &active, allow, bindings);
-    refused.iter().for_each(|refused| active[refused.rule] = false);
+    for refused in &refused {
+        active[refused.rule] = false;
+    }
     loop {
         let compiled = Compiled::new(request, &active);
         let found = walk::walk(request, &compiled, progress)?;
@@ -41,7 +44,9 @@ pub fn run(request: &Request<'_>, progress: &Progress) -> Result<Preview, Interr
             return Ok(preview);
         }
         // Other rules may take entries that were counted for the refused rules.
-        over.iter().for_each(|refused| active[refused.rule] = false);
+        for refused in &over {
+            active[refused.rule] = false;
+        }
         refused.extend(over);
     }
 }

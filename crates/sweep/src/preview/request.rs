@@ -1,6 +1,6 @@
 //! What to match against which target.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use device::{Disk, Threads};
@@ -24,7 +24,7 @@ pub struct Request<'a> {
     pub active: &'a [bool],
     /// The identifiers of rules for which the user lifted the guards against protected entries and
     /// large matches.
-    pub allow: &'a HashSet<String>,
+    pub allow: &'a BTreeSet<String>,
     /// The roles of the target's directories.
     pub bindings: &'a Bindings,
     /// Files of lop itself, which no rule takes.

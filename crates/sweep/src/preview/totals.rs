@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use fsops::Kind;
 
 use crate::preview::request::Compiled;
-use crate::preview::walk::Found;
+use crate::preview::worker::Found;
 use crate::preview::{Match, Preview, RuleTotals};
 
 /// Merges the results of the workers.

@@ -9,39 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use device::{Queue, WaitMeter, WorkerPool};
-use fsops::{Dir, DirBuffer, Kind, Op};
+use fsops::{Dir, Kind, Op};
 use runtime::{Interrupted, Mutex, Progress, Stage};
 use walk::split_path;
 
-use crate::matcher::automaton::NodeId;
-use crate::matcher::routes::{Position, Routes};
+use crate::matcher::routes::Routes;
 use crate::preview::decide::{Current, Hits};
 use crate::preview::listing::Listing;
 use crate::preview::request::{Compiled, Request};
 use crate::preview::scope::{DirNode, DirState};
-use crate::preview::{Match, Problem};
-use crate::rule::Rule;
+use crate::preview::worker::{Found, Pending, Worker};
 
 /// Maximum number of directories above the current one that a worker keeps open.
 const MAX_OPEN: usize = 16;
-
-/// A directory to list.
-#[derive(Clone, Debug)]
-pub(crate) struct Pending {
-    pub(crate) inode: u64,
-    pub(crate) node: Arc<DirNode>,
-    pub(crate) state: Arc<[NodeId]>,
-    pub(crate) route: Option<Position>,
-}
-
-/// The results of one worker.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) matches: Vec<Match>,
-    pub(crate) problems: Vec<Problem>,
-    pub(crate) dirs: u64,
-    pub(crate) names: u64,
-}
 
 /// Walks the target. Returns the results of the workers.
 pub(crate) fn walk(
@@ -68,44 +48,7 @@ pub(crate) fn walk(
     Ok(found)
 }
 
-/// A worker thread.
-pub(crate) struct Worker<'a> {
-    pub(crate) request: &'a Request<'a>,
-    pub(crate) compiled: &'a Compiled,
-    queue: &'a Queue<Pending>,
-    progress: &'a Progress,
-    pub(crate) stack: Vec<Pending>,
-    /// The directories above the current one that are open, outermost first, with their paths.
-    open: Vec<(Arc<DirNode>, Dir)>,
-    pub(crate) buffer: DirBuffer,
-    listing: Listing,
-    pub(crate) folded: Vec<u8>,
-    next: Vec<NodeId>,
-    pub(crate) found: Found,
-}
-
-impl<'a> Worker<'a> {
-    fn new(
-        request: &'a Request<'a>,
-        compiled: &'a Compiled,
-        queue: &'a Queue<Pending>,
-        progress: &'a Progress,
-    ) -> Worker<'a> {
-        Worker {
-            request,
-            compiled,
-            queue,
-            progress,
-            stack: Vec::new(),
-            open: Vec::new(),
-            buffer: DirBuffer::default(),
-            listing: Listing::default(),
-            folded: Vec::new(),
-            next: Vec::new(),
-            found: Found::default(),
-        }
-    }
-
+impl Worker<'_> {
     fn run(mut self, meter: &mut WaitMeter<'_>) -> Found {
         self.queue.join();
         let _guard = self.queue.close_on_panic();
@@ -160,10 +103,8 @@ impl<'a> Worker<'a> {
 
     /// Opens the directory to list next. Its parent is open if the worker listed it last.
     fn open_next(&mut self, path: &[u8]) -> io::Result<Dir> {
-        let (above, name) = match path.contains(&b'/') {
-            true => split_path(path),
-            false => (b"".as_slice(), path),
-        };
+        let (above, name) =
+            if path.contains(&b'/') { split_path(path) } else { (b"".as_slice(), path) };
         while self.open.last().is_some_and(|(open, _)| open.path != above) {
             self.open.pop();
         }
@@ -176,12 +117,6 @@ impl<'a> Worker<'a> {
             }
             _ => self.open_path(path),
         }
-    }
-
-    /// Opens a directory of the target.
-    pub(crate) fn open_path(&self, path: &[u8]) -> io::Result<Dir> {
-        let path = if path.is_empty() { b".".as_slice() } else { path };
-        self.request.root.open_below_same_mount(path)
     }
 
     fn entries(&mut self, pending: &Pending, dir: &Dir, listing: &Listing) {
@@ -211,33 +146,5 @@ impl<'a> Worker<'a> {
             }
         }
         (self.folded, self.next) = (folded, next);
-    }
-
-    pub(crate) fn rule(&self, rule: u32) -> &'a Rule {
-        &self.request.rules[rule as usize]
-    }
-
-    pub(crate) fn problem(&mut self, path: Vec<u8>, op: Op, source: io::Error) {
-        self.found.problems.push(Problem { path, op, source });
-    }
-}
-
-impl PartialEq for Pending {
-    fn eq(&self, other: &Pending) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Pending {}
-
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Pending) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Pending {
-    fn cmp(&self, other: &Pending) -> std::cmp::Ordering {
-        (self.inode, &self.node.path).cmp(&(other.inode, &other.node.path))
     }
 }

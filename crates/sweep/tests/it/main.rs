@@ -10,6 +10,7 @@ mod explaining;
 mod oracle;
 mod preview;
 mod random;
+mod rule_files;
 mod shipped;
 mod too_wide;
 mod world;

@@ -35,7 +35,7 @@ use target::{Entry, Now, Target};
 /// `--allow`.
 const NEED_ALLOW: [&str; 2] = ["backup.windows-old", "windows.old"];
 
-fn allowed() -> HashSet<String> {
+fn allowed() -> BTreeSet<String> {
     NEED_ALLOW.iter().map(ToString::to_string).collect()
 }
 
@@ -147,7 +147,7 @@ fn rules_for_the_only_copy_of_files_ask_for_a_review() {
 #[test]
 fn every_rule_passes_the_guards() {
     let rules = all_rules();
-    let none = HashSet::new();
+    let none = BTreeSet::new();
     let refused: BTreeSet<(&str, Guard, String)> = check(&rules, &none)
         .into_iter()
         .map(|refused| (rules[refused.rule].id.as_str(), refused.guard, refused.reason))
@@ -159,7 +159,7 @@ fn every_rule_passes_the_guards() {
 #[test]
 fn rules_that_take_a_whole_system_must_be_allowed_by_name() {
     let rules = all_rules();
-    let refused: BTreeSet<&str> = check(&rules, &HashSet::new())
+    let refused: BTreeSet<&str> = check(&rules, &BTreeSet::new())
         .into_iter()
         .map(|refused| rules[refused.rule].id.as_str())
         .collect();

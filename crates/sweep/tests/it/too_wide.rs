@@ -1,6 +1,6 @@
 //! Rules that were too wide in the real world, and reasonable rules beside them.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use sweep::guard::{Guard, check};
 use sweep::rule::{Extent, Risk, Rule};
@@ -14,7 +14,7 @@ fn careless(takes: &[(&str, Extent)]) -> Rule {
 }
 
 fn guard_against(rule: &Rule) -> Option<Guard> {
-    check(std::slice::from_ref(rule), &HashSet::new()).first().map(|refused| refused.guard)
+    check(std::slice::from_ref(rule), &BTreeSet::new()).first().map(|refused| refused.guard)
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn reasonable_rules_pass() {
     ];
     for takes in table {
         let rule = careless(takes);
-        let refused = check(std::slice::from_ref(&rule), &HashSet::new());
+        let refused = check(std::slice::from_ref(&rule), &BTreeSet::new());
         assert!(refused.is_empty(), "{takes:?}: {refused:?}");
     }
 }
@@ -127,13 +127,13 @@ fn reasonable_rules_pass() {
 #[test]
 fn refused_rule_does_not_affect_others() {
     let rules = [careless(&[("{top}/*", Tree)]), careless(&[("{temp}/*", Tree)])];
-    let refused = check(&rules, &HashSet::new());
+    let refused = check(&rules, &BTreeSet::new());
     assert_eq!(refused.iter().map(|refused| refused.rule).collect::<Vec<_>>(), [0]);
 }
 
 #[test]
 fn permission_lifts_only_the_guard_against_protected_entries() {
-    let allow = HashSet::from(["r".to_string()]);
+    let allow = BTreeSet::from(["r".to_string()]);
     let history = careless(&[("{local}/Google/Chrome/User Data/*/History", Files)]);
     assert!(check(&[history], &allow).is_empty());
     let wide = careless(&[("{top}/*", Tree)]);

@@ -1,6 +1,6 @@
 //! A target with rules.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use device::{Disks, Io, Threads};
@@ -19,7 +19,7 @@ use walk::OwnFiles;
 pub(crate) struct World {
     pub(crate) temp: TempTree,
     pub(crate) bindings: Bindings,
-    pub(crate) allow: HashSet<String>,
+    pub(crate) allow: BTreeSet<String>,
     pub(crate) own: OwnFiles,
 }
 
@@ -35,7 +35,7 @@ impl World {
             profile: None,
         });
         let bindings = Bindings { bound: bound.collect(), ..Bindings::default() };
-        World { temp, bindings, allow: HashSet::new(), own: OwnFiles::default() }
+        World { temp, bindings, allow: BTreeSet::new(), own: OwnFiles::default() }
     }
 
     /// Returns what the rules would take.

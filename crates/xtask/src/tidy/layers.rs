@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 12] = [
+const LAYERS: [(&str, u8); 13] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
@@ -14,6 +14,7 @@ const LAYERS: [(&str, u8); 12] = [
     ("content", 2),
     ("catalog", 3),
     ("action", 3),
+    ("sweep", 3),
     ("dupes", 4),
     ("purge", 4),
     ("mirror", 5),

@@ -89,12 +89,11 @@ pub(super) fn resolve(text: &str, systems: Systems) -> Result<Option<Pattern>, D
         return windows(name, rest, systems);
     }
     if let Some(rest) = text.strip_prefix('$') {
-        let (name, rest) = match rest.strip_prefix('{') {
-            Some(rest) => rest.split_once('}').ok_or(Dropped::UnsafePath)?,
-            None => {
-                let is_end = |char: char| !char.is_ascii_alphanumeric() && char != '_';
-                rest.split_at(rest.find(is_end).unwrap_or(rest.len()))
-            }
+        let is_end = |char: char| !char.is_ascii_alphanumeric() && char != '_';
+        let (name, rest) = if let Some(rest) = rest.strip_prefix('{') {
+            rest.split_once('}').ok_or(Dropped::UnsafePath)?
+        } else {
+            rest.split_at(rest.find(is_end).unwrap_or(rest.len()))
         };
         return match UNIX.iter().find(|(known, ..)| *known == name) {
             Some((_, variable, below)) if systems.has_unix() && !rest.contains('\\') => {

@@ -27,7 +27,7 @@ pub(super) fn glob_of(regex: &str) -> Option<Glob> {
                 _ => glob.push('?'),
             },
             '\\' => {
-                let escaped = chars.next().filter(|char| char.is_ascii_punctuation())?;
+                let escaped = chars.next().filter(char::is_ascii_punctuation)?;
                 push_literal(escaped, &mut glob)?;
             }
             '$' | '^' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' => return None,

@@ -1,0 +1,122 @@
+//! Matches the rules against the targets.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fsops::{Dir, FileKey};
+use runtime::Progress;
+use sweep::bindings::{Bindings, Context};
+use sweep::preview::{Match, Preview, Request};
+use sweep::rule::Rule;
+use sweep::rule::pattern::Base;
+use walk::OwnFiles;
+
+use super::rule_book::RuleBook;
+use super::target::Target;
+use crate::commands::purge::guard;
+use crate::error::CommandError;
+use crate::settings::{Resources, Settings, home_dirs};
+
+/// What the rules take from one target.
+pub(super) struct Found {
+    pub(super) target: Target,
+    pub(super) bindings: Bindings,
+    pub(super) preview: Preview,
+}
+
+/// What all targets have in common.
+pub(super) struct Engine<'a> {
+    pub(super) book: &'a RuleBook,
+    resources: &'a Resources,
+    own: OwnFiles,
+    avoid: HashSet<FileKey>,
+    now_ns: i64,
+}
+
+impl<'a> Engine<'a> {
+    pub(super) fn new(
+        book: &'a RuleBook,
+        resources: &'a Resources,
+        settings: &Settings,
+    ) -> Engine<'a> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Engine {
+            book,
+            resources,
+            own: settings.own(),
+            avoid: guard(settings).keys(),
+            now_ns: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Binds the variables to the directories of a target.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the target cannot be examined.
+    pub(super) fn bind(&self, target: &Target) -> Result<Bindings, CommandError> {
+        let root = Dir::open(Path::new("/")).and_then(|root| root.stat());
+        let is_live_root = root.is_ok_and(|root| root.key() == target.stat.key());
+        let homes = home_dirs(is_live_root);
+        let homes = homes.iter().filter_map(|home| target.relative(home)).collect();
+        let bound = sweep::bindings::bind(&target.dir, &Context { homes, is_live_root });
+        let shown = Path::new(OsStr::from_bytes(&target.given)).display();
+        bound.map_err(|e| CommandError::failed(format!("cannot examine {shown}")).because(e))
+    }
+
+    /// Matches the rules against a target.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the target cannot be examined, or on an interrupt.
+    pub(super) fn examine(
+        &self,
+        target: Target,
+        progress: &Progress,
+    ) -> Result<Found, CommandError> {
+        let bindings = self.bind(&target)?;
+        let preview =
+            sweep::preview::run(&self.request(&target, &bindings, &self.book.active), progress)?;
+        Ok(Found { target, bindings, preview })
+    }
+
+    /// Returns the request to match rules against a target.
+    pub(super) fn request<'r>(
+        &'r self,
+        target: &'r Target,
+        bindings: &'r Bindings,
+        active: &'r [bool],
+    ) -> Request<'r> {
+        Request {
+            root: &target.dir,
+            rules: &self.book.rules,
+            active,
+            allow: &self.book.allow,
+            bindings,
+            own: &self.own,
+            avoid: self.avoid.clone(),
+            now_ns: self.now_ns,
+            disk: self.resources.disks.of(target.stat.device),
+            threads: self.resources.threads,
+        }
+    }
+}
+
+impl Found {
+    /// Returns whether a variable of a rule is bound on the target, or the rule matches anywhere.
+    pub(super) fn can_match(&self, rule: &Rule) -> bool {
+        rule.takes.iter().any(|take| match take.pattern.base {
+            Base::Variable(variable) => self.bindings.of(variable).next().is_some(),
+            Base::Anywhere => true,
+        })
+    }
+
+    /// Returns the matches, or only those of one rule.
+    pub(super) fn matches_of(&self, rule: Option<usize>) -> impl Iterator<Item = &Match> {
+        let matches = self.preview.matches.iter();
+        matches.filter(move |found| rule.is_none_or(|rule| rule == found.rule as usize))
+    }
+}

@@ -1,0 +1,8 @@
+//! Arbitrary bytes as a rule file in tmpfiles.d.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sweep::formats::Format;
+
+fuzz_target!(|data: &[u8]| fuzz::rules::check(Format::Tmpfiles, data));
