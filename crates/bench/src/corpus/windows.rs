@@ -283,8 +283,7 @@ mod tests {
     #[test]
     fn all_junk_is_on_the_disk() {
         let plan = disk(5_000, 1.0, SEED);
-        let paths: BTreeSet<String> =
-            plan.paths().map(|path| path.display().to_string()).collect();
+        let paths: BTreeSet<String> = plan.paths().map(|path| path.display().to_string()).collect();
         assert_eq!(paths.len(), plan.names.len(), "no name twice");
         let junk = junk(5_000);
         assert!(junk.taken.is_subset(&paths) && junk.thumbnails.is_subset(&paths));

@@ -6,9 +6,9 @@ use crate::stats::float;
 
 use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio, size};
-use super::{growth, requirements};
 use super::job::{Job, headline};
 use super::words::{alternative, heading, inline, plural, sentence, slug};
+use super::{growth, requirements};
 
 /// A column of a table: its title, and the function that formats its cells.
 type Column = (&'static str, fn(&Row) -> String);

@@ -123,7 +123,12 @@ fn requirements(races: [Option<&Comparison>; 4]) -> Vec<Requirement> {
             Unit::Mebibytes,
             peak(load, LOP).zip(peak(load, NO_RULES)).map(|(with, without)| with - without),
         ),
-        row("preview against the script, third stage", 0.10, Unit::Times, times(sweep, LOP, SCRIPT)),
+        row(
+            "preview against the script, third stage",
+            0.10,
+            Unit::Times,
+            times(sweep, LOP, SCRIPT),
+        ),
         row("preview against BleachBit", 0.10, Unit::Times, times(sweep, LOP, "bleachbit")),
         row("`--apply` against `lop purge`", 1.5, Unit::Times, times(apply, LOP, PURGE)),
         row("`--apply`, memory", 64.0, Unit::Mebibytes, peak(apply, LOP)),

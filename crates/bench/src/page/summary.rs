@@ -55,9 +55,8 @@ fn write_job(page: &mut String, job: Job, comparisons: &[&Comparison]) {
     page.push_str("| tree | names | storage | lop | fastest peer | lop / peer |\n");
     page.push_str("|---|---:|---|---:|---:|---:|\n");
     // Some sweeps are compared only with other runs of lop.
-    let is_shown = |each: &&&Comparison| {
-        each.kind != GROWTH && (job != Job::Sweep || each.has_peers())
-    };
+    let is_shown =
+        |each: &&&Comparison| each.kind != GROWTH && (job != Job::Sweep || each.has_peers());
     for comparison in comparisons.iter().filter(is_shown) {
         let ours = comparison.ours();
         let lop = ours.map_or("no figure".into(), |row| format!("{} s", number(row.figure.median)));

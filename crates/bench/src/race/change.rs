@@ -111,7 +111,9 @@ impl Race {
                 }
             }
             let fine = match setup.work {
-                Work::Apply => "after each run that was done, all junk had left the tree, and nothing else",
+                Work::Apply => {
+                    "after each run that was done, all junk had left the tree, and nothing else"
+                }
                 Work::Link => "after the untimed runs every content was there, in one file",
                 _ => "after each run that was done, nothing of the tree was left",
             };

@@ -55,7 +55,9 @@ pub(super) fn write_rules(store: &Store, setup: &Setup, tree: &Path) -> Result<(
         (dir.join("clean-windows.sh"), SCRIPT.to_owned()),
         (cleaners.join("made.xml"), write::cleaner_ml(&rules, tree)),
     ];
-    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(|e| Failure::at(path, e)))
+    files
+        .iter()
+        .try_for_each(|(path, text)| fs::write(path, text).map_err(|e| Failure::at(path, e)))
 }
 
 impl Race {
@@ -241,7 +243,8 @@ fn difference(
 ) -> Option<String> {
     let lacks = wanted.difference(found).count();
     let more: Vec<&String> = found.difference(wanted).collect();
-    let excluded = more.iter().filter(|path| kept.is_some_and(|kept| kept.contains(**path))).count();
+    let excluded =
+        more.iter().filter(|path| kept.is_some_and(|kept| kept.contains(**path))).count();
     let others = more.len() - excluded;
     let mut parts = Vec::new();
     if lacks > 0 {

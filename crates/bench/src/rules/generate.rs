@@ -32,8 +32,22 @@ const BASES: [(Base, u64); 7] = [
 
 /// Patterns for names, without the one for every name.
 const NAMES: [&str; 16] = [
-    "*.log", "*.tmp", "*.dmp", "*.old", "*.bak", "*.etl", "debug.log", "setup_*.log", "*.cache",
-    "trace*.txt", "*.log.*", "report*.xml", "update.log", "*_old.dat", "~*.tmp", "stats.json",
+    "*.log",
+    "*.tmp",
+    "*.dmp",
+    "*.old",
+    "*.bak",
+    "*.etl",
+    "debug.log",
+    "setup_*.log",
+    "*.cache",
+    "trace*.txt",
+    "*.log.*",
+    "report*.xml",
+    "update.log",
+    "*_old.dat",
+    "~*.tmp",
+    "stats.json",
 ];
 
 /// Components with wildcards.

@@ -64,7 +64,8 @@ fn windows_path(key: &Key) -> String {
 ///
 /// The script has no exclusions. A directory in its list stands for everything in it.
 pub(crate) fn lines(rules: &RuleSet) -> String {
-    let line = |key: &Key, glob: &str| format!("{}/{}{glob}\n", key.base.on_xp(), key.dir.join("/"));
+    let line =
+        |key: &Key, glob: &str| format!("{}/{}{glob}\n", key.base.on_xp(), key.dir.join("/"));
     let of_key = |key: &Key| match key.reach {
         Reach::Itself => line(key, ""),
         _ if key.takes_all() => line(key, "/*"),

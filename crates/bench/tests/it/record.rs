@@ -88,14 +88,13 @@ fn a_record_survives_writing_and_reading() {
 fn an_empty_record_survives_writing_and_reading() {
     let place = TempTree::new();
     let folder = place.join("2026-07-18-find");
-    let empty =
-        Record {
-            machine: Vec::new(),
-            tools: Vec::new(),
-            scenarios: Vec::new(),
-            runs: Vec::new(),
-            counts: Vec::new(),
-        };
+    let empty = Record {
+        machine: Vec::new(),
+        tools: Vec::new(),
+        scenarios: Vec::new(),
+        runs: Vec::new(),
+        counts: Vec::new(),
+    };
     empty.write(&folder).expect("it can be written");
     assert_eq!(Record::read(&folder), Ok(empty));
 }
