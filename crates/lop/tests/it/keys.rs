@@ -10,6 +10,7 @@ use serde_json::Value;
 use testkit::TreeBuilder;
 
 use crate::lop::Lop;
+use crate::sweep::{MALFORMED, RULES, WIDE, lop_in, tree as sweep_tree};
 
 /// Keys that appear only on some machines, or would take hours to produce.
 const RARE: &[&str] = &[
@@ -20,6 +21,11 @@ const RARE: &[&str] = &[
     "seen_before",
     "views",
     "base64",
+    "nothing_to_take",
+    "unsafe_path",
+    "exclusion",
+    "unsupported",
+    "malformed",
 ];
 
 /// Commands that do not print JSON.
@@ -108,6 +114,7 @@ fn every_document_has_its_version_and_every_key_is_documented() {
     ask(&lop, &mut seen);
     act(&lop, &mut seen);
     mirror_and_purge(&lop, &mut seen);
+    sweep(&mut seen);
     assert_eq!(seen.commands, commands(), "every command is to be run here");
     let documented = documented();
     let unlisted: Vec<_> = seen.keys.difference(&documented).collect();
@@ -181,4 +188,22 @@ fn mirror_and_purge(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["purge", "--resume"]);
     seen.run(lop, &["history"]);
     seen.run(lop, &["forget", "nowhere"]);
+}
+
+/// Sweeps a tree with a directory of Windows.
+fn sweep(seen: &mut Seen) {
+    let rules = [RULES, WIDE, MALFORMED].concat();
+    let windows =
+        sweep_tree().dir("t/Windows/System32/config").file("t/$Recycle.Bin/S-1-5/$Ix", "");
+    let lop = lop_in(&windows, &rules);
+    let args = ["sweep", "--rules", "rules.toml,bins", "t"];
+    let with = |more: &[&'static str]| [&args[..], more].concat();
+    seen.run(&lop, &with(&["--stats", "--list"]));
+    seen.run(&lop, &with(&["--explain", "t/$Recycle.Bin/S-1-5/$Ix"]));
+    seen.run(&lop, &with(&["--plan", "plan"]));
+    for line in std::fs::read_to_string(lop.path("plan")).expect("a plan").lines() {
+        seen.take(line, "a plan of a sweep");
+    }
+    seen.run(&lop, &with(&["--apply"]));
+    seen.run(&lop, &["history", "1"]);
 }

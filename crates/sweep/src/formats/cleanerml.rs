@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
         let rule = or_dropped(convert(&document, option, &mut budget, &mut loaded));
         let rule = rule.map_err(exceeded)?.map(|mut rule| {
             rule.id = ids.unique(rule.id);
-            rule.source = Source { file: file.to_string(), line };
+            rule.source = Source { file: file.to_string(), line, is_shipped: false };
             rule
         });
         loaded.add(&format!("{}.{}", document.id, option.id), line, rule);

@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
         };
         let rule = rule.map(|mut rule| {
             rule.id = ids.unique(format!("tmpfiles.{}", slug::of(&line.path)));
-            rule.source = Source { file: file.to_string(), line: line.number };
+            rule.source = Source { file: file.to_string(), line: line.number, is_shipped: false };
             rule
         });
         loaded.add(&line.path, line.number, rule);

@@ -24,8 +24,7 @@ fn pattern() -> impl Strategy<Value = String> {
     let component = prop::sample::select(vec!["a", "b", "ab", "*", "a*", "*b", "?", "**", "*b*"]);
     let last = prop::sample::select(vec!["a", "b", "ab", "*", "a*", "?b", "abc"]);
     (base, prop::collection::vec(component, 0..3), last).prop_map(|(base, middle, last)| {
-        let middle: String = middle.iter().map(|component| format!("/{component}")).collect();
-        format!("{base}{middle}/{last}")
+        [&[base][..], &middle, &[last]].concat().join("/")
     })
 }
 

@@ -2,15 +2,20 @@
 //!
 //! Rules that are refused or not active are explained too, because that is often the reason why nothing takes a path.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use fsops::{Kind, Stat};
 use serde::Serialize;
+use sweep::bindings::Bindings;
 use sweep::explain::Explanation;
+use sweep::guard::Refused;
 use sweep::rule::Extent;
 
 use super::engine::Engine;
-use super::report::{refusal, shown, shown_bytes};
+use super::report::{objection, shown, shown_bytes};
 use super::rule_book::RuleBook;
 use super::target::Target;
 use crate::error::CommandError;
@@ -39,20 +44,22 @@ pub(super) fn explain(
             CommandError::usage(text).hint("name the disk or directory that contains it as TARGET")
         );
     };
-    let book = engine.book;
+    let is_dir = Stat::of_path(Path::new(OsStr::from_bytes(&absolute)))
+        .is_ok_and(|stat| stat.kind == Kind::Dir);
     let bindings = engine.bind(target)?;
-    let refused = sweep::guard::check_bound(&book.rules, &book.active, &book.allow, &bindings);
-    let refused: Vec<_> = book.refused.iter().chain(&refused).collect();
-    let mut active = book.active.clone();
-    refused.iter().for_each(|refused| active[refused.rule] = true);
-    book.off.iter().for_each(|&off| active[off] = true);
-    let found = sweep::explain::explain(&engine.request(target, &bindings, &active), &relative);
-    let explained = found.iter().map(|found| {
-        let refusal = refused.iter().find(|refused| refused.rule == found.rule);
-        let obstacle = refusal.map(|refused| format!("refused: {}", refusal_text(book, refused)));
-        Explained { found, obstacle: obstacle.or_else(|| obstacle_of(book, found)), book, target }
-    });
-    let explained: Vec<Explained<'_>> = explained.collect();
+    let (refused, found) = matching(engine, target, &bindings, &relative);
+    let explained: Vec<Explained<'_>> = found
+        .iter()
+        .map(|found| {
+            let is_wrong_kind = found.extent == Extent::Files && is_dir;
+            let refusal = refused.iter().find(|refused| refused.rule == found.rule);
+            let obstacle = refusal.map_or_else(
+                || obstacle_of(engine.book, found, is_wrong_kind),
+                |refused| Some(format!("refused: {}", objection(engine.book, refused))),
+            );
+            Explained { found, obstacle, book: engine.book, target }
+        })
+        .collect();
     stdout::print(|out| {
         if settings.json {
             let rules = explained.iter().map(Explained::json).collect();
@@ -67,6 +74,24 @@ pub(super) fn explain(
     Ok(Exit::Done)
 }
 
+/// Returns the refused rules, and the rules that match a path, whether they are refused, off or active.
+fn matching(
+    engine: &Engine<'_>,
+    target: &Target,
+    bindings: &Bindings,
+    path: &[u8],
+) -> (Vec<Refused>, Vec<Explanation>) {
+    let RuleBook { rules, active, allow, refused, off, .. } = engine.book;
+    let mut refused = refused.clone();
+    refused.extend(sweep::guard::check_bound(rules, active, allow, bindings));
+    let mut active = active.clone();
+    for at in refused.iter().map(|refused| refused.rule).chain(off.iter().copied()) {
+        active[at] = true;
+    }
+    let found = sweep::explain::explain(&engine.request(target, bindings, &active), path);
+    (refused, found)
+}
+
 /// A rule that matches a path, and what keeps the rule from taking it.
 struct Explained<'a> {
     found: &'a Explanation,
@@ -75,13 +100,8 @@ struct Explained<'a> {
     target: &'a Target,
 }
 
-fn refusal_text(book: &RuleBook, refused: &sweep::guard::Refused) -> String {
-    let text = refusal(book, refused);
-    text.split_once("  ").map_or(text.clone(), |(_, reason)| reason.to_string())
-}
-
 /// Returns why a rule does not take a path that it matches.
-fn obstacle_of(book: &RuleBook, found: &Explanation) -> Option<String> {
+fn obstacle_of(book: &RuleBook, found: &Explanation, is_wrong_kind: bool) -> Option<String> {
     let rule = &book.rules[found.rule];
     if book.off.contains(&found.rule) {
         return Some(format!("off: its risk is {}; --allow {} turns it on", rule.risk, rule.id));
@@ -91,6 +111,9 @@ fn obstacle_of(book: &RuleBook, found: &Explanation) -> Option<String> {
     }
     if let Some(name) = found.protected_by.as_ref().filter(|_| !book.allow.contains(&rule.id)) {
         return Some(format!("kept, because {} is protected", shown(name)));
+    }
+    if is_wrong_kind {
+        return Some("kept, because the pattern takes only files".into());
     }
     let unmet = found.conditions.iter().find(|(_, met)| *met == Some(false));
     unmet.map(|(condition, _)| format!("kept, because a condition is not met: {condition}"))
@@ -113,7 +136,7 @@ impl Explained<'_> {
             Extent::Tree => {
                 format!("takes it with {}", shown_bytes(&target.shown_path(&found.matched)))
             }
-            Extent::Files => "takes it, unless it is a directory".into(),
+            Extent::Files => "takes it".into(),
         }
     }
 

@@ -139,15 +139,21 @@ fn write_refused(
     Ok(())
 }
 
-/// Returns why a rule was refused, and what lifts the refusal.
+/// Returns the ID of a refused rule, why it was refused, and what lifts the refusal.
 pub(super) fn refusal(book: &RuleBook, refused: &Refused) -> String {
+    format!("{}  {}", shown(&book.rules[refused.rule].id), objection(book, refused))
+}
+
+/// Returns why a rule was refused, and what lifts the refusal.
+pub(super) fn objection(book: &RuleBook, refused: &Refused) -> String {
     let Refused { rule, guard, reason } = refused;
-    let id = shown(&book.rules[*rule].id);
     let lifted = match guard {
-        Guard::Protected | Guard::Budget => format!("; --allow {id} lifts it"),
+        Guard::Protected | Guard::Budget => {
+            format!("; --allow {} lifts it", shown(&book.rules[*rule].id))
+        }
         Guard::Syntax | Guard::Narrow | Guard::RuleFile => String::new(),
     };
-    format!("{id}  {}: {guard}{lifted}", shown(reason))
+    format!("{}: {guard}{lifted}", shown(reason))
 }
 
 /// Writes the rules that could take something, but are not active because of their risk.
