@@ -16,7 +16,7 @@ const MANY: &str = "lop, and 17,681 patterns";
 const FEW: &str = "lop, and 10 patterns";
 const FEW_ANCHORED: &str = "lop, 10 patterns";
 const NO_RULES: &str = "lop, no rules";
-const SCRIPT: &str = "script, substitution";
+const SCRIPT: &str = "script (substitution)";
 const LOP: &str = "lop";
 
 /// The unit of a requirement.

@@ -197,8 +197,8 @@ pub const KINDS: [Kind; 13] = [
                 (Work::Push, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Pull, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),
-                (Work::Sweep, "windows-disk", Some(3_000), 0.1, Created, AsIs, WARM, 1),
-                (Work::Anywhere, "windows-disk", Some(3_000), 0.1, Created, AsIs, WARM, 1),
+                (Work::Sweep, "windows-disk", Some(1_000), 0.1, Created, AsIs, WARM, 1),
+                (Work::Anywhere, "windows-disk", Some(1_000), 0.1, Created, AsIs, WARM, 1),
                 (Work::Load, "windows-junk", Some(EMPTY_DISK), 1.0, Created, AsIs, WARM, 1),
                 (Work::Apply, "windows-junk", Some(1_000), 1.0, Created, Ext4, WARM, 1),
             ]

@@ -136,10 +136,19 @@ pub(crate) fn find_script(rules: &RuleSet) -> String {
     let mut text = String::from("ulimit -s unlimited\nexec find \"$1\" -type f \\( -false \\\n");
     for key in rules.keys() {
         for base in key.base.paths() {
+            let dir = format!("{base}/{}", key.dir.join("/"));
+            let mut term = |path: String| {
+                text.push_str(&format!("-o -path \"$1\"'/{dir}/{path}' \\\n"));
+            };
             for name in &key.names {
-                let name = if key.takes_all() { "*" } else { name };
-                let path = format!("{base}/{}/{name}", key.dir.join("/"));
-                text.push_str(&format!("-o -path \"$1\"'/{path}' \\\n"));
+                if key.takes_all() {
+                    term("*".into());
+                    continue;
+                }
+                term(name.clone());
+                if key.reach == Reach::Below && !name.starts_with('*') {
+                    term(format!("*/{name}"));
+                }
             }
         }
     }
@@ -225,6 +234,6 @@ Documents and Settings/All Users/Application Data/Balu
         assert_eq!(xml.matches("<action").count(), 5, "{xml}");
         let script = find_script(&rules());
         assert!(script.contains("-o -path \"$1\"'/ProgramData/Balu/*'"), "{script}");
-        assert_eq!(script.matches("-o ").count(), 5, "{script}");
+        assert_eq!(script.matches("-o ").count(), 6, "{script}");
     }
 }
