@@ -161,7 +161,7 @@ mod tests {
     fn every_directory_of_the_tree_is_listed() {
         let temp = testkit::TempTree::new();
         for dir in 0..40 {
-            let path = temp.join(&format!("a{dir}/b/c"));
+            let path = temp.join(format!("a{dir}/b/c"));
             fs::create_dir_all(&path).expect("made");
             fs::write(path.join("file"), "").expect("written");
         }

@@ -75,7 +75,7 @@ pub(super) fn junk_only(names: u64) -> Plan {
             let dir = format!("{dir}/{}", entry.keys[0].dir.join("/"));
             for file in 0..count {
                 let dir = maker.plan.dir(format!("{dir}/f{:02}", file / 100));
-                maker.file(dir, format!("{:05}.tmp", file));
+                maker.file(dir, format!("{file:05}.tmp"));
             }
         }
     }

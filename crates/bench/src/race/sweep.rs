@@ -147,7 +147,7 @@ impl Race {
         }
         let list = Command::new(&argv[0]).args(&argv[1..]).output();
         let list = list.map_err(|e| Failure::at(&argv[0], e))?.stdout;
-        found.push((MATCHES, list.iter().filter(|&&b| b == b'\n').count() as u64));
+        found.push((MATCHES, list.split(|&b| b == b'\n').count() as u64 - 1));
         let dirs = opened_dirs(&argv, store, tree)?;
         let bytes: Vec<u8> = dirs.iter().flat_map(|dir| [dir.as_bytes(), b"\0"].concat()).collect();
         let path = places.rules.join("dirs");
@@ -276,7 +276,7 @@ mod tests {
         let temp = testkit::TempTree::new();
         fs::create_dir_all(temp.join("tree/a/b")).expect("made");
         for file in ["a/1", "a/b/2", "3"] {
-            fs::write(temp.join(&format!("tree/{file}")), "").expect("written");
+            fs::write(temp.join(format!("tree/{file}")), "").expect("written");
         }
         let tree = temp.join("tree");
         let top = tree.display();
