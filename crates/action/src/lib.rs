@@ -1,9 +1,11 @@
 //! Acts on duplicates without losing data: makes plans, carries them out with a journal, and undoes
-//! them. It also moves whole trees aside, so that they can be removed later.
+//! them. It also moves entries that rules chose into quarantine, and moves whole trees aside, so that
+//! they can be removed later.
 //!
 //! [`plan::plan()`] decides which file of a group is kept. [`run::Runs::apply`] carries out plans
 //! as a run, [`run::Runs::undo`] restores what a run changed, and [`run::Runs::open`] finishes runs
-//! that a crash interrupted. [`trash::TrashRun`] implements `lop purge --instant`.
+//! that a crash interrupted. [`run::Runs::sweep`] moves entries that rules chose into quarantine.
+//! [`trash::TrashRun`] implements `lop purge --instant`.
 //!
 //! This crate does not look for duplicates and does not maintain the catalog. It receives groups of
 //! equal files, compares the files itself, and reports what it changed.
@@ -16,6 +18,7 @@
 //! | `staging` | private directories that files pass through, and the exchange of one name |
 //! | `recover` | finishes a run that was cut off |
 //! | [`undo`] | restores what a run changed |
+//! | [`sweep`] | moves entries that rules chose into quarantine |
 //! | [`quarantine`] | files that a run moved away and that can be restored or purged |
 //! | [`trash`] | trees that `lop purge --instant` renamed away and has yet to remove |
 //! | [`error`] | why a run failed, and why a file was left alone |
@@ -38,6 +41,19 @@
 //!
 //! At every moment, each file therefore has either its own name or a name that the journal leads
 //! to. Only files that were compared are removed, whatever other programs do in the tree meanwhile.
+//!
+//! # How an entry is swept
+//!
+//! A sweep has no file to compare with. It moves entries into quarantine, from where they can be
+//! restored, and removes nothing.
+//!
+//! 1. Check the entry relative to its open parent directory. It must be unchanged since its rule
+//!    chose it.
+//! 2. Write the intents of a batch to the journal and the manifests, and sync them once.
+//! 3. Rename each entry into the staging directory. For a tree, repeat the check first.
+//! 4. Check that the entry that arrived there is the chosen one. Otherwise, move it back.
+//!
+//! A purge of the quarantine removes an entry only if it is still the one that the run moved.
 //!
 //! # Trees that are removed in the background
 //!

@@ -45,6 +45,8 @@ pub struct FileAction {
     pub kept: Option<KeptFile>,
     /// The ID of the rule that chose the file. `None` unless the run was a sweep.
     pub rule: Option<String>,
+    /// The number of files in the tree. `None` unless this is a directory tree.
+    pub files: Option<u64>,
     /// The digest of both files, if it is known.
     pub digest: Option<Digest>,
 }
@@ -83,9 +85,10 @@ impl FileActions {
         };
         let Intent { kind, path, keep, was, kept, digest, swept, .. } = intent;
         let (path, allocated, was) = (path.0, was.allocated, was.version);
+        let files = swept.as_ref().and_then(|swept| swept.files);
         let rule = swept.map(|swept| swept.rule);
         let kept = rule.is_none().then_some(KeptFile { path: keep.0, was: kept });
-        Ok(FileAction { path, kind, state, was, allocated, kept, rule, digest })
+        Ok(FileAction { path, kind, state, was, allocated, kept, rule, files, digest })
     }
 }
 

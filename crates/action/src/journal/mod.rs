@@ -1,7 +1,7 @@
 //! Journals record what a run is about to do and what it did. They have one JSON object per line,
 //! and lines are only ever appended.
 //!
-//! `record` and `take` define the lines, and `lines` their checksums. `log` appends lines, and `replay` reads
+//! `record` defines the lines, and `lines` their checksums. `log` appends lines, and `replay` reads
 //! them back. `ids` numbers the runs. `locate` opens the location of an intent on disk, and
 //! `identity` decides whether an entry there is the one that the journal describes. [`FileActions`]
 //! tells callers what a run did to each file.
@@ -19,7 +19,6 @@ pub(crate) mod locate;
 pub(crate) mod log;
 pub(crate) mod record;
 pub(crate) mod replay;
-pub(crate) mod take;
 
 pub use actions::{FileAction, FileActions, FileState, KeptFile};
 pub use json_bytes::JsonBytes;

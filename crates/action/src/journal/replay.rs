@@ -15,8 +15,7 @@ use walk::split_path;
 use crate::error::Error;
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::{is_whole, replay};
-use crate::journal::record::{Intent, Record};
-use crate::journal::take::Take;
+use crate::journal::record::{Intent, Record, Take};
 use crate::plan::kind::Kind;
 
 /// The outcome of an intent according to the journal.

@@ -45,6 +45,13 @@ pub struct QuarantinedFile {
     pub rule: Option<String>,
 }
 
+impl QuarantinedFile {
+    /// Returns the number of files. A link or an empty tree counts as one.
+    pub fn file_count(&self) -> u64 {
+        self.files.unwrap_or(1).max(1)
+    }
+}
+
 /// A directory tree in quarantine that is about to be removed.
 #[derive(Clone, Debug)]
 pub struct QuarantinedTree {

@@ -17,8 +17,7 @@ use walk::{PathOpener, split_path};
 use crate::error::{Error, Reason, Refusal, clone_io_error};
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::Lines;
-use crate::journal::record::Record;
-use crate::journal::take::Take;
+use crate::journal::record::{Record, Take};
 use crate::plan::obstacle::has_quarantine_name;
 use crate::quarantine::manifest::{OpenManifests, PendingIntents};
 use crate::run::outcome::ApplyOutcome;
@@ -29,7 +28,8 @@ use crate::staging::placement::{StagingFailure, WorkerStagings};
 use crate::sweep::check::{Checker, Parent, has_arrived};
 use crate::sweep::{SweepEntry, SweepOptions, is_in_a_tree};
 
-/// Number of entries in a batch.
+/// Number of entries in a batch. Each batch takes two syncs, which may last several milliseconds each, and
+/// about 3 MiB of memory.
 const MAX_BATCH: usize = 4096;
 
 /// An entry whose intent waits to be written.

@@ -100,6 +100,7 @@ impl<'a> Checker<'a> {
         self.check_unchanged(&entry.was, &now)?;
         let mut has_quarantine = false;
         let listed = tree.open_below_same_mount(b".").and_then(|list| {
+            list.list_quietly();
             list.for_each(&mut self.buffer, |item| {
                 has_quarantine |= has_quarantine_name(item.name.to_bytes());
             })

@@ -24,7 +24,7 @@ use walk::OwnFiles;
 use crate::world::{WHOLE, World};
 
 /// Returns the entry at a path, as a rule would choose it.
-fn entry(path: &Path) -> SweepEntry {
+pub(crate) fn entry(path: &Path) -> SweepEntry {
     let was = Stat::of_path(path).expect("exists");
     let path = path.as_os_str().as_bytes().to_vec();
     SweepEntry { path, was, rule: "test.rule".into(), files: 3, bytes: 4096 }

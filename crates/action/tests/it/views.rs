@@ -11,14 +11,15 @@ use action::plan::{Group, Kind, Plan, Target, Version};
 use action::run::{ApplyOutcome, Runs};
 use action::trash::{Claim, Started, TrashRun, Tree};
 use action::{Reason, Refusal};
-use fsops::Stat;
 use fsops::faults::ChangeFault;
+use fsops::{Op, Stat};
 use testkit::{
     Compare, FileSystem, Mount, PathBytes, TempTree, TreeBuilder, View, assert_same, skipped,
 };
 
 use crate::child::{Orders, What};
 use crate::crash::contents_are_there;
+use crate::sweep;
 use crate::world::{World, apply, apply_groups, plans};
 
 const KINDS: [Kind; 4] = [Kind::Delete, Kind::Hardlink, Kind::Symlink, Kind::Quarantine];
@@ -76,6 +77,51 @@ fn each_kind_and_its_undo(folder: &Path, names: u64, same: u64) {
         assert_eq!(undone.done, names - same, "{kind:?}");
         assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
         assert!(world.stores().is_empty(), "{kind:?}: {:?}", world.stores());
+    }
+}
+
+/// Sweeps files and a tree, and undoes the sweep. Some views cannot rename directories, and some give an entry a new
+/// inode number when it is renamed. Such an entry keeps its name. Returns the number of swept entries.
+fn a_sweep_and_its_undo(world: &World) -> u64 {
+    let before = world.snapshot();
+    let paths = ["a/one", "h/1", "b"].map(|name| world.tree.join(name));
+    let runs = Runs::open(&world.runs, |_| {}).expect("opens");
+    let entries = paths.iter().map(|path| sweep::entry(path)).collect();
+    let (outcome, ended) = sweep::sweep(&runs, entries);
+    ended.expect("ends");
+    drop(runs);
+    let left: Vec<_> = outcome.refused.iter().map(|refusal| refusal.path.to_path()).collect();
+    assert_eq!(outcome.done + left.len() as u64, 3, "{outcome:?}");
+    for path in &paths {
+        assert_eq!(path.exists(), left.contains(path), "{outcome:?}");
+    }
+    let why = |refusal: &Refusal| {
+        matches!(refusal.reason, Reason::Swapped | Reason::Failed { op: Op::Rename, .. })
+    };
+    assert!(outcome.refused.iter().all(why), "{outcome:?}");
+    let undone = world.undo().unwrap_or_default();
+    assert_eq!((undone.done, undone.refused.len()), (outcome.done, 0), "{undone:?}");
+    assert_same(&before, &world.snapshot(), Compare::VISIBLE | Compare::METADATA);
+    outcome.done
+}
+
+#[test]
+fn a_sweep_on_an_overlay_or_mergerfs_moves_only_entries_that_it_recognizes() {
+    let lower = TempTree::new();
+    tree().make(lower.join("tree"));
+    let journals = TempTree::new();
+    match Mount::overlay(lower.path()) {
+        Ok(mount) => {
+            let shown = mount.path().join("tree").canonicalize().expect("exists");
+            let _swept = a_sweep_and_its_undo(&World::of(shown, journals.join("runs")));
+        }
+        Err(reason) => skipped(format!("no overlay: {reason}")),
+    }
+    let branch = TempTree::new();
+    match Mount::view(View::MergerfsUseIno, branch.path()) {
+        // The inode number of a directory depends on its path.
+        Ok(mount) => assert_eq!(a_sweep_and_its_undo(&world_in(mount.path(), &tree()).0), 2),
+        Err(reason) => skipped(format!("no mergerfs: {reason}")),
     }
 }
 

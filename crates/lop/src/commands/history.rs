@@ -5,6 +5,7 @@ mod run;
 use std::cell::Cell;
 use std::io::{self, Write};
 
+use action::plan::Kind;
 use action::run::{RunSummary, Runs};
 use action::trash::TrashSummary;
 use catalog::Catalog;
@@ -90,7 +91,10 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
 }
 
 fn of_files(run: &RunSummary) -> String {
-    let mut text = counted(run.done, "file", "files");
+    let mut text = match run.kind {
+        Kind::Sweep => counted(run.done, "entry", "entries"),
+        _ => counted(run.done, "file", "files"),
+    };
     if run.freed > 0 {
         text.push_str(&format!(", {} freed", size(run.freed)));
     }

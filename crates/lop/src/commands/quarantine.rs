@@ -73,7 +73,8 @@ fn list(args: &QuarantineDirArgs, settings: &Settings) -> Result<Exit, CommandEr
         Ok(())
     })?;
     if printed {
-        let files = counted(files.len() as u64, "file", "files");
+        let files = files.iter().map(QuarantinedFile::file_count).sum();
+        let files = counted(files, "file", "files");
         settings.summarize(format!("{files} in quarantine, {}", size(bytes)).as_bytes());
     }
     Ok(conclusion::with_unreadable(Exit::Done, unreadable.get(), settings))

@@ -78,7 +78,7 @@ impl RunTotals {
         done.unreadable = unreadable.get();
         // Unreadable journals were already reported above.
         for file in Runs::quarantined(folder, |_| ())? {
-            done.quarantined += 1;
+            done.quarantined += file.file_count();
             done.quarantined_bytes = done.quarantined_bytes.saturating_add(file.allocated);
         }
         Ok(done)

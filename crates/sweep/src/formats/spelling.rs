@@ -138,11 +138,13 @@ pub(super) fn name(text: &str, for_use: Use) -> Result<Glob, Dropped> {
     if for_use == Use::Kept && text.ends_with(['.', ' ']) {
         return Err(Dropped::UnsafePath);
     }
-    let is_unsafe = |byte: u8| byte.is_ascii_control() || b"/\\:%\"<>|".contains(&byte);
+    let is_unsafe = |byte| {
+        matches!(byte, 0..=31 | 127 | b'/' | b'\\' | b':' | b'%' | b'"' | b'<' | b'>' | b'|')
+    };
     if text.bytes().any(is_unsafe) || !text.is_ascii() && text.chars().any(char::is_control) {
         return Err(Dropped::UnsafePath);
     }
-    if !text.contains(['{', '}']) {
+    if !text.bytes().any(|byte| matches!(byte, b'{' | b'}')) {
         return Ok(Glob::new(text.as_bytes()));
     }
     match for_use {

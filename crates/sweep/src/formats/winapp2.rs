@@ -128,21 +128,27 @@ impl<'t> Entry<'t> {
             self.takes.push(Take { pattern: budget.pattern(pattern)?, extent: Extent::Tree });
             return Ok(());
         }
-        let base = if is_deep { dir.join(Component::AnyDepth) } else { dir.clone() };
-        for name in names_of(names) {
+        let dir_len = dir.components.len();
+        let mut base = dir;
+        base.components.extend(is_deep.then_some(Component::AnyDepth));
+        let mut names = names_of(names).peekable();
+        while let Some(name) = names.next() {
             let name = if is_every_name(name) {
                 Glob::new(b"*")
             } else {
                 spelling::name(name, Use::Taken)?
             };
-            let pattern = budget.pattern(base.join(Component::Name(name)))?;
-            self.takes.push(Take { pattern, extent: Extent::Files });
+            let is_last = names.peek().is_none() && !takes_dir;
+            let pattern =
+                if is_last { last(&mut base, name) } else { base.join(Component::Name(name)) };
+            self.takes.push(Take { pattern: budget.pattern(pattern)?, extent: Extent::Files });
         }
         if takes_dir {
             let pattern = budget.pattern(base.join(any_name()))?;
             self.takes.push(Take { pattern, extent: Extent::Emptied });
-            if !dir.components.is_empty() {
-                self.takes.push(Take { pattern: budget.pattern(dir)?, extent: Extent::Emptied });
+            base.components.truncate(dir_len);
+            if !base.components.is_empty() {
+                self.takes.push(Take { pattern: budget.pattern(base)?, extent: Extent::Emptied });
             }
         }
         Ok(())
@@ -230,6 +236,14 @@ fn names_of(list: &str) -> impl Iterator<Item = &str> {
 /// Returns whether a name pattern stands for every name.
 fn is_every_name(name: &str) -> bool {
     name == "*.*" || name.bytes().all(|byte| byte == b'*')
+}
+
+/// Like [`Pattern::join`], but leaves `base` without components. Most lists have one name, and a copy
+/// of every pattern would double the time of parsing.
+fn last(base: &mut Pattern, name: Glob) -> Pattern {
+    let mut components = std::mem::take(&mut base.components);
+    components.push(Component::Name(name));
+    Pattern { base: base.base, components }
 }
 
 fn any_name() -> Component {

@@ -79,8 +79,13 @@ impl Worker<'_> {
         };
         let is_avoided = self.request.avoid.contains(&stat.key());
         let is_bound = self.compiled.kept_dirs.contains(&stat.key());
+        let is_valuable = is_bound && self.compiled.valuable_dirs.contains(&stat.key());
         for scope in state.scopes.iter_mut().filter(|scope| !scope.is_off) {
             let is_allowed = self.compiled.allowed[scope.rule as usize];
+            if is_valuable && !is_allowed {
+                scope.is_off = true;
+                continue;
+            }
             scope.is_kept |= is_avoided || is_bound && !is_allowed;
             let newest = newest_ns(&stat, self.rule(scope.rule).conditions.older.as_ref());
             scope.sums.newest_ns = scope.sums.newest_ns.max(newest);
@@ -186,15 +191,21 @@ impl Worker<'_> {
         let mut rules: Vec<u32> = hits
             .takes
             .iter()
-            .filter(|(_, extent)| *extent != Extent::Emptied)
-            .map(|&(rule, _)| rule)
-            .filter(|&rule| {
+            .filter(|&&(rule, extent)| {
                 let conditions = &self.rule(rule).conditions;
-                conditions.may_take(kind)
+                // A marker inside proves what a directory is for, and not what a file is for.
+                let may_take = match extent {
+                    Extent::Files => true,
+                    Extent::Tree => conditions.inside.is_empty(),
+                    Extent::Emptied => false,
+                };
+                may_take
+                    && conditions.may_take(kind)
                     && !self.is_kept(rule, hits)
                     && has_beside(&conditions.beside, current.listing)
                     && has_marker(&conditions.inside, current.dir, current.listing)
             })
+            .map(|&(rule, _)| rule)
             .collect();
         rules.sort_unstable();
         rules.dedup();

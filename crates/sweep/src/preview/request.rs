@@ -7,8 +7,8 @@ use device::{Disk, Threads};
 use fsops::{Dir, FileKey};
 use walk::OwnFiles;
 
-use crate::bindings::Bindings;
-use crate::guard::protected;
+use crate::bindings::{Binding, Bindings};
+use crate::guard::protected::{self, EMPTIABLE};
 use crate::matcher::Matcher;
 use crate::matcher::automaton::{Automaton, Leaf};
 use crate::rule::Rule;
@@ -48,6 +48,9 @@ pub(crate) struct Compiled {
     pub(crate) protected: Matcher,
     /// Directories that are never taken themselves, although their contents may be.
     pub(crate) kept_dirs: HashSet<FileKey>,
+    /// The kept directories whose contents are valuable. A rule that takes a directory above takes
+    /// nothing in them, and a marker proves nothing about them.
+    pub(crate) valuable_dirs: HashSet<FileKey>,
     /// Whether each rule may take protected entries.
     pub(crate) allowed: Vec<bool>,
     /// Whether each rule can match anything on the target.
@@ -84,7 +87,10 @@ impl Compiled {
         let matcher = Matcher::new(automaton, bindings);
         let protected = Matcher::new(protected, bindings);
         let kept_dirs = bindings.bound.iter().map(|binding| binding.key).collect();
+        let is_valuable = |binding: &&Binding| !EMPTIABLE.contains(&binding.variable);
+        let valuable_dirs =
+            bindings.bound.iter().filter(is_valuable).map(|binding| binding.key).collect();
         let allowed = rules.iter().map(|rule| allow.contains(&rule.id)).collect();
-        Compiled { matcher, protected, kept_dirs, allowed, is_here }
+        Compiled { matcher, protected, kept_dirs, valuable_dirs, allowed, is_here }
     }
 }

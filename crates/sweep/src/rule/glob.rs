@@ -28,6 +28,9 @@ enum Shape {
 impl Glob {
     /// Parses a pattern. Runs of `*` count as one.
     pub fn new(text: &[u8]) -> Glob {
+        if !text.contains(&b'*') {
+            return Glob { text: text.into() };
+        }
         let mut kept = Vec::with_capacity(text.len());
         for &byte in text {
             if byte != b'*' || kept.last() != Some(&b'*') {

@@ -98,9 +98,10 @@ impl Pattern {
     /// Returns the pattern with a component appended.
     #[must_use]
     pub fn join(&self, component: Component) -> Pattern {
-        let mut joined = self.clone();
-        joined.components.push(component);
-        joined
+        let mut components = Vec::with_capacity(self.components.len() + 1);
+        components.extend_from_slice(&self.components);
+        components.push(component);
+        Pattern { base: self.base, components }
     }
 }
 

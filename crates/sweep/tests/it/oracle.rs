@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sweep::rule::pattern::{Base, Component, Pattern};
+use sweep::rule::variable::Variable;
 use sweep::rule::{Extent, Rule};
 
 use crate::world::World;
@@ -64,7 +65,7 @@ impl Oracle<'_> {
 
     /// Returns whether everything at and below a path is taken, and the outermost entries taken.
     fn tree_below(&self, path: &str) -> (bool, Vec<String>) {
-        if self.is_kept(path) {
+        if self.is_kept(path) || self.is_valuable(path) {
             return (false, Vec::new());
         }
         if !self.tree[path] {
@@ -82,6 +83,15 @@ impl Oracle<'_> {
     fn stays(&self, path: &str) -> bool {
         let is_bound = self.world.bindings.bound.iter().any(|b| b.path == path.as_bytes());
         is_bound && !self.world.allow.contains(&self.rule.id)
+    }
+
+    /// Returns whether a directory stays with everything in it, unless the rule names it.
+    fn is_valuable(&self, path: &str) -> bool {
+        use Variable::{Cache, InetCache, InetCookies, Recent, Temp};
+        let is_junk = |v| matches!(v, Cache | InetCache | InetCookies | Recent | Temp);
+        let bound = &self.world.bindings.bound;
+        let is_valuable = bound.iter().any(|b| b.path == path.as_bytes() && !is_junk(b.variable));
+        is_valuable && !self.world.allow.contains(&self.rule.id)
     }
 
     fn is_emptied(&self, path: &str) -> bool {

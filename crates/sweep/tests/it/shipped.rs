@@ -10,6 +10,7 @@ mod browser_caches;
 mod build_dirs;
 mod cachedir_tag;
 mod crash_dumps;
+mod disks;
 mod droppings;
 mod lint;
 mod macos_caches;
@@ -206,6 +207,17 @@ fn every_rule_takes_its_junk_and_leaves_the_lookalikes() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn rules_for_temporary_files_reports_and_bins_have_an_age() {
+    let needs_age = |rule: &Rule| {
+        let has = |tag: &str| rule.tags.iter().any(|other| other == tag);
+        has("temp") || (has("crash") || has("bin")) && !has("backup")
+    };
+    for rule in all_rules().into_iter().filter(needs_age) {
+        assert!(rule.conditions.older.is_some(), "{}", rule.id);
+    }
 }
 
 #[test]

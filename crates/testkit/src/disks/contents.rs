@@ -23,6 +23,10 @@ pub(super) fn named(name: Option<&str>, path: &str) -> Content {
         // ELF, 64 bits, little-endian: a core file (type 4), and a program (type 2).
         Some("core") => b"\x7FELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\x00\x3E\x00",
         Some("program") => b"\x7FELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\x00\x3E\x00",
+        // View settings of Finder and of Dolphin.
+        Some("ds-store") => b"\0\0\0\x01Bud1",
+        Some("dolphin") => b"[Dolphin]\nVersion=4\n# ",
+        Some("xml") => b"<?xml version=\"1.0\"?>\n",
         Some("pyvenv") => b"home = /usr/bin\nversion = 3.11.2\n# ",
         Some(name) => panic!("no content is called {name}"),
     };

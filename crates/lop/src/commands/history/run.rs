@@ -125,6 +125,9 @@ struct JsonFileAction<'a> {
     kept: Option<JsonPath<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
+    /// Number of files in a directory tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<u64>,
     size: u64,
 }
 
@@ -140,6 +143,8 @@ impl<'a> From<&'a FileAction> for JsonFileAction<'a> {
         };
         let kept = file_action.kept.as_ref().map(|kept| JsonPath::new(&kept.path));
         let (path, rule) = (JsonPath::new(&file_action.path), file_action.rule.as_deref());
-        JsonFileAction { path, state, why, kept, rule, size: file_action.was.size }
+        let files = file_action.files;
+        let size = files.map_or(file_action.was.size, |_| file_action.allocated);
+        JsonFileAction { path, state, why, kept, rule, files, size }
     }
 }

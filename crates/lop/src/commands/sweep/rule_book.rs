@@ -26,7 +26,7 @@ pub(super) struct RuleBook {
     /// The rules of shipped sets that are not active because of their risk.
     pub(super) off: Vec<usize>,
     /// The IDs of `--allow`.
-    pub(super) allow: HashSet<String>,
+    pub(super) allow: BTreeSet<String>,
     pub(super) dropped: Vec<DroppedEntry>,
     /// Number of parts that lop has no use for, such as registry keys.
     pub(super) skipped_parts: u64,

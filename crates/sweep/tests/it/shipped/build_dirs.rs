@@ -65,6 +65,14 @@ node.modules
 - {root}/usr/lib/npm/node_modules/a.js
 - {roaming}/npm/node_modules/a.js
 - {local}/Programs/App/node_modules/a.js
+node.unproven-modules
+. {home}/p/package.json
+. {root}/usr/lib/npm/package.json
++ {home}/p/node_modules/a/index.js
+- {home}/q/node_modules/a/index.js
+- {home}/p/node_modules.bak/a/index.js
+- {home}/p/sub/node_modules/a/index.js
+- {root}/usr/lib/npm/node_modules/a/index.js
 bun.modules
 . {home}/p/bun.lock
 + {home}/p/node_modules/x

@@ -9,4 +9,7 @@ cachedir-tag
 . {home}/.cache/other/CACHEDIR.TAG = no-tag
 - {home}/.cache/other/blob
 - {home}/.cache/app.bak/blob
+. {profile}/CACHEDIR.TAG = tag
+- {profile}/letter.txt
+- {profile}/letters/letter.txt
 ";

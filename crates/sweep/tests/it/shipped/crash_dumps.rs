@@ -2,31 +2,31 @@
 
 pub(super) const CASES: &str = r"
 windows.user-dumps
-+ {local}/CrashDumps/app.exe.1234.dmp = mdmp
-- {local}/CrashDumps/notes.dmp
-- {local}/CrashDumps/app.exe.1234.dmp.txt = mdmp
-- {local}/CrashDumps/sub/app.exe.1234.dmp = mdmp
-- {local}/app.exe.1234.dmp = mdmp
++ {local}/CrashDumps/app.exe.1234.dmp
+- {local}/CrashDumps/notes.txt
+- {local}/CrashDumps/app.exe.1234.dmp.txt
+- {local}/CrashDumps/sub/app.exe.1234.dmp
+- {local}/app.exe.1234.dmp
 windows.error-reports
 + {programdata}/Microsoft/Windows/WER/ReportQueue/AppCrash_a/Report.wer
 + {local}/Microsoft/Windows/WER/ReportArchive/AppCrash_a/Report.wer
 - {programdata}/Microsoft/Windows/WER/Settings/a
 - {programdata}/Microsoft/Windows/ReportQueue/AppCrash_a/Report.wer
 windows.minidumps
-+ {windows}/Minidump/010124-1234-01.dmp = pagedump
-- {windows}/Minidump/notes.dmp
-- {windows}/Minidump/sub/010124-1234-01.dmp = pagedump
-- {windows}/Minidumps/010124-1234-01.dmp = pagedump
++ {windows}/Minidump/010124-1234-01.dmp
+- {windows}/Minidump/notes.txt
+- {windows}/Minidump/sub/010124-1234-01.dmp
+- {windows}/Minidumps/010124-1234-01.dmp
 windows.memory-dump
-+ {windows}/MEMORY.DMP = pagedump
-- {windows}/sub/MEMORY.DMP = pagedump
-- {windows}/MEMORY.DMP.txt = pagedump
++ {windows}/MEMORY.DMP
+- {windows}/sub/MEMORY.DMP
+- {windows}/MEMORY.DMP.txt
 windows.live-kernel-reports
-+ {windows}/LiveKernelReports/WATCHDOG/WATCHDOG-20240101-1234.dmp = pagedump
-+ {windows}/LiveKernelReports/USBHUB3-20240101-1234.dmp = pagedump
-- {windows}/LiveKernelReports/WATCHDOG/notes.dmp
-- {windows}/LiveKernelReports/WATCHDOG/old/a.dmp = pagedump
-- {windows}/LiveKernelReports/mine/a.dmp = pagedump
++ {windows}/LiveKernelReports/WATCHDOG/WATCHDOG-20240101-1234.dmp
++ {windows}/LiveKernelReports/USBHUB3-20240101-1234.dmp
+- {windows}/LiveKernelReports/WATCHDOG/notes.txt
+- {windows}/LiveKernelReports/WATCHDOG/old/a.dmp
+- {windows}/LiveKernelReports/mine/a.dmp
 windows.dr-watson
 + {programdata}/Microsoft/Dr Watson/user.dmp
 - {programdata}/Microsoft/Dr Watson/notes.txt

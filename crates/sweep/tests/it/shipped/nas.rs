@@ -12,24 +12,27 @@ synology.metadata
 - {top}/photo/eaDir/a.jpg@SynoEAStream
 - {top}/photo/a.jpg@SynoEAStream
 synology.bin
-+ {top}/photo/#recycle/a.jpg
-- {top}/photo/#recycle/desktop.ini
-- {top}/photo/recycle/a.jpg
-- {top}/photo/#recycle.txt
++ {top}/#recycle/photos/a.jpg
+- {top}/#recycle/desktop.ini
+- {top}/photos/#recycle/a.jpg
+- {top}/recycle/a.jpg
+- {top}/#recycle.txt
 qnap.thumbnails
 + {top}/photo/.@__thumb/defaulta.jpg
 - {top}/photo/@__thumb.txt
 - {top}/photo/.@__thumbs/defaulta.jpg
 qnap.bin
-+ {top}/Public/@Recycle/a.jpg
-- {top}/Public/@Recycle/desktop.ini
-- {top}/Public/Recycle/a.jpg
++ {top}/@Recycle/photos/a.jpg
+- {top}/@Recycle/desktop.ini
+- {top}/photos/@Recycle/a.jpg
+- {top}/@Recycled/a.jpg
 wd.thumbnails
 + {top}/photo/.wdmc/a.jpg
 - {top}/photo/wdmc/a.jpg
 - {top}/photo/.wdmc2/a.jpg
 samba.bin
-+ {top}/share/.recycle/user/a.doc
-- {top}/share/recycle/user/a.doc
-- {top}/share/.recycle.txt
++ {top}/.recycle/user/a.doc
+- {top}/share/.recycle/user/a.doc
+- {top}/recycle/user/a.doc
+- {top}/.recycle.txt
 ";

@@ -16,8 +16,8 @@ fn name_of(glob: &Glob) -> String {
     glob.to_string().replace('*', "x1").replace('?', "7")
 }
 
-/// If a rule has more patterns than this, each pattern is tried with one different name. Otherwise,
-/// it is tried with a different name in each place.
+/// If a rule has more patterns than this, each pattern is tried with a difference in one place.
+/// Otherwise, it is tried with a difference in every place.
 const FEW: usize = 4;
 
 /// Entries that are made for a path, the path itself first.
@@ -97,7 +97,8 @@ impl<'r> Pattern<'r> {
         let names = self.names();
         let plain: Vec<String> = names.iter().map(|(name, _)| name.clone()).collect();
         let mut all = Vec::new();
-        let is_tried = |at: usize| self.rule.takes.len() <= FEW || self.number % names.len() == at;
+        let is_one_of_few = self.rule.takes.len() <= FEW;
+        let is_tried = |at: usize| is_one_of_few || self.number % (names.len() + 1) == at;
         for (at, (name, glob)) in names.iter().enumerate().filter(|&(at, _)| is_tried(at)) {
             for other in [format!("{name}~"), format!("~{name}")] {
                 if glob.as_ref().is_some_and(|glob| !glob.matches(other.as_bytes())) {
@@ -106,6 +107,9 @@ impl<'r> Pattern<'r> {
                     all.push(names);
                 }
             }
+        }
+        if !is_tried(names.len()) {
+            return all;
         }
         if !self.is_deep() && self.take.extent == Extent::Files {
             let mut deeper = plain.clone();

@@ -30,8 +30,6 @@ const CONTENTS: &[(&str, &[u8])] = &[
     ("elf-core", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\0\x3e\0"),
     ("elf-program", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"),
     ("mach-core", b"\xcf\xfa\xed\xfe rest"),
-    ("mdmp", b"MDMP\x93\xa7 rest"),
-    ("pagedump", b"PAGEDU64 rest"),
     ("tag", TAG),
     ("no-tag", b"Signature: something else that is long enough\n"),
 ];

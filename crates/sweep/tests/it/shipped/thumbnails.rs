@@ -9,7 +9,7 @@ windows.thumbs-db
 - {top}/photos/MyThumbs.db = cfb
 windows.thumbs-db-stream
 + {top}/photos/Thumbs.db:encryptable = empty
-- {top}/photos/a/Thumbs.db:encryptable
+- {top}/photos/Thumbs.db:encryptable.txt
 - {top}/photos/Thumbs.db = empty
 windows.thumbcache
 + {local}/Microsoft/Windows/Explorer/thumbcache_256.db

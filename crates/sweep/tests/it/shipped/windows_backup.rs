@@ -45,15 +45,15 @@ backup.prefetch
 - {windows}/Prefetch/Layout.ini
 - {windows}/Prefetch/sub/A.pf
 backup.crash-dumps
-+ {local}/CrashDumps/app.exe.1234.dmp = mdmp
-+ {windows}/Minidump/a.dmp = pagedump
-+ {windows}/LiveKernelReports/WATCHDOG/a.dmp = pagedump
-- {local}/CrashDumps/notes.dmp
-- {windows}/a.dmp = pagedump
++ {local}/CrashDumps/app.exe.1234.dmp
++ {windows}/Minidump/a.dmp
++ {windows}/LiveKernelReports/WATCHDOG/a.dmp
+- {local}/CrashDumps/notes.txt
+- {windows}/a.dmp
 backup.memory-dump
-+ {windows}/MEMORY.DMP = pagedump
-- {windows}/OTHER.DMP = pagedump
-- {windows}/sub/MEMORY.DMP = pagedump
++ {windows}/MEMORY.DMP
+- {windows}/OTHER.DMP
+- {windows}/sub/MEMORY.DMP
 backup.error-reports
 + {programdata}/Microsoft/Windows/WER/ReportArchive/a/Report.wer
 - {programdata}/Microsoft/Windows/WER/Report.wer
