@@ -76,6 +76,9 @@ _lop() {
             lop,status)
                 cmd="lop__subcmd__status"
                 ;;
+            lop,sweep)
+                cmd="lop__subcmd__sweep"
+                ;;
             lop,undo)
                 cmd="lop__subcmd__undo"
                 ;;
@@ -145,6 +148,9 @@ _lop() {
             lop__subcmd__help,status)
                 cmd="lop__subcmd__help__subcmd__status"
                 ;;
+            lop__subcmd__help,sweep)
+                cmd="lop__subcmd__help__subcmd__sweep"
+                ;;
             lop__subcmd__help,undo)
                 cmd="lop__subcmd__help__subcmd__undo"
                 ;;
@@ -194,7 +200,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -621,7 +627,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge status validate refresh forget man completions mirror-server generate help"
+            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -943,6 +949,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__sweep)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1785,6 +1805,94 @@ _lop() {
                 return 0
             fi
             case "${prev}" in
+                --catalog)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__sweep)
+            opts="-0 -y -q -v -h --rules --only --skip --allow --older --strict --list --null --explain --plan --apply --delete --yes --io --threads --stats --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --older)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --list)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plan)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --io)
+                    COMPREPLY=($(compgen -W "auto hdd ssd cached" -- "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --catalog)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then

@@ -73,6 +73,7 @@ pub(crate) struct SweepArgs {
     /// TARGET.
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[arg(conflicts_with_all = ["apply", "delete", "plan", "explain"])]
+    #[expect(clippy::option_option, reason = "the form of clap for an optional value")]
     pub(crate) list: Option<Option<OsString>>,
 
     /// Paths in the list end with NUL instead of a newline

@@ -3,6 +3,7 @@
 //! A preview changes nothing. With `--apply` and `--delete`, exactly the matches of the preview are taken.
 
 mod act;
+mod conclusion;
 mod delete;
 mod document;
 mod engine;
@@ -22,7 +23,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use self::act::Report;
+use self::conclusion::Report;
 use self::document::{Document, Figures, Listed};
 use self::engine::{Engine, Found};
 use self::rule_book::{RuleBook, unknown_rule};
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &SweepArgs, settings: &Settings) -> Result<Exit, Command
             tell_refused(&book, &found, settings);
         }
         refuse_strictly(args, &book, &found)?;
-        return act(&book, &found, summary, args, settings);
+        return act(&book, &found, &summary, args, settings);
     }
     print(&book, &found, listed, &summary, args, settings)?;
     conclude(&book, &found, &summary, args, settings)
@@ -105,12 +106,12 @@ fn listed(args: &SweepArgs, book: &RuleBook) -> Result<(Listed, Vec<PathBuf>), C
 fn act(
     book: &RuleBook,
     found: &[Found],
-    before: Summary,
+    previewed: &Summary,
     args: &SweepArgs,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let batches: Vec<Batch<'_>> = found.iter().map(|found| Batch::of(found, book)).collect();
-    let before = Summary { problems: before.problems, ..Summary::default() };
+    let before = Summary { problems: previewed.problems, ..Summary::default() };
     let document =
         |summary: &Summary| document(&Document::new(book, found, Listed::Nothing, summary));
     act::take(&batches, args, settings, &Report { before, document: &document })

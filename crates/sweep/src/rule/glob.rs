@@ -29,7 +29,8 @@ impl Glob {
     /// Parses a pattern. Runs of `*` count as one.
     pub fn new(text: &[u8]) -> Glob {
         if !text.contains(&b'*') {
-            return Glob { text: text.into() };
+            let shape = if text.contains(&b'?') { Shape::Other } else { Shape::Literal };
+            return Glob { text: text.into(), shape };
         }
         let mut kept = Vec::with_capacity(text.len());
         for &byte in text {

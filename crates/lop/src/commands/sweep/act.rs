@@ -1,31 +1,22 @@
 //! `--apply` and `--delete`: asks, takes the entries, and reports the result.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use runtime::Progress;
 
+use super::conclusion::Report;
 use super::delete::{self, Removed};
 use super::quarantine;
 use super::summary::Summary;
 use super::taking::Batch;
-use crate::acting::conclusion::not_updated;
 use crate::args::SweepArgs;
 use crate::commands::purge::guard;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
-use crate::output::{problems, stdout};
+use crate::output::problems;
 use crate::prompt::confirm::{Question, can_ask};
 use crate::settings::{Resources, Settings, Verbosity};
-
-/// How to report a run.
-pub(super) struct Report<'r> {
-    /// What is known before the run: entries that are left alone or could not be examined.
-    pub(super) before: Summary,
-    /// Returns the JSON document with the totals of the run.
-    pub(super) document: &'r dyn Fn(&Summary) -> String,
-}
 
 /// Takes entries.
 ///
@@ -92,33 +83,4 @@ fn remove(
     problems::print_some(&problems, failed, settings);
     summary.failed = failed;
     report.conclude(summary, Summary::removed_text, ended, || Ok(()), settings)
-}
-
-impl Report<'_> {
-    /// Prints the result, calls `update` to record the changes in the catalog, and returns the exit code.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error in `ended`, which stopped the run early.
-    pub(super) fn conclude(
-        &self,
-        mut summary: Summary,
-        text: fn(&Summary) -> String,
-        ended: Result<(), CommandError>,
-        update: impl FnOnce() -> Result<(), CommandError>,
-        settings: &Settings,
-    ) -> Result<Exit, CommandError> {
-        summary.failed += self.before.failed;
-        summary.problems += self.before.problems;
-        if settings.json {
-            let document = (self.document)(&summary);
-            stdout::print(|out| writeln!(out, "{document}"))?;
-        }
-        let text = text(&summary);
-        settings.summarize(text.as_bytes());
-        let updated = update().inspect_err(|error| settings.report(&not_updated(error)));
-        let is_partial = summary.failed + summary.problems > 0 || updated.is_err();
-        let exit = Exit::Done.partial_if(is_partial);
-        settings.finish(ended, exit, text.as_bytes())
-    }
 }

@@ -100,7 +100,7 @@ impl Deletion<'_> {
             );
             let checked = opened.map_err(failed(Op::Open)).and_then(|dir| {
                 last = Some((above, Arc::clone(&dir)));
-                let target = self.check(Arc::clone(&dir), batch, entry)?;
+                let target = self.check(&dir, batch, entry)?;
                 Ok(((at, dir), target))
             });
             match checked {
@@ -118,13 +118,13 @@ impl Deletion<'_> {
     /// Checks that an entry may be removed and is still the one that was matched.
     fn check(
         &self,
-        dir: Arc<Dir>,
+        dir: &Arc<Dir>,
         batch: &Batch<'_>,
         entry: &Taking<'_>,
     ) -> Result<PurgeTarget, Reason> {
         let absolute = batch.target.absolute_path(entry.path);
         let target = self.guard.check_in(
-            Arc::clone(&dir),
+            Arc::clone(dir),
             &absolute,
             &batch.target.shown_path(entry.path),
         )?;

@@ -57,7 +57,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     ///
     /// Fails if the target cannot be examined.
-    pub(super) fn bind(&self, target: &Target) -> Result<Bindings, CommandError> {
+    pub(super) fn bind(target: &Target) -> Result<Bindings, CommandError> {
         let root = Dir::open(Path::new("/")).and_then(|root| root.stat());
         let is_live_root = root.is_ok_and(|root| root.key() == target.stat.key());
         let homes = home_dirs(is_live_root);
@@ -77,7 +77,7 @@ impl<'a> Engine<'a> {
         target: Target,
         progress: &Progress,
     ) -> Result<Found, CommandError> {
-        let bindings = self.bind(&target)?;
+        let bindings = Engine::bind(&target)?;
         let preview =
             sweep::preview::run(&self.request(&target, &bindings, &self.book.active), progress)?;
         Ok(Found { target, bindings, preview })

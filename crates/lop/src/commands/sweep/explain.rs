@@ -46,7 +46,7 @@ pub(super) fn explain(
     };
     let is_dir = Stat::of_path(Path::new(OsStr::from_bytes(&absolute)))
         .is_ok_and(|stat| stat.kind == Kind::Dir);
-    let bindings = engine.bind(target)?;
+    let bindings = Engine::bind(target)?;
     let (refused, found) = matching(engine, target, &bindings, &relative);
     let explained: Vec<Explained<'_>> = found
         .iter()

@@ -15,7 +15,8 @@ use fsops::{Dir, Op, Stat};
 use runtime::Progress;
 use sweep::sums::TreeSums;
 
-use super::act::{self, Report};
+use super::act;
+use super::conclusion::Report;
 use super::engine::Found;
 use super::plan_file::{self, EntryKind, EntryLine, Section, TargetLine};
 use super::rule_book::RuleBook;

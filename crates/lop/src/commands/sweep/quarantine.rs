@@ -10,7 +10,7 @@ use fsops::Dir;
 use runtime::Progress;
 use sweep::sums::TreeSums;
 
-use super::act::Report;
+use super::conclusion::Report;
 use super::summary::Summary;
 use super::taking::{Batch, Taking};
 use crate::acting::{catalog_update, conclusion};
