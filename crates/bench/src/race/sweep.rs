@@ -180,28 +180,31 @@ pub(super) fn applied(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<(
     Ok(())
 }
 
-/// Returns the directories below `tree` that a run of lop opens, in order and without repetitions.
+/// Returns the directories of the tree that a run of lop opens, in order and without repetitions.
 fn opened_dirs(argv: &[PathBuf], store: &Store, tree: &Path) -> Result<Vec<String>, Failure> {
     let log = store.join("strace.log");
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-s", "4096", "-e", "trace=openat2,openat", "-o"]).arg(&log).args(argv);
+    // With -y, the path of each opened descriptor is part of the line.
+    strace.args(["-f", "-y", "-e", "trace=openat2,openat", "-o"]).arg(&log).args(argv);
     let status = strace.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !status.is_ok_and(|status| status.success()) {
         return Err(Failure::new("strace is not installed, or lop fails under it"));
     }
     let text = fs::read_to_string(&log).map_err(|e| Failure::at(&log, e))?;
     let mut seen = BTreeSet::new();
-    let mut dirs = Vec::new();
-    for line in text.lines().filter(|line| line.contains("O_DIRECTORY")) {
-        let Some(path) = line.split('"').nth(1).filter(|path| !path.starts_with('/')) else {
-            continue;
-        };
-        let path = if path.is_empty() { "." } else { path };
-        if seen.insert(path.to_owned()) && tree.join(path).is_dir() {
-            dirs.push(path.to_owned());
-        }
-    }
-    Ok(dirs)
+    let opened = text.lines().filter_map(opened_path).filter_map(|path| {
+        let path = Path::new(path).strip_prefix(tree).ok()?;
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let is_new = tree.join(path).is_dir() && seen.insert(path.to_path_buf());
+        is_new.then(|| path.display().to_string())
+    });
+    Ok(opened.collect())
+}
+
+/// Returns the path that a line of `strace -y` says was opened, as in `openat(...) = 4</path>`.
+fn opened_path(line: &str) -> Option<&str> {
+    let (_, result) = line.rsplit_once(") = ")?;
+    result.split_once('<')?.1.strip_suffix('>')
 }
 
 /// Reads the list of a tool as a set of files, relative to the tree. A directory stands for all
@@ -263,7 +266,7 @@ fn difference(
 
 #[cfg(test)]
 mod tests {
-    use super::{difference, listed_files};
+    use super::{difference, listed_files, opened_path};
     use std::collections::BTreeSet;
     use std::fs;
 
@@ -283,6 +286,15 @@ mod tests {
         let output = temp.join("output");
         fs::write(&output, format!("{top}/a\nDelete 4.1kB {top}/3\nFiles: 2\n")).expect("written");
         assert_eq!(listed_files(&output, &tree), Ok(set(&["a/1", "a/b/2", "3"])));
+    }
+
+    #[test]
+    fn opened_paths_are_read_from_strace() {
+        let line = r#"7 openat2(3</t>, "a (1)", {flags=O_RDONLY|O_DIRECTORY}, 24) = 4</t/a (1)>"#;
+        assert_eq!(opened_path(line), Some("/t/a (1)"));
+        assert_eq!(opened_path("8 <... openat2 resumed>) = 5</t/b>"), Some("/t/b"));
+        let failed = r#"7 openat(3</t>, "x", O_RDONLY) = -1 ENOENT (No such file or directory)"#;
+        assert_eq!(opened_path(failed), None);
     }
 
     #[test]
