@@ -68,7 +68,7 @@ enum Command {
     BareWalk {
         /// The tree
         root: PathBuf,
-        /// A NUL-separated list of directories, instead of all
+        /// A list of directories that a race wrote, instead of all
         #[arg(long, value_name = "FILE")]
         list: Option<PathBuf>,
     },

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use super::{Race, SLOW_RUN_S, Setup};
 use crate::Failure;
+use crate::bare_walk;
 use crate::corpus::windows::{Junk, entries_for, junk};
 use crate::counts;
 use crate::record::{Count, Ending, Role};
@@ -149,9 +150,8 @@ impl Race {
         let list = list.map_err(|e| Failure::at(&argv[0], e))?.stdout;
         found.push((MATCHES, list.split(|&b| b == b'\n').count() as u64 - 1));
         let dirs = opened_dirs(&argv, store, tree)?;
-        let bytes: Vec<u8> = dirs.iter().flat_map(|dir| [dir.as_bytes(), b"\0"].concat()).collect();
         let path = places.rules.join("dirs");
-        fs::write(&path, bytes).map_err(|e| Failure::at(&path, e))?;
+        fs::write(&path, bare_walk::write_list(&dirs)).map_err(|e| Failure::at(&path, e))?;
         for (what, count) in found {
             println!("  {what}: {count}");
             let (scenario, tool) = (id.to_owned(), ours.name.to_owned());
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn excluded_files_are_told_apart_from_wrong_ones() {
+    fn excluded_files_are_distinguished_from_wrong_ones() {
         let (wanted, kept) = (set(&["a", "b"]), set(&["k"]));
         let said = |found: &[&str]| difference(&wanted, Some(&kept), &set(found));
         assert_eq!(said(&["a", "b"]), None);
