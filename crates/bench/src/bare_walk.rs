@@ -31,6 +31,10 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// # Errors
 ///
 /// The list or a directory cannot be read.
+///
+/// # Panics
+///
+/// Never, because no thread panics.
 pub fn run(root: &Path, list: Option<&Path>) -> Result<(u64, u64), Failure> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top = rustix::fs::openat(CWD, root, flags, Mode::empty());
@@ -65,7 +69,7 @@ pub fn run(root: &Path, list: Option<&Path>) -> Result<(u64, u64), Failure> {
 /// has the number of the nearest ancestor among the earlier records, or `-`, and the path from
 /// there. `dirs` are paths relative to the root, and `.` is the root itself.
 pub(crate) fn write_list(dirs: &[String]) -> Vec<u8> {
-    let mut sorted: Vec<&str> = dirs.iter().map(|dir| dir.as_str()).collect();
+    let mut sorted: Vec<&str> = dirs.iter().map(String::as_str).collect();
     // An ancestor comes before its descendants.
     sorted.sort_by_key(|dir| (*dir != ".", *dir));
     let mut numbers = std::collections::HashMap::new();
@@ -76,12 +80,11 @@ pub(crate) fn write_list(dirs: &[String]) -> Vec<u8> {
         let found = ancestors
             .chain(from_root)
             .find_map(|(ancestor, rest)| Some((numbers.get(ancestor)?, rest)));
-        match found {
-            Some((ancestor, rest)) => {
-                text.extend_from_slice(format!("{ancestor}/{rest}").as_bytes())
-            }
-            None => text.extend_from_slice(format!("-/{dir}").as_bytes()),
-        }
+        let record = match found {
+            Some((ancestor, rest)) => format!("{ancestor}/{rest}"),
+            None => format!("-/{dir}"),
+        };
+        text.extend_from_slice(record.as_bytes());
         text.push(0);
         numbers.insert(dir, number);
     }
