@@ -11,6 +11,7 @@ use testkit::TreeBuilder;
 
 use crate::lop::Lop;
 use crate::sweep::{MALFORMED, RULES, WIDE, lop_in, tree as sweep_tree};
+use crate::swept;
 
 /// Keys that appear only on some machines, or would take hours to produce.
 const RARE: &[&str] = &[
@@ -175,6 +176,9 @@ fn act(lop: &Lop, seen: &mut Seen) {
     // Files that cannot be acted on are listed with a reason.
     seen.run(lop, &["dedupe", "--plan", file, "--apply"]);
     seen.run(lop, &["history", "4"]);
+    swept::sweep(lop, &["t/a"]);
+    seen.run(lop, &["quarantine", "list"]);
+    seen.run(lop, &["undo"]);
 }
 
 fn mirror_and_purge(lop: &Lop, seen: &mut Seen) {

@@ -62,6 +62,7 @@ mod status;
 mod streams;
 mod sweep;
 mod sweep_plans;
+mod swept;
 mod system_dirs;
 mod undoing;
 mod uniques;

@@ -23,9 +23,8 @@ fn pattern() -> impl Strategy<Value = String> {
     let base = prop::sample::select(vec!["**", "{top}", "{home}", "{cache}", "{temp}"]);
     let component = prop::sample::select(vec!["a", "b", "ab", "*", "a*", "*b", "?", "**", "*b*"]);
     let last = prop::sample::select(vec!["a", "b", "ab", "*", "a*", "?b", "abc"]);
-    (base, prop::collection::vec(component, 0..3), last).prop_map(|(base, middle, last)| {
-        [&[base][..], &middle, &[last]].concat().join("/")
-    })
+    (base, prop::collection::vec(component, 0..3), last)
+        .prop_map(|(base, middle, last)| [&[base][..], &middle, &[last]].concat().join("/"))
 }
 
 fn extent() -> impl Strategy<Value = Extent> {

@@ -131,3 +131,44 @@ fn a_journal_that_others_may_write_to_is_refused() {
     chown(&path, Some(testkit::NOBODY), None).expect("given away");
     assert!(matches!(Replay::read(&path), Err(Error::File(_))));
 }
+
+fn take(n: u64) -> Record {
+    let text = format!(
+        r#"{{"record":"take","n":{n},"store":0,"path":"/c{n}","rule":"r","device":1,"inode":2,
+        "size":3,"mtime_ns":4,"allocated":5,"files":6}}"#
+    );
+    serde_json::from_str(&text).expect("a record")
+}
+
+#[test]
+fn one_record_covers_all_entries_that_were_moved_in_a_row() {
+    let not = Record::Not { n: 3, why: "x".into() };
+    let begin = Record::Begin {
+        format_version: FORMAT,
+        run: 1,
+        id: "x".into(),
+        by: Kind::Sweep,
+        started_ms: 1,
+    };
+    let took = Record::Took { first: 1, last: 2 };
+    let records = [begin, take(1), take(2), take(3), take(4), took, not];
+    let (_folder, path) = journal(&records.each_ref().map(line));
+    let replay = Replay::read(&path).expect("is read").expect("has begun");
+    let expected = [(1, Fate::Done), (2, Fate::Done), (3, Fate::NotDone), (4, Fate::Open)];
+    assert_eq!((fates(&replay), replay.damaged), (expected.to_vec(), 0));
+    let intent = replay.intent(2).expect("is read").intent;
+    assert_eq!((intent.kind, intent.path.0.as_slice()), (Kind::Sweep, &b"/c2"[..]));
+    assert!(intent.is_tree() && intent.was.allocated == 5);
+}
+
+#[test]
+fn a_run_of_an_unknown_kind_is_refused() {
+    let text = String::from_utf8(line(&begin())).expect("is text").replace("delete", "future");
+    let record: serde_json::Value = serde_json::from_str(&text).expect("an object");
+    let serde_json::Value::Object(mut members) = record else { panic!("{record}") };
+    members.remove("sum");
+    let mut lines = Lines::default();
+    lines.push(&members);
+    let refused = read(&[lines.bytes().to_vec()]).expect_err("is refused");
+    assert!(refused.to_string().contains("it is not the journal of a run"), "{refused}");
+}
