@@ -75,6 +75,7 @@ impl Worker<'_> {
         let mut taken = Vec::new();
         let mut listing = Listing::default();
         let Ok(dir) = self.open_path(&node.path) else { return taken };
+        dir.list_quietly();
         if listing.read(&dir, &mut self.buffer).is_err() {
             return taken;
         }
@@ -82,7 +83,8 @@ impl Worker<'_> {
         let pending = Pending { inode: 0, node: Arc::clone(node), state, route: None };
         let mut current = Current::new(&pending, &dir, &listing);
         let (mut folded, mut next, mut hits) = (Vec::new(), Vec::new(), Hits::default());
-        for name in listing.names() {
+        // A subdirectory may be a mount point whose file system does not respond.
+        for (name, ..) in listing.entries().filter(|(_, kind, _)| *kind != Kind::Dir) {
             let bytes = name.to_bytes();
             self.compiled.matcher.step(&pending.state, bytes, &mut folded, &mut next);
             hits.find(&self.compiled.matcher.automaton, &next);

@@ -3,6 +3,7 @@
 mod bindings;
 mod disks;
 mod explaining;
+mod hostile;
 mod oracle;
 mod preview;
 mod random;
