@@ -76,6 +76,7 @@ impl Worker<'_> {
         let mut listing = Listing::default();
         let path = node.path();
         let Ok(dir) = self.open_path(&path) else { return taken };
+        dir.list_quietly();
         if listing.read(&dir, &mut self.buffer).is_err() {
             return taken;
         }
@@ -83,7 +84,8 @@ impl Worker<'_> {
         let pending = Pending { inode: 0, node: Arc::clone(node), place };
         let mut current = Current::new(&pending, &dir, &listing);
         let (mut folded, mut next, mut hits) = (Vec::new(), Vec::new(), Hits::default());
-        for name in listing.names() {
+        // A subdirectory may be a mount point whose file system does not respond.
+        for (name, ..) in listing.entries().filter(|(_, kind, _)| *kind != Kind::Dir) {
             let bytes = name.to_bytes();
             self.compiled.matcher.step(&pending.place.state, bytes, &mut folded, &mut next);
             hits.find(&self.compiled.matcher.automaton, &next);

@@ -189,6 +189,11 @@ impl DirNode {
         known.expect("the node itself is known by now")
     }
 
+    /// Returns whether a rule may take the directory.
+    pub(crate) fn has_scopes(&self) -> bool {
+        !self.state.lock().scopes.is_empty()
+    }
+
     /// Marks that something in the directory is kept from a rule.
     pub(crate) fn keep(&self, rule: u32) {
         let mut state = self.state.lock();

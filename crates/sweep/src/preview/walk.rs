@@ -63,6 +63,10 @@ impl Worker<'_> {
         let node = &pending.node;
         let mut listing = std::mem::take(&mut self.listing);
         let opened = self.open_next(node).map_err(|e| (Op::Open, e)).and_then(|dir| {
+            if node.has_scopes() {
+                // The access time of the directory may count for its age.
+                dir.list_quietly();
+            }
             listing.read(&dir, &mut self.buffer).map_err(|e| (Op::List, e))?;
             Ok(dir)
         });
