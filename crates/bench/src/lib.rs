@@ -7,7 +7,7 @@
 //! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on a simulated one |
 //! | [`scenario`], [`tools`], [`race`] | work, tree, storage and caches; the programs with their command lines; the races |
 //! | [`measure`], `stats` | one measured run; medians and ranks of many |
-//! | `rules`, [`bare_walk`] | rule files for races of `lop sweep`, and the least that a sweep must do |
+//! | `rules`, [`bare_walk`], [`globset_walk`] | rule files for races of `lop sweep`, the least that a sweep must do, and a peer |
 //! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
 //! | [`head_trace`] | the position of the disk's head during a scan |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
@@ -27,6 +27,7 @@
 pub mod bare_walk;
 pub mod corpus;
 pub mod counts;
+pub mod globset_walk;
 pub mod hdd;
 pub mod head_trace;
 pub mod image;

@@ -15,7 +15,9 @@ use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
-use bench::{Failure, bare_walk, hdd, head_trace, measure, page, race, record, tools};
+use bench::{
+    Failure, bare_walk, globset_walk, hdd, head_trace, measure, page, race, record, tools,
+};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -63,6 +65,14 @@ enum Command {
     },
     #[command(hide = true)]
     Measure { task: PathBuf },
+    /// List files that match one of many patterns, as a peer in races
+    #[command(hide = true)]
+    GlobsetWalk {
+        /// The tree
+        root: PathBuf,
+        /// The patterns, one per line, relative to the tree
+        patterns: PathBuf,
+    },
     /// List directories without looking at their names, as a reference for races
     #[command(hide = true)]
     BareWalk {
@@ -150,6 +160,9 @@ fn main() -> ExitCode {
             println!("{usage}");
             Vec::new()
         }),
+        Command::GlobsetWalk { root, patterns } => {
+            globset_walk::run(&root, &patterns).map(|()| Vec::new())
+        }
         Command::BareWalk { root, list } => bare_walk::run(&root, list.as_deref()).map(|found| {
             println!("{} directories, {} names", found.0, found.1);
             Vec::new()

@@ -34,7 +34,8 @@ time. Tools that delete must leave nothing behind.
 Tools that sweep list the junk on a made Windows disk by 17,681 patterns, and change nothing. The rules have the size
 and the shape of `winapp2.ini`: entries, patterns, wildcards, exclusions and variables occur as often as there, but all
 programs are invented. Each tool gets them in its own format: lop as `winapp2.ini`, BleachBit as a cleaner with paths
-of Windows 10 only, find as one long expression. The script gets one path glob per line in the spelling of Windows XP,
+of Windows 10 only, find as one long expression. **globset** walks everything and compares each path with sets of 500
+patterns by the crate of this name ([source](../../crates/bench/src/globset_walk.rs)). The script gets one path glob per line in the spelling of Windows XP,
 and rewrites it for later generations and for VirtualStore, as the author of jdupes described for a script of his. It
 was written anew for these races ([source](../../crates/bench/scripts/clean-windows.sh)), in the three stages of his
 article. **bare walk** opens, lists and closes the directories that lop opened according to strace, or all directories

@@ -52,6 +52,7 @@ pub(super) fn write_rules(store: &Store, setup: &Setup, tree: &Path) -> Result<(
         (dir.join("junk.ini"), write::winapp2(&rules::junk_rules())),
         (dir.join("anywhere.toml"), write::ANYWHERE.to_owned()),
         (dir.join("lines.txt"), write::lines(&rules)),
+        (dir.join("globs.txt"), write::globs(&rules)),
         (dir.join("find.sh"), write::find_script(&rules)),
         (dir.join("clean-windows.sh"), SCRIPT.to_owned()),
         (cleaners.join("made.xml"), write::cleaner_ml(&rules, tree)),

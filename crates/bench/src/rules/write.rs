@@ -5,6 +5,7 @@
 //! | [`winapp2`] | `lop sweep` |
 //! | [`lines`] | the script: one path glob per line, in the spelling of Windows XP |
 //! | [`cleaner_ml`] | `BleachBit` |
+//! | [`globs`] | a walk with the crate `globset` |
 //! | [`find_script`] | `find` |
 //!
 //! The formats cannot express the same. Each function says what differs.
@@ -128,6 +129,21 @@ fn regex(glob: &str) -> String {
     glob.replace('.', "\\.").replace('*', ".*")
 }
 
+/// Returns the rules as globs for paths of Windows 10, one per line. There are no exclusions.
+pub(crate) fn globs(rules: &RuleSet) -> String {
+    let mut text = String::new();
+    for key in rules.keys() {
+        for base in key.base.paths() {
+            for name in &key.names {
+                let name = if key.takes_all() { "*" } else { name };
+                let below = if key.reach == Reach::Files { "" } else { "**/" };
+                text.push_str(&format!("{base}/{}/{below}{name}\n", key.dir.join("/")));
+            }
+        }
+    }
+    text
+}
+
 /// Returns a script that runs one `find` with a term for each pattern, in the directory of its
 /// first argument. A wildcard of find also matches slashes, so patterns for files in a directory
 /// match files below it too. There are no exclusions.
@@ -171,7 +187,7 @@ impl Base {
 
 #[cfg(test)]
 mod tests {
-    use super::{cleaner_ml, find_script, lines, winapp2};
+    use super::{cleaner_ml, find_script, globs, lines, winapp2};
     use crate::rules::{Base, Entry, Key, Reach, RuleSet};
     use std::path::Path;
 
@@ -222,6 +238,18 @@ Program Files/Balu/Temp/*
 Documents and Settings/All Users/Application Data/Balu
 ";
         assert_eq!(lines(&rules()), expected);
+    }
+
+    #[test]
+    fn a_pattern_becomes_a_glob_for_each_base() {
+        let expected = "\
+Users/*/AppData/Local/Balu/*/Logs/**/*.log
+Users/*/AppData/Local/Balu/*/Logs/**/a.txt
+Program Files/Balu/Temp/*
+Program Files (x86)/Balu/Temp/*
+ProgramData/Balu/**/*
+";
+        assert_eq!(globs(&rules()), expected);
     }
 
     #[test]

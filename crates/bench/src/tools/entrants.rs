@@ -39,7 +39,7 @@ use Source::{Crate, Debian};
 use Work::{Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Sweep};
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 51] = [
+pub(crate) const ENTRANTS: [Entrant; 52] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -128,6 +128,7 @@ pub(crate) const ENTRANTS: [Entrant; 51] = [
     script("script (=~)", "bash RULES/clean-windows.sh 2 RULES/lines.txt DIR"),
     script("script (grep)", "bash RULES/clean-windows.sh 1 RULES/lines.txt DIR"),
     peer("bleachbit", Sweep, Debian("bleachbit"), "bleachbit --preview made.*", Nothing),
+    peer("globset", Sweep, Source::Here, "lop-bench globset-walk DIR RULES/globs.txt", Nothing),
     peer("find (one walk)", Sweep, Debian("findutils"), "bash RULES/find.sh DIR", Nothing),
     lop_sweeps("lop", Anywhere, "lop sweep -q --list --rules RULES/anywhere.toml DIR"),
     lop_sweeps(
