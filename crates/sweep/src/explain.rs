@@ -53,7 +53,6 @@ pub struct Step {
 
 /// Returns the active rules that concern a path, which is relative to the target.
 pub fn explain(request: &Request<'_>, path: &[u8]) -> Vec<Explanation> {
-    let folds = request.bindings.folds;
     let names: Vec<&[u8]> = path.split(|&b| b == b'/').filter(|name| !name.is_empty()).collect();
     let mut all = Vec::new();
     for (at, rule) in request.rules.iter().enumerate().filter(|(at, _)| request.active[*at]) {
@@ -73,7 +72,7 @@ pub fn explain(request: &Request<'_>, path: &[u8]) -> Vec<Explanation> {
                 steps,
                 matched: matched_names.join(&b'/'),
                 kept_by: kept_by(request, rule, &names),
-                protected_by: protected_by(&names, folds),
+                protected_by: protected_by(request, &names),
                 conditions: conditions(request, rule, matched_names),
             });
         }
@@ -140,14 +139,10 @@ fn kept_by(request: &Request<'_>, rule: &Rule, names: &[&[u8]]) -> Option<String
     prefixes.into_iter().find_map(keeps).map(ToString::to_string)
 }
 
-/// Returns the protected name in a path. Protected paths below variables are not considered,
-/// because they refuse the whole rule.
-fn protected_by(names: &[&[u8]], folds: bool) -> Option<String> {
-    let is_in = |text: &&&str| {
-        let glob = Glob::new(text.as_bytes());
-        names.iter().any(|name| name_matches(&glob, name, folds))
-    };
-    protected::NAMES.iter().find(is_in).map(|name| (*name).to_string())
+/// Returns the pattern of protected entries that matches a path.
+fn protected_by(request: &Request<'_>, names: &[&[u8]]) -> Option<String> {
+    let matches = |pattern: &Pattern| matched(request, pattern, names).is_some();
+    protected::runtime_patterns().into_iter().find(matches).map(|pattern| pattern.to_string())
 }
 
 fn conditions(
