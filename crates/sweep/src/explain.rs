@@ -188,9 +188,10 @@ fn conditions(
     }
     let has_others = wanted.larger.is_some() || wanted.only.is_some() || !wanted.starts.is_empty();
     if has_others && itself.is_none() {
-        let met = holder.as_ref().zip(stat.as_ref()).and_then(|((dir, _), (stat, name))| {
-            contents_meet(request, rule, (dir, name), stat)
-        });
+        let met = holder
+            .as_ref()
+            .zip(stat.as_ref())
+            .and_then(|((dir, _), (stat, name))| contents_meet(request, rule, (dir, name), stat));
         all.push(("size, kind and signature", met));
     }
     all

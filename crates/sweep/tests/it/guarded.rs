@@ -2,8 +2,8 @@
 
 use sweep::bindings::{Context, Profile};
 use sweep::guard::{Guard, check};
-use sweep::rule::variable::Variable::{Cache, Home, Temp, Top};
 use sweep::rule::glob::Glob;
+use sweep::rule::variable::Variable::{Cache, Home, Temp, Top};
 use sweep::rule::{Extent, Marker, Risk, Rule};
 use testkit::TreeBuilder;
 use walk::OwnFiles;
@@ -82,9 +82,9 @@ fn careless(id: &str, at: &str) -> Rule {
 
 /// Returns a tree with files in the directories.
 fn files(dirs: &[(&str, usize)]) -> TreeBuilder {
-    let all = dirs.iter().flat_map(|&(dir, number)| {
-        (0..number).map(move |number| format!("{dir}/f{number}"))
-    });
+    let all = dirs
+        .iter()
+        .flat_map(|&(dir, number)| (0..number).map(move |number| format!("{dir}/f{number}")));
     all.fold(TreeBuilder::new(), |tree, path| tree.file(path.as_str(), ""))
 }
 
