@@ -180,10 +180,10 @@ fn count(scene: &str, what: &str, count: u64) -> Count {
 }
 
 /// The counts by name, or the reason why counting is impossible.
-type Counted = Result<Result<BTreeMap<String, u64>, String>, Failure>;
+pub(crate) type Counted = Result<Result<BTreeMap<String, u64>, String>, Failure>;
 
 /// Counts system calls by kind, with strace.
-fn calls(argv: &[PathBuf], store: &Store) -> Counted {
+pub(crate) fn calls(argv: &[PathBuf], store: &Store) -> Counted {
     let table = store.join("strace.out");
     let command = ["strace", "-f", "-c", "-U", "calls,name", "-o"];
     if let Err(reason) = under(&command, Some(&table), argv)? {

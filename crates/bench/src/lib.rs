@@ -7,6 +7,7 @@
 //! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on a simulated one |
 //! | [`scenario`], [`tools`], [`race`] | work, tree, storage and caches; the programs with their command lines; the races |
 //! | [`measure`], `stats` | one measured run; medians and ranks of many |
+//! | `rules`, [`bare_walk`], [`globset_walk`] | rule files for races of `lop sweep`, the least that a sweep must do, and a peer |
 //! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
 //! | [`head_trace`] | the position of the disk's head during a scan |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
@@ -23,8 +24,10 @@
     reason = "bench makes and removes its own trees and records, never a user's files"
 )]
 
+pub mod bare_walk;
 pub mod corpus;
 pub mod counts;
+pub mod globset_walk;
 pub mod hdd;
 pub mod head_trace;
 pub mod image;
@@ -32,6 +35,7 @@ pub mod measure;
 pub mod page;
 pub mod race;
 pub mod record;
+mod rules;
 pub mod scenario;
 mod stats;
 pub mod store;

@@ -15,7 +15,9 @@ use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
-use bench::{Failure, hdd, head_trace, measure, page, race, record, tools};
+use bench::{
+    Failure, bare_walk, globset_walk, hdd, head_trace, measure, page, race, record, tools,
+};
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -63,6 +65,23 @@ enum Command {
     },
     #[command(hide = true)]
     Measure { task: PathBuf },
+    /// List files that match one of many patterns, as a peer in races
+    #[command(hide = true)]
+    GlobsetWalk {
+        /// The tree
+        root: PathBuf,
+        /// The patterns, one per line, relative to the tree
+        patterns: PathBuf,
+    },
+    /// List directories without looking at their names, as a reference for races
+    #[command(hide = true)]
+    BareWalk {
+        /// The tree
+        root: PathBuf,
+        /// A list of directories that a race wrote, instead of all
+        #[arg(long, value_name = "FILE")]
+        list: Option<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -139,6 +158,13 @@ fn main() -> ExitCode {
         Command::HeadTrace { name, lop, store } => record_head_trace(&name, lop.as_deref(), &store),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
+            Vec::new()
+        }),
+        Command::GlobsetWalk { root, patterns } => {
+            globset_walk::run(&root, &patterns).map(|()| Vec::new())
+        }
+        Command::BareWalk { root, list } => bare_walk::run(&root, list.as_deref()).map(|found| {
+            println!("{} directories, {} names", found.0, found.1);
             Vec::new()
         }),
     };

@@ -1,8 +1,8 @@
 //! The record of a race: a dated folder of CSV files.
 //!
 //! A folder `DATE-KIND` contains `machine.csv` ([`Fact`]), `tools.csv` ([`Tool`]), `scenarios.csv`
-//! ([`Scenario`]) and `runs.csv` ([`Run`], including failed runs). The pages ([`crate::page`]) are
-//! computed from these files alone.
+//! ([`Scenario`]) and `runs.csv` ([`Run`], including failed runs). Some races also have a
+//! `counts.csv` ([`Count`]). The pages ([`crate::page`]) are computed from these files alone.
 
 use std::path::{Path, PathBuf};
 
@@ -94,6 +94,19 @@ pub struct Run {
     pub disk_bytes: Option<u64>,
 }
 
+/// A count that is not a property of a timed run, such as the number of system calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// The [`Scenario::id`].
+    pub scenario: String,
+    /// The [`Tool::name`].
+    pub tool: String,
+    /// The name of the count.
+    pub what: String,
+    /// The count.
+    pub count: u64,
+}
+
 /// A record and the name of its folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dated {
@@ -116,6 +129,8 @@ pub struct Record {
     pub scenarios: Vec<Scenario>,
     /// All runs, in the order in which they ran.
     pub runs: Vec<Run>,
+    /// Other counts.
+    pub counts: Vec<Count>,
 }
 
 impl Record {
@@ -131,7 +146,11 @@ impl Record {
         write_rows(&folder.join("machine.csv"), &self.machine)?;
         write_rows(&folder.join("tools.csv"), &self.tools)?;
         write_rows(&folder.join("scenarios.csv"), &self.scenarios)?;
-        write_rows(&folder.join("runs.csv"), &self.runs)
+        write_rows(&folder.join("runs.csv"), &self.runs)?;
+        if self.counts.is_empty() {
+            return Ok(());
+        }
+        write_rows(&folder.join("counts.csv"), &self.counts)
     }
 
     /// Reads a record from its folder.
@@ -140,12 +159,21 @@ impl Record {
     ///
     /// A file is missing or has another format.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
+        let counts = folder.join("counts.csv");
+        let counts = if counts.exists() { read_rows(&counts)? } else { Vec::new() };
         Ok(Self {
+            counts,
             machine: read_rows(&folder.join("machine.csv"))?,
             tools: read_rows(&folder.join("tools.csv"))?,
             scenarios: read_rows(&folder.join("scenarios.csv"))?,
             runs: read_rows(&folder.join("runs.csv"))?,
         })
+    }
+
+    /// Returns a count of a tool in a scenario.
+    pub fn count(&self, scenario: &str, tool: &str, what: &str) -> Option<u64> {
+        let is_it = |c: &&Count| (&*c.scenario, &*c.tool, &*c.what) == (scenario, tool, what);
+        self.counts.iter().find(is_it).map(|count| count.count)
     }
 
     /// Returns the timed runs of a tool in a scenario.

@@ -26,6 +26,14 @@ pub enum Work {
     Pull,
     /// Delete a tree.
     Delete,
+    /// Find the files that the rules of a large file take, and change nothing.
+    Sweep,
+    /// Find the files that rules take that match anywhere, and change nothing.
+    Anywhere,
+    /// Load a large rule file, and match it against a tree that has nothing in it.
+    Load,
+    /// Take the files that rules match out of a tree.
+    Apply,
 }
 
 /// The order in which the files of a tree were written. It determines their order on the disk.

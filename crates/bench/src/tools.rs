@@ -5,6 +5,8 @@
 //! ownership, ACLs and extended attributes, and delete extraneous entries. Deleters delete
 //! everything.
 
+mod entrants;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +16,8 @@ use std::process::Command;
 use crate::Failure;
 use crate::record::{Role, Tool};
 use crate::scenario::Work;
+
+pub(crate) use entrants::{BARE_WALK, ENTRANTS, PURGE};
 
 /// The origin of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +57,7 @@ pub struct Entrant {
     pub(crate) source: Source,
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
-    /// (followed by a host) and `lop`. A shell runs a command line that contains `&&`.
+    /// (followed by a host), `RULES/NAME` (a rule file or a script), `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
@@ -76,6 +80,16 @@ pub(crate) struct Places {
     pub(crate) lop: PathBuf,
     /// `RSH`: the command that connects to a host, or nothing.
     pub(crate) rsh: String,
+    /// `RULES/...`: the directory of rule files.
+    pub(crate) rules: PathBuf,
+}
+
+/// The program of this crate.
+const BENCH: &str = "lop-bench";
+
+/// Returns the running program, or its name if the kernel does not know its path.
+fn this() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| BENCH.into())
 }
 
 /// The prefix of paths on the host to which `RSH` connects.
@@ -88,6 +102,9 @@ impl Places {
             place.push(self.fill(path));
             return place;
         }
+        if let Some(name) = word.strip_prefix("RULES/") {
+            return self.rules.join(name).into_os_string();
+        }
         let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
         let place = match stem {
             "DIR" | "SRC" => &self.tree,
@@ -95,6 +112,7 @@ impl Places {
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
             "lop" => &self.lop,
+            BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
             _ => return OsString::from(word),
         };
@@ -106,122 +124,6 @@ impl Places {
 
 /// Groups as sets of inode numbers, because tools report different names of the same file.
 pub(crate) type Groups = BTreeSet<BTreeSet<u64>>;
-
-const fn peer(
-    name: &'static str,
-    work: Work,
-    source: Source,
-    command: &'static str,
-    answer: Answer,
-) -> Entrant {
-    let version = "--version";
-    Entrant { name, role: Role::Peer, work, source, command, remembers: false, version, answer }
-}
-
-/// Returns an entry for lop with a catalog, a feature that its peers lack.
-const fn lop(name: &'static str, command: &'static str, remembers: bool) -> Entrant {
-    let plain = peer(name, Work::Find, Source::Here, command, Answer::Lines);
-    Entrant { role: Role::Aside, remembers, ..plain }
-}
-
-/// Returns an entry for lop that finds duplicates and acts on them.
-const fn lop_acts(name: &'static str, role: Role, command: &'static str) -> Entrant {
-    Entrant { role, ..peer(name, Work::Link, Source::Here, command, Answer::None) }
-}
-
-/// Returns an entry for lop that copies.
-const fn lop_copies(work: Work, command: &'static str) -> Entrant {
-    Entrant { role: Role::Ours, ..peer("lop", work, Source::Here, command, Answer::None) }
-}
-
-use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
-use Source::{Crate, Debian};
-use Work::{Again, Copy, Delete, Find, Link, Mirror, Pull, Push};
-
-/// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 34] = [
-    Entrant {
-        role: Role::Ours,
-        ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
-    },
-    lop("lop, new catalog", "lop scan --catalog FILE -q --format fdupes DIR", false),
-    lop("lop, again", "lop scan --catalog FILE -q --format fdupes DIR", true),
-    peer(
-        "fclones",
-        Find,
-        Crate("fclones"),
-        "fclones --progress=false group --hidden --no-ignore -f fdupes DIR",
-        Lines,
-    ),
-    peer("yadf", Find, Crate("yadf"), "yadf -q -n DIR", Lines),
-    peer(
-        "czkawka",
-        Find,
-        Crate("czkawka_cli"),
-        "czkawka_cli dup -d DIR -m 1 -H -W -N -M -C FILE",
-        Czkawka,
-    ),
-    peer("jdupes", Find, Debian("jdupes"), "jdupes -r -q DIR", Lines),
-    peer(
-        "rmlint",
-        Find,
-        Debian("rmlint"),
-        "rmlint -T df -r -L -F -VVV -o fdupes:stdout DIR",
-        Lines,
-    ),
-    peer("rdfind", Find, Debian("rdfind"), "rdfind -outputname FILE DIR", Rdfind),
-    peer("fdupes", Find, Debian("fdupes"), "fdupes -r -n -q DIR", Lines),
-    Entrant {
-        version: "-v",
-        ..peer("duff", Find, Debian("duff"), "duff -r -a -p -z -q DIR", Lines)
-    },
-    lop_acts(
-        "lop",
-        Role::Ours,
-        "lop scan -q --catalog FILE DIR && lop dedupe -q --catalog FILE --by hardlink --apply",
-    ),
-    lop_acts(
-        "lop, quarantine",
-        Role::Aside,
-        "lop scan -q --catalog FILE DIR && lop dedupe -q --catalog FILE --by quarantine --apply --all",
-    ),
-    peer("jdupes", Link, Debian("jdupes"), "jdupes -r -q -L DIR", Nothing),
-    peer(
-        "rdfind",
-        Link,
-        Debian("rdfind"),
-        "rdfind -makehardlinks true -outputname FILE DIR",
-        Nothing,
-    ),
-    peer(
-        "fclones",
-        Link,
-        Crate("fclones"),
-        "fclones -q group --hidden --no-ignore -o FILE DIR && fclones -q link < FILE",
-        Nothing,
-    ),
-    lop_copies(Mirror, "lop mirror -q SRC DST"),
-    peer("rsync", Mirror, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
-    peer("cp", Mirror, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
-    lop_copies(Copy, "lop mirror -q SRC DST"),
-    peer("rsync", Copy, Debian("rsync"), "rsync -aHAXS SRC/ DST/", Nothing),
-    peer("cp", Copy, Debian("coreutils"), "cp -a -T SRC DST", Nothing),
-    peer("xcp", Copy, Crate("xcp"), "xcp -r -o --no-progress -T SRC DST", Nothing),
-    lop_copies(Again, "lop mirror -q --delete SRC DST"),
-    peer("rsync", Again, Debian("rsync"), "rsync -aHAXS --delete SRC/ DST/", Nothing),
-    lop_copies(Push, "lop mirror -q --rsh RSH --remote-lop lop SRC localhost:DST"),
-    peer("rsync", Push, Debian("rsync"), "rsync -aHAXS -e RSH SRC/ localhost:DST/", Nothing),
-    lop_copies(Pull, "lop mirror -q --rsh RSH --remote-lop lop localhost:SRC DST"),
-    peer("rsync", Pull, Debian("rsync"), "rsync -aHAXS -e RSH localhost:SRC/ DST/", Nothing),
-    Entrant {
-        role: Role::Ours,
-        ..peer("lop", Delete, Source::Here, "lop purge -q --yes DIR", Nothing)
-    },
-    peer("rm", Delete, Debian("coreutils"), "rm -rf DIR", Nothing),
-    peer("find", Delete, Debian("findutils"), "find DIR -delete", Nothing),
-    peer("rmz", Delete, Crate("rmz"), "rmz DIR", Nothing),
-    peer("rsync", Delete, Debian("rsync"), "rsync -a --delete EMPTY/ DIR/ && rmdir DIR", Nothing),
-];
 
 impl Entrant {
     /// Returns the command line with its placeholders replaced.
@@ -249,12 +151,16 @@ impl Entrant {
     /// Returns the entry of the program in a record, if it is installed.
     pub(crate) fn tool(&self, lop: &Path) -> Option<Tool> {
         let program = self.command.split(' ').next()?;
-        let program = if program == "lop" { lop.as_os_str() } else { program.as_ref() };
+        let this = std::env::current_exe().ok()?;
+        let program = match program {
+            "lop" => lop.as_os_str(),
+            BENCH => this.as_os_str(),
+            name => name.as_ref(),
+        };
         let output = Command::new(program).arg(self.version).output().ok()?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
-        let mut version = text.lines().next().and_then(version_in).unwrap_or("unknown").to_owned();
-        let this = std::env::current_exe().ok()?;
+        let mut version = text.lines().find_map(version_in).unwrap_or("unknown").to_owned();
         if self.source == Source::Here && lop.parent() == this.parent() {
             version.push_str(&commit());
         }
@@ -268,16 +174,16 @@ impl Entrant {
     ///
     /// The output has another format, or contains a path that does not exist.
     pub(crate) fn groups(&self, output: &Path, file: &Path) -> Result<Option<Groups>, Failure> {
-        let source = if self.answer == Lines { output } else { file };
+        let source = if self.answer == Answer::Lines { output } else { file };
         let read = || {
             let bytes = std::fs::read(source).map_err(|e| Failure::at(source, e))?;
             String::from_utf8(bytes).map_err(|e| Failure::at(source, e))
         };
         let paths = match self.answer {
-            Nothing => return Ok(None),
-            Lines => from_lines(&read()?),
-            Rdfind => from_rdfind(&read()?),
-            Czkawka => from_czkawka(&read()?).map_err(|e| Failure::at(source, e))?,
+            Answer::None => return Ok(None),
+            Answer::Lines => from_lines(&read()?),
+            Answer::Rdfind => from_rdfind(&read()?),
+            Answer::Czkawka => from_czkawka(&read()?).map_err(|e| Failure::at(source, e))?,
         };
         inodes(paths).map(Some)
     }
@@ -289,8 +195,8 @@ pub fn advice(missing: &[&Entrant]) -> Vec<String> {
     let mut crates = BTreeSet::new();
     for entrant in missing {
         match entrant.source {
-            Debian(package) => drop(packages.insert(package)),
-            Crate(name) => drop(crates.insert(name)),
+            Source::Debian(package) => drop(packages.insert(package)),
+            Source::Crate(name) => drop(crates.insert(name)),
             Source::Here => {}
         }
     }
@@ -412,6 +318,7 @@ mod tests {
             empty: PathBuf::from("/e"),
             lop: PathBuf::from("/bin/lop"),
             rsh: "ssh -p 7".into(),
+            rules: PathBuf::from("/rules"),
         };
         let line = |name: &str, work| {
             let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
@@ -425,6 +332,8 @@ mod tests {
             r#"fclones -q group --hidden --no-ignore -o "$1" "$2" && fclones -q link < "$3""#;
         assert_eq!(line("fclones", Work::Link), format!("sh -c {script} sh /f /t /f"));
         assert_eq!(line("cp", Work::Mirror), "cp -a -T /t /c");
+        let sweep = "/bin/lop sweep -q --list --rules /rules/all.ini /t";
+        assert_eq!(line("lop", Work::Sweep), sweep);
         assert_eq!(line("rsync", Work::Push), "rsync -aHAXS -e ssh -p 7 /t/ localhost:/c/");
     }
 

@@ -22,10 +22,10 @@ fn start(seed: u64) -> u64 {
 
 /// A source of random choices: the [`word`]s of a seed, starting at index 1.
 #[derive(Debug, Clone)]
-pub(super) struct Dice(testkit::Dice);
+pub(crate) struct Dice(testkit::Dice);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(testkit::Dice::new(start(seed)))
     }
 
@@ -35,13 +35,13 @@ impl Dice {
     }
 
     /// Returns a number below `end`, which must not be 0.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0.below(end)
     }
 
     /// Returns an index below `len`, which must not be 0.
     #[expect(clippy::cast_possible_truncation, reason = "a remainder of a usize fits in it")]
-    pub(super) fn index(&mut self, len: usize) -> usize {
+    pub(crate) fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 

@@ -15,12 +15,14 @@ mod merged;
 mod plan;
 pub(crate) mod seal;
 mod server;
+pub(crate) mod windows;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use dice::Dice;
 pub use merged::Merged;
 pub use plan::{Counts, Plan};
 
@@ -49,7 +51,7 @@ enum Maker {
 }
 
 /// All corpora.
-pub const CORPORA: [Corpus; 16] = [
+pub const CORPORA: [Corpus; 18] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -141,6 +143,18 @@ pub const CORPORA: [Corpus; 16] = [
         about: "one directory of small files",
         names: 1_000_000,
         maker: Maker::Plan(|names, _, seed| adverse::flat(names, seed)),
+    },
+    Corpus {
+        name: "windows-disk",
+        about: "a Windows disk with four users, a fifth of the files junk of 338 programs",
+        names: 500_000,
+        maker: Maker::Plan(windows::disk),
+    },
+    Corpus {
+        name: "windows-junk",
+        about: "a Windows disk with junk of twenty programs in four profiles, and nothing else",
+        names: 100_000,
+        maker: Maker::Plan(|names, _, _| windows::junk_only(names)),
     },
     Corpus {
         name: "hostile",

@@ -109,6 +109,11 @@ impl Plan {
         self.others.push(Other { dir, name: name.into(), kind });
     }
 
+    /// Returns the paths of the regular files, relative to the root.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.names.iter().map(|name| self.dirs[name.dir as usize].join(&*name.text))
+    }
+
     /// Returns the directories, the root first.
     pub(super) fn dirs(&self) -> &[PathBuf] {
         &self.dirs

@@ -6,9 +6,9 @@ use crate::stats::float;
 
 use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio, size};
-use super::growth;
 use super::job::{Job, headline};
 use super::words::{alternative, heading, inline, plural, sentence, slug};
+use super::{growth, requirements};
 
 /// A column of a table: its title, and the function that formats its cells.
 type Column = (&'static str, fn(&Row) -> String);
@@ -48,6 +48,7 @@ pub(super) fn page(job: Job, comparisons: &[&Comparison]) -> String {
         page.push_str(&format!("![{shown}]({}.svg)\n\n", job.slug()));
     }
     growth::write(&mut page, comparisons);
+    page.push_str(&requirements::table(comparisons));
     for comparison in comparisons {
         write_comparison(&mut page, comparison);
     }
@@ -121,6 +122,12 @@ fn write_notes(page: &mut String, comparison: &Comparison) {
         notes.push(
             match comparison.scenario.work {
                 Work::Link => "In italics, not ranked: lop moving the same files to quarantine.",
+                Work::Sweep | Work::Anywhere => {
+                    "In italics, not ranked: lop with other rules, and a walk that lists directories \
+                     without looking at the names."
+                }
+                Work::Load => "In italics, not ranked: lop with an empty rule file.",
+                Work::Apply => "In italics, not ranked: lop removing the whole tree.",
                 _ => {
                     "In italics, not ranked: lop writing a catalog, and lop scanning again with it."
                 }

@@ -23,11 +23,12 @@ pub(super) enum Job {
     Mirror,
     Ssh,
     Delete,
+    Sweep,
 }
 
 impl Job {
     /// All jobs, in the order of the summary page.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::FindWarm,
         Self::FindCold,
         Self::FindHdd,
@@ -35,6 +36,7 @@ impl Job {
         Self::Mirror,
         Self::Ssh,
         Self::Delete,
+        Self::Sweep,
     ];
 
     /// Returns the job that a scenario belongs to.
@@ -47,6 +49,7 @@ impl Job {
             (Work::Mirror | Work::Copy | Work::Again, ..) => Self::Mirror,
             (Work::Push | Work::Pull, ..) => Self::Ssh,
             (Work::Delete, ..) => Self::Delete,
+            (Work::Sweep | Work::Anywhere | Work::Load | Work::Apply, ..) => Self::Sweep,
         }
     }
 
@@ -60,6 +63,7 @@ impl Job {
             Self::Mirror => "Mirror a tree",
             Self::Ssh => "Mirror through ssh",
             Self::Delete => "Delete a tree",
+            Self::Sweep => "Sweep junk by rules",
         }
     }
 
@@ -73,6 +77,7 @@ impl Job {
             Self::Mirror => "mirror",
             Self::Ssh => "mirror-ssh",
             Self::Delete => "delete",
+            Self::Sweep => "sweep",
         }
     }
 

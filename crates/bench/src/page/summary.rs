@@ -54,7 +54,10 @@ fn write_job(page: &mut String, job: Job, comparisons: &[&Comparison]) {
     page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(headline)));
     page.push_str("| tree | names | storage | lop | fastest peer | lop / peer |\n");
     page.push_str("|---|---:|---|---:|---:|---:|\n");
-    for comparison in comparisons.iter().filter(|comparison| comparison.kind != GROWTH) {
+    // Some sweeps are compared only with other runs of lop.
+    let is_shown =
+        |each: &&&Comparison| each.kind != GROWTH && (job != Job::Sweep || each.has_peers());
+    for comparison in comparisons.iter().filter(is_shown) {
         let ours = comparison.ours();
         let lop = ours.map_or("no figure".into(), |row| format!("{} s", number(row.figure.median)));
         let peer = comparison.fastest_peer().map_or("no figure".into(), seconds);

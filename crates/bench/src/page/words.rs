@@ -28,6 +28,10 @@ pub(super) fn tree(scenario: &Scenario) -> String {
         Work::Push => format!("Copying the tree {corpus} to a host, through ssh"),
         Work::Pull => format!("Copying the tree {corpus} from a host, through ssh"),
         Work::Delete => format!("Deleting the tree {corpus}"),
+        Work::Sweep => format!("Finding junk in {corpus} by rules"),
+        Work::Anywhere => format!("Finding junk in {corpus} by rules that match anywhere"),
+        Work::Load => format!("Loading rules for {corpus}, with nothing to find"),
+        Work::Apply => format!("Taking the junk out of {corpus}"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {
         return done;
@@ -117,6 +121,10 @@ fn short_tree(scenario: &Scenario) -> String {
     let work = match scenario.work {
         Work::Find | Work::Link | Work::Mirror | Work::Copy | Work::Delete => "",
         Work::Again => ", nothing to do",
+        Work::Sweep => ", rules",
+        Work::Anywhere => ", rules that match anywhere",
+        Work::Load => ", nothing to find",
+        Work::Apply => ", moved away",
         Work::Push => ", push",
         Work::Pull => ", pull",
     };

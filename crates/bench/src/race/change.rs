@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Race, Setup, hdd_settings};
+use super::{Race, Setup, hdd_settings, sweep};
 use crate::Failure;
 use crate::corpus::{Counts, Merged};
 use crate::image::{Image, Mounted, drop_caches};
@@ -72,18 +72,22 @@ impl Race {
         Ok(())
     }
 
-    /// Races tools that link or delete. Each run, including an untimed one, gets a separate copy of
+    /// Races tools that link, delete or clean. Each run, including an untimed one, gets a separate copy of
     /// the image.
     pub(super) fn in_place(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (image, counts) = Image::of(&setup.spec, setup.device, &self.options.store)?;
         let copy = Scratch(self.options.store.join("fresh.img"));
+        if setup.work == Work::Apply {
+            sweep::write_rules(&self.options.store, setup, &self.options.store.join("mnt/tree"))?;
+        }
+        let is_checked_once = setup.work == Work::Link;
         let hdd = hdd_settings(setup.device);
         let mut faults = Vec::new();
         for (number, &cache) in setup.caches.iter().enumerate() {
             let id = self.scenario(setup, cache, &counts);
-            // An untimed run is needed only to check links once. Deletions are checked after every
+            // An untimed run is needed only to check links once. Other work is checked after every
             // run, and the caches are prepared before every run.
-            let first = u32::from(number > 0 || setup.work == Work::Delete);
+            let first = u32::from(number > 0 || !is_checked_once);
             for round in first..=self.rounds(setup) {
                 for entrant in self.entrants(setup.work) {
                     let image = image.copy(&copy.0)?;
@@ -97,7 +101,7 @@ impl Race {
                         mounted.usage().zip(before).map(|(after, before)| after - before);
                     // Checking a merged tree means reading all of it, which takes longer than the
                     // run itself, so this is done only once.
-                    if usage.ending == Ending::Done && (setup.work == Work::Delete || round == 0) {
+                    if usage.ending == Ending::Done && (!is_checked_once || round == 0) {
                         let done = done(setup, entrant, &tree);
                         usage.ending = if done.is_ok() { Ending::Done } else { Ending::Failed };
                         let fault = done.unwrap_or_else(Some);
@@ -107,6 +111,9 @@ impl Race {
                 }
             }
             let fine = match setup.work {
+                Work::Apply => {
+                    "after each run that was done, all junk had left the tree, and nothing else"
+                }
                 Work::Link => "after the untimed runs every content was there, in one file",
                 _ => "after each run that was done, nothing of the tree was left",
             };
@@ -186,6 +193,9 @@ fn done(setup: &Setup, entrant: &Entrant, tree: &Path) -> Result<Option<String>,
     if setup.work == Work::Delete {
         let is_left = tree.symlink_metadata().is_ok();
         return if is_left { Err("left something behind".into()) } else { Ok(None) };
+    }
+    if setup.work == Work::Apply {
+        return sweep::applied(setup, entrant, tree).map(|()| None);
     }
     let Merged { gone, several } = setup.spec.merged(tree).map_err(|e| format!("failed: {e}"))?;
     // Only the quarantine of lop moves names away.

@@ -39,12 +39,15 @@ pub struct Setup {
 /// A setup in short: work, corpus, names, scale, order, device, caches, rounds.
 type Row = (Work, &'static str, Option<u64>, f64, Order, Device, &'static [Cache], u32);
 
+/// The number of files of a Windows disk without junk.
+const EMPTY_DISK: u64 = 5;
+
 const WARM: &[Cache] = &[Warm];
 const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
 /// All kinds. With these sizes, all races together take about five hours on two cores.
-pub const KINDS: [Kind; 12] = [
+pub const KINDS: [Kind; 13] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -168,6 +171,18 @@ pub const KINDS: [Kind; 12] = [
         },
     },
     Kind {
+        name: "sweep",
+        about: "junk found by rules and moved away, on made Windows disks",
+        rows: || {
+            vec![
+                (Work::Sweep, "windows-disk", None, 1.0, Created, AsIs, WARM, 5),
+                (Work::Anywhere, "windows-disk", None, 1.0, Created, AsIs, WARM, 5),
+                (Work::Load, "windows-junk", Some(EMPTY_DISK), 1.0, Created, AsIs, WARM, 9),
+                (Work::Apply, "windows-junk", None, 1.0, Created, Ext4, WARM, 5),
+            ]
+        },
+    },
+    Kind {
         name: "smoke",
         about: "everything once and small, to see that it works; nothing is recorded",
         rows: || {
@@ -182,6 +197,10 @@ pub const KINDS: [Kind; 12] = [
                 (Work::Push, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Pull, "links", Some(1_000), 0.01, Created, Ext4, WARM, 1),
                 (Work::Delete, "snapshots", Some(1_000), 0.1, Created, Ext4, WARM, 1),
+                (Work::Sweep, "windows-disk", Some(1_000), 0.1, Created, AsIs, WARM, 1),
+                (Work::Anywhere, "windows-disk", Some(1_000), 0.1, Created, AsIs, WARM, 1),
+                (Work::Load, "windows-junk", Some(EMPTY_DISK), 1.0, Created, AsIs, WARM, 1),
+                (Work::Apply, "windows-junk", Some(1_000), 1.0, Created, Ext4, WARM, 1),
             ]
         },
     },
@@ -270,7 +289,8 @@ mod tests {
             let setups = kind.setups().expect("existing corpora");
             for setup in setups {
                 assert!(setup.rounds > 0 && !setup.caches.is_empty(), "{}", kind.name);
-                let images = setup.work == Work::Find || setup.device != Device::AsIs;
+                let reads = [Work::Find, Work::Sweep, Work::Anywhere, Work::Load];
+                let images = reads.contains(&setup.work) || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);
             }
         }

@@ -8,6 +8,7 @@ mod change;
 mod find;
 mod kinds;
 mod machine;
+pub(crate) mod sweep;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,7 +115,8 @@ impl Race {
         if !present.iter().any(|(entrant, _)| entrant.role == Role::Ours) {
             return Err(Failure::at(&options.lop, "does not run; cargo build --release makes it"));
         }
-        let record = Record { machine, tools: Vec::new(), scenarios: Vec::new(), runs: Vec::new() };
+        let (tools, scenarios, runs, counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let record = Record { machine, tools, scenarios, runs, counts };
         Ok(Self {
             options,
             field: present,
@@ -149,12 +151,14 @@ impl Race {
                 }
             }
             let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
+            let counts = self.record.counts.len();
             let held = match setup.work {
                 Work::Find => self.find(&setup),
                 Work::Mirror | Work::Copy | Work::Again | Work::Push | Work::Pull => {
                     self.mirror(&setup)
                 }
-                Work::Link | Work::Delete => self.in_place(&setup),
+                Work::Link | Work::Delete | Work::Apply => self.in_place(&setup),
+                Work::Sweep | Work::Anywhere | Work::Load => self.sweep(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -163,6 +167,7 @@ impl Race {
                 self.complaints.push(format!("{tree}: {reason}"));
                 self.record.scenarios.truncate(scenarios);
                 self.record.runs.truncate(runs);
+                self.record.counts.truncate(counts);
             }
         }
         for (entrant, tool) in self.field {
@@ -216,6 +221,7 @@ impl Race {
             empty: self.options.store.join("empty"),
             lop: self.options.lop.clone(),
             rsh: self.server.as_ref().map(Sshd::rsh).unwrap_or_default(),
+            rules: self.options.store.join("rules"),
         }
     }
 
@@ -297,6 +303,10 @@ fn verb(work: Work) -> &'static str {
         Work::Push => "copied through ssh to",
         Work::Pull => "copied through ssh from",
         Work::Delete => "deleted",
+        Work::Sweep => "swept by rules",
+        Work::Anywhere => "swept by rules that match anywhere",
+        Work::Load => "swept, with nothing to find",
+        Work::Apply => "cleaned by rules",
     }
 }
 

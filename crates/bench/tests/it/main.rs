@@ -7,3 +7,4 @@ mod corpus;
 mod hdd;
 mod page;
 mod record;
+mod script;

@@ -2,6 +2,7 @@
 
 mod charts;
 mod races;
+mod requirements;
 
 use bench::page;
 use bench::record::{Dated, Ending, Fact, Record, Run, read_newest};

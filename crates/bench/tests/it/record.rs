@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bench::record::{Ending, Fact, Record, Role, Run, Tool, fresh_name, newest};
+use bench::record::{Count, Ending, Fact, Record, Role, Run, Tool, fresh_name, newest};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 use testkit::TempTree;
 
@@ -27,6 +27,12 @@ fn record() -> Record {
         tools: tools(),
         scenarios: vec![scenario, hdd],
         runs: runs(),
+        counts: vec![Count {
+            scenario: "hdd".into(),
+            tool: "lop".into(),
+            what: "statx".into(),
+            count: 7,
+        }],
     }
 }
 
@@ -82,8 +88,13 @@ fn a_record_survives_writing_and_reading() {
 fn an_empty_record_survives_writing_and_reading() {
     let place = TempTree::new();
     let folder = place.join("2026-07-18-find");
-    let empty =
-        Record { machine: Vec::new(), tools: Vec::new(), scenarios: Vec::new(), runs: Vec::new() };
+    let empty = Record {
+        machine: Vec::new(),
+        tools: Vec::new(),
+        scenarios: Vec::new(),
+        runs: Vec::new(),
+        counts: Vec::new(),
+    };
     empty.write(&folder).expect("it can be written");
     assert_eq!(Record::read(&folder), Ok(empty));
 }

@@ -399,6 +399,12 @@ fn shipped_rules_with_a_risk_for_the_user_are_off() {
         output.success();
         document(&output)["off"].as_array().expect("off").len()
     };
+    let table = lop.run(["sweep", "--rules", "bins", "t"]);
+    let text = table.stdout_str();
+    assert!(
+        text.contains("\n  off          --allow ID turns these rules on: windows.bin (review)"),
+        "{text}"
+    );
     let all = off(&[]);
     assert!(all > 0, "the set has rules that need a review");
     let output = lop.run(["sweep", "--rules", "bins", "--json", "t"]);

@@ -1,5 +1,10 @@
 //! Tests on real trees.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change the trees they made to see what becomes of them"
+)]
+
 mod bindings;
 mod disks;
 mod explaining;

@@ -297,3 +297,14 @@ fn outermost_match_wins() {
     assert_eq!(taken.len(), 2);
     assert!(taken.iter().all(|(_, id)| id == "outer"), "{taken:?}");
 }
+
+#[test]
+fn chain_of_many_directories_is_taken_without_overflow() {
+    const DEPTH: usize = 20_000;
+    let tree = TreeBuilder::new().file("x", "").deep_chain(DEPTH, "d", "");
+    let world = World::new(&tree, &[(Cache, "")]);
+    let preview = world.preview(&[contents("all", "{cache}")]);
+    assert!(preview.problems.is_empty(), "{:?}", preview.problems);
+    assert!(preview.dirs_listed >= DEPTH as u64);
+    assert_eq!(preview.matches.iter().map(|found| found.files).sum::<u64>(), 2);
+}

@@ -1,6 +1,6 @@
 //! Records with medians chosen so that every part of the pages has something to show.
 
-use bench::record::{Dated, Ending, Fact, Record, Role, Run, Tool};
+use bench::record::{Count, Dated, Ending, Fact, Record, Role, Run, Tool};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 
 /// The times of rounds 1 to 5 as multiples of the median.
@@ -95,6 +95,58 @@ pub(super) fn delete() -> Record {
     for run in record.runs.iter_mut().filter(|run| run.tool == "rmz") {
         run.settled_s = Some(6.05);
     }
+    record
+}
+
+/// Returns sweeps, with one run of each tool: its seconds, and its peak memory in KiB.
+pub(super) fn sweep() -> Record {
+    let names = ["lop|ours", "script (substitution)|peer", "bleachbit|peer", "find|peer"];
+    let asides = ["bare walk", "lop, 10 patterns", "lop, and 10 patterns", "lop, no rules"];
+    let more = ["lop, and 17,681 patterns", "lop purge"].into_iter().chain(asides);
+    let more: Vec<String> = more.map(|name| format!("{name}|aside")).collect();
+    let mut record = empty(
+        &names.into_iter().chain(more.iter().map(String::as_str)).map(tool).collect::<Vec<_>>(),
+    );
+    let mut race = |id: &str, work, runs: &[(&str, f64, u64)]| {
+        let scenario = Scenario { work, ..tree(id, Device::AsIs, Cache::Warm) };
+        for &(tool, seconds, peak_kib) in runs {
+            record.runs.push(Run { peak_kib, ..run(&scenario, tool, 1, seconds, 1) });
+        }
+        record.scenarios.push(scenario);
+    };
+    race(
+        "sweep",
+        Work::Sweep,
+        &[
+            ("lop", 0.13, 1),
+            ("bare walk", 0.1, 1),
+            ("lop, 10 patterns", 0.065, 1),
+            ("script (substitution)", 2.6, 1),
+            ("bleachbit", 1.625, 1),
+        ],
+    );
+    race(
+        "anywhere",
+        Work::Anywhere,
+        &[
+            ("lop", 0.255, 1),
+            ("bare walk", 0.25, 1),
+            ("find", 0.9, 1),
+            ("lop, and 10 patterns", 0.25, 1),
+            ("lop, and 17,681 patterns", 0.26, 1),
+        ],
+    );
+    race("load", Work::Load, &[("lop", 0.027, 20_000), ("lop, no rules", 0.002, 10_000)]);
+    race("apply", Work::Apply, &[("lop", 1.6, 50_000), ("lop purge", 1.0, 8_000)]);
+    let counts = [("statx", 1_000), ("statx without rules", 20), ("matches", 1_000)];
+    record.counts = counts
+        .map(|(what, count)| Count {
+            scenario: "sweep".into(),
+            tool: "lop".into(),
+            what: what.into(),
+            count,
+        })
+        .to_vec();
     record
 }
 
@@ -205,5 +257,11 @@ fn empty(tools: &[Tool]) -> Record {
     ];
     let fact = |(name, value): (&str, &str)| Fact { name: name.into(), value: value.into() };
     let machine = facts.map(fact).to_vec();
-    Record { machine, tools: tools.to_vec(), scenarios: Vec::new(), runs: Vec::new() }
+    Record {
+        machine,
+        tools: tools.to_vec(),
+        scenarios: Vec::new(),
+        runs: Vec::new(),
+        counts: Vec::new(),
+    }
 }

@@ -19,6 +19,9 @@ use crate::settings::{Settings, Verbosity};
 /// Maximum number of lines about refused rules, unless `-v` is given.
 const MAX_REFUSED: usize = 20;
 
+/// Maximum number of rules that are not active in the table, unless `-v` is given.
+const MAX_OFF: usize = 6;
+
 /// Maximum width of the column with the IDs. Longer IDs shift the rest of their line.
 const MAX_ID_WIDTH: usize = 40;
 
@@ -36,7 +39,7 @@ pub(super) fn write(
         write_target(out, book, found, settings)?;
     }
     write_refused(out, book, &book.refused, settings)?;
-    write_off(out, book, found)?;
+    write_off(out, book, found, settings)?;
     write_dropped(out, book)
 }
 
@@ -157,15 +160,26 @@ pub(super) fn objection(book: &RuleBook, refused: &Refused) -> String {
 }
 
 /// Writes the rules that could take something, but are not active because of their risk.
-fn write_off(out: &mut impl Write, book: &RuleBook, found: &[Found]) -> io::Result<()> {
-    for &at in &book.off {
-        let rule = &book.rules[at];
-        if found.iter().any(|found| found.can_match(rule)) {
-            let id = shown(&rule.id);
-            writeln!(out, "  {:<11}  {id}  {}: --allow {id}", "off", rule.risk)?;
-        }
+fn write_off(
+    out: &mut impl Write,
+    book: &RuleBook,
+    found: &[Found],
+    settings: &Settings,
+) -> io::Result<()> {
+    let rules = book.off.iter().map(|&at| &book.rules[at]);
+    let rules = rules.filter(|rule| found.iter().any(|found| found.can_match(rule)));
+    let ids: Vec<String> =
+        rules.map(|rule| format!("{} ({})", shown(&rule.id), rule.risk)).collect();
+    let is_verbose = settings.verbosity == Verbosity::Verbose;
+    let most = if is_verbose { ids.len() } else { MAX_OFF.min(ids.len()) };
+    if ids.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let mut text = ids[..most].join(", ");
+    if ids.len() > most {
+        text.push_str(&format!(", … and {} more (-v shows them)", ids.len() - most));
+    }
+    writeln!(out, "  {:<11}  --allow ID turns these rules on: {text}", "off")
 }
 
 fn write_dropped(out: &mut impl Write, book: &RuleBook) -> io::Result<()> {
