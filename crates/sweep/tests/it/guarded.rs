@@ -11,7 +11,7 @@
 //! | 3, the layout of the target | `rules_that_reach_a_home_in_an_unusual_place_are_refused` |
 //! | 3, during the walk | `preview::protected_names_stay_inside_of_a_taken_directory` |
 //! | 4, rule files | `rule_files::a_file_that_other_users_can_write_is_refused` and others |
-//! | 5, links | `races::relative_links_that_replace_directories_are_not_followed` |
+//! | 5, links | `races::relative_links_that_replace_directories_are_not_followed`, and a test of `fsops` |
 //! | 6, mounts | `hostile::mount_points_in_a_taken_directory_are_kept` |
 //! | 6, bound directories | `bound_directories_stay_in_a_directory_that_is_taken` |
 //! | 6, directories in use | `directories_in_use_stay_without_their_contents` |
@@ -23,6 +23,8 @@
 //! | 9, locks | `preview::locked_directory_of_temporary_files_stays` |
 //! | 10, the target | `rule_that_takes_a_fifth_of_the_target_is_refused` |
 //! | 10, one profile | `rule_that_takes_much_more_of_one_profile_is_refused` |
+
+use std::slice::from_ref;
 
 use sweep::bindings::{Context, Profile};
 use sweep::guard::{Guard, check};
@@ -150,7 +152,7 @@ fn rule_that_takes_a_fifth_of_the_target_is_refused() {
     assert_eq!(guards(&world, &[shipped]), [None]);
     assert_eq!(guards(&world, &[proven]), [None]);
     world.allow.insert("many".into());
-    assert_eq!(guards(&world, &[many.clone()]), [None]);
+    assert_eq!(guards(&world, from_ref(&many)), [None]);
     let world = World::new(&files(&[("many/dir", 1_001), ("others", 5_000)]), &[(Top, "")]);
     assert_eq!(guards(&world, &[many]), [None], "less than a fifth");
 }
@@ -161,7 +163,7 @@ fn rule_that_takes_much_more_of_one_profile_is_refused() {
     let homes = [(Home, "a"), (Home, "b"), (Home, "c")];
     let mut world = World::new(&files(&dirs), &homes);
     let app = careless("app", "{home}/app/f*");
-    assert_eq!(guards(&world, &[app.clone()]), [None], "no profile is known");
+    assert_eq!(guards(&world, from_ref(&app)), [None], "no profile is known");
     for path in [b"a", b"b", b"c"] {
         world.bindings.profiles.push(Profile { path: path.to_vec(), system: None });
     }

@@ -93,7 +93,7 @@ fn deep_trees_are_taken_and_kept_at_any_depth() {
     assert_eq!((paths(&preview), preview.rules[0].files), (vec![LEVEL.as_bytes()], 1));
     let preview = world.preview(&[keeping(whole, &["**/bottom"])]);
     assert!(preview.matches.is_empty() && preview.problems.is_empty(), "{preview:?}");
-    assert_eq!(preview.dirs_listed as usize, LEVELS + 1);
+    assert_eq!(preview.dirs_listed, LEVELS as u64 + 1);
 }
 
 #[test]
