@@ -40,6 +40,8 @@ pub enum FileSystem {
     Tmpfs,
     /// NTFS on an image, through FUSE. All files have the same owner and all permissions.
     Ntfs,
+    /// Like [`Ntfs`](Self::Ntfs), but only root may read and write files.
+    PrivateNtfs,
     /// exFAT on an image, through FUSE. Names that differ only in case are the same name, and links
     /// are not supported.
     ExFat,
@@ -56,7 +58,7 @@ impl FileSystem {
             Self::Xfs => "xfs",
             Self::Btrfs => "btrfs",
             Self::Tmpfs => "tmpfs",
-            Self::Ntfs => "ntfs-3g",
+            Self::Ntfs | Self::PrivateNtfs => "ntfs-3g",
             Self::ExFat => "exfat-fuse",
         }
     }
@@ -64,7 +66,7 @@ impl FileSystem {
     /// Returns the smallest size of an image in bytes. mkfs.xfs 6.1 refuses less than 300 MiB.
     fn least_bytes(self) -> u64 {
         match self {
-            Self::Ext4 | Self::Ntfs | Self::ExFat => 16 << 20,
+            Self::Ext4 | Self::Ntfs | Self::PrivateNtfs | Self::ExFat => 16 << 20,
             Self::Xfs => 320 << 20,
             Self::Btrfs => 128 << 20,
             Self::Tmpfs => 1 << 20,
@@ -79,13 +81,14 @@ impl FileSystem {
             Self::Btrfs => &["mkfs.btrfs", "-q", "-f"],
             Self::Tmpfs => &[],
             Self::ExFat => &["mkfs.exfat"],
-            Self::Ntfs => &["mkfs.ntfs", "-q", "-F", "-Q"],
+            Self::Ntfs | Self::PrivateNtfs => &["mkfs.ntfs", "-q", "-F", "-Q"],
         }
     }
 
-    /// Returns the mount options. Without `umask`, every user may read and write files on exFAT.
+    /// Returns the mount options. Without `umask`, every user may read and write files on exFAT and
+    /// NTFS.
     fn options(self) -> &'static str {
-        if self == Self::ExFat { "loop,umask=077" } else { "loop" }
+        if matches!(self, Self::ExFat | Self::PrivateNtfs) { "loop,umask=077" } else { "loop" }
     }
 }
 

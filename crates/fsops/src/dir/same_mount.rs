@@ -189,6 +189,22 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test makes its tree without fsops")]
+    fn links_are_not_followed_in_any_component() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| temp.path().join(name);
+        std::fs::create_dir_all(path("dir/sub")).expect("made");
+        std::os::unix::fs::symlink("dir", path("link")).expect("made");
+        let dir = Dir::open(temp.path()).expect("opens");
+        assert!(dir.open_child_same_mount(c"dir").is_ok());
+        assert!(dir.open_below_same_mount(b"dir/sub").is_ok());
+        dir.open_child_same_mount(c"link").expect_err("a link");
+        for path in [&b"link"[..], b"link/sub", b"dir/../link/sub"] {
+            dir.open_below_same_mount(path).expect_err("a link");
+        }
+    }
+
+    #[test]
     fn two_mounts_have_different_ids() {
         let open = |path: &str| Dir::open(Path::new(path)).expect("a directory");
         let (root, proc) = (open("/"), open("/proc"));

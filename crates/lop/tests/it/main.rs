@@ -61,6 +61,7 @@ mod skipped_stays;
 mod status;
 mod streams;
 mod sweep;
+mod sweep_disks;
 mod sweep_plans;
 mod swept;
 mod system_dirs;

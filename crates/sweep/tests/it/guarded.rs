@@ -1,9 +1,35 @@
 //! The guards that depend on the target: protected paths, kept directories, and budgets.
+//!
+//! Each guard has tests that fail without it. All of them were removed once to check this:
+//!
+//! | guard | tests that fail without it |
+//! |---|---|
+//! | 1, syntax | those of `rule::pattern` and of `formats` |
+//! | 2, narrow | `too_wide::rules_that_lost_data_are_refused` |
+//! | 3, names | `too_wide::rules_that_lost_data_are_refused` |
+//! | 3, typical layouts | `too_wide::rules_that_lost_data_are_refused` |
+//! | 3, the layout of the target | `rules_that_reach_a_home_in_an_unusual_place_are_refused` |
+//! | 3, during the walk | `preview::protected_names_stay_inside_of_a_taken_directory` |
+//! | 4, rule files | `rule_files::a_file_that_other_users_can_write_is_refused` and others |
+//! | 5, links | `races::relative_links_that_replace_directories_are_not_followed`, and a test of `fsops` |
+//! | 6, mounts | `hostile::mount_points_in_a_taken_directory_are_kept` |
+//! | 6, bound directories | `bound_directories_stay_in_a_directory_that_is_taken` |
+//! | 6, directories in use | `directories_in_use_stay_without_their_contents` |
+//! | 6, files of lop | `files_of_lop_stay`, `quarantines_stay_with_everything_in_them` |
+//! | 7, types | `preview::special_files_stay` |
+//! | 7, types of markers | `hostile::fifos_and_devices_in_the_way_are_neither_opened_nor_taken` |
+//! | 7, hard links | `file_with_another_name_frees_nothing` |
+//! | 9, ages | `disks::rules_with_an_age_leave_fresh_entries` |
+//! | 9, locks | `preview::locked_directory_of_temporary_files_stays` |
+//! | 10, the target | `rule_that_takes_a_fifth_of_the_target_is_refused` |
+//! | 10, one profile | `rule_that_takes_much_more_of_one_profile_is_refused` |
+
+use std::slice::from_ref;
 
 use sweep::bindings::{Context, Profile};
 use sweep::guard::{Guard, check};
-use sweep::rule::variable::Variable::{Cache, Home, Temp, Top};
 use sweep::rule::glob::Glob;
+use sweep::rule::variable::Variable::{Cache, Home, Temp, Top};
 use sweep::rule::{Extent, Marker, Risk, Rule};
 use testkit::TreeBuilder;
 use walk::OwnFiles;
@@ -76,15 +102,38 @@ fn files_of_lop_stay() {
     assert_eq!(world.paths(&[contents("temp", "{temp}")]), ["t/d/x"]);
 }
 
+#[test]
+fn quarantines_stay_with_everything_in_them() {
+    let tree = TreeBuilder::new()
+        .file("t/d/.lop-quarantine-0/1/kept", "1")
+        .file("t/d/x", "2")
+        .file("t/.lop-quarantine-1000/2", "3");
+    let world = World::new(&tree, &[(Temp, "t")]);
+    assert_eq!(world.paths(&[contents("temp", "{temp}")]), ["t/d/x"]);
+}
+
+#[test]
+fn file_with_another_name_frees_nothing() {
+    let bytes = vec![7; 8192];
+    let tree = TreeBuilder::new()
+        .hard_links(bytes.as_slice(), &["t/linked", "elsewhere"])
+        .file("t/alone", bytes.as_slice());
+    let world = World::new(&tree, &[(Temp, "t")]);
+    let preview = world.preview(&[contents("temp", "{temp}")]);
+    let frees: Vec<u64> = preview.matches.iter().map(|found| found.frees).collect();
+    assert_eq!((frees[1], preview.matches.len()), (0, 2));
+    assert!(frees[0] >= 8192, "{frees:?}");
+}
+
 fn careless(id: &str, at: &str) -> Rule {
     Rule { risk: Risk::Regenerates, ..rule(id, &[(at, Extent::Files)]) }
 }
 
 /// Returns a tree with files in the directories.
 fn files(dirs: &[(&str, usize)]) -> TreeBuilder {
-    let all = dirs.iter().flat_map(|&(dir, number)| {
-        (0..number).map(move |number| format!("{dir}/f{number}"))
-    });
+    let all = dirs
+        .iter()
+        .flat_map(|&(dir, number)| (0..number).map(move |number| format!("{dir}/f{number}")));
     all.fold(TreeBuilder::new(), |tree, path| tree.file(path.as_str(), ""))
 }
 
@@ -103,7 +152,7 @@ fn rule_that_takes_a_fifth_of_the_target_is_refused() {
     assert_eq!(guards(&world, &[shipped]), [None]);
     assert_eq!(guards(&world, &[proven]), [None]);
     world.allow.insert("many".into());
-    assert_eq!(guards(&world, &[many.clone()]), [None]);
+    assert_eq!(guards(&world, from_ref(&many)), [None]);
     let world = World::new(&files(&[("many/dir", 1_001), ("others", 5_000)]), &[(Top, "")]);
     assert_eq!(guards(&world, &[many]), [None], "less than a fifth");
 }
@@ -114,7 +163,7 @@ fn rule_that_takes_much_more_of_one_profile_is_refused() {
     let homes = [(Home, "a"), (Home, "b"), (Home, "c")];
     let mut world = World::new(&files(&dirs), &homes);
     let app = careless("app", "{home}/app/f*");
-    assert_eq!(guards(&world, &[app.clone()]), [None], "no profile is known");
+    assert_eq!(guards(&world, from_ref(&app)), [None], "no profile is known");
     for path in [b"a", b"b", b"c"] {
         world.bindings.profiles.push(Profile { path: path.to_vec(), system: None });
     }

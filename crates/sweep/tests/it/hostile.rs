@@ -93,7 +93,7 @@ fn deep_trees_are_taken_and_kept_at_any_depth() {
     assert_eq!((paths(&preview), preview.rules[0].files), (vec![LEVEL.as_bytes()], 1));
     let preview = world.preview(&[keeping(whole, &["**/bottom"])]);
     assert!(preview.matches.is_empty() && preview.problems.is_empty(), "{preview:?}");
-    assert_eq!(preview.dirs_listed as usize, LEVELS + 1);
+    assert_eq!(preview.dirs_listed, LEVELS as u64 + 1);
 }
 
 #[test]
@@ -134,17 +134,18 @@ fn in_time(world: World, rules: Vec<Rule>) -> (World, Option<Preview>) {
 }
 
 #[test]
-fn fifos_in_the_way_are_neither_opened_nor_taken() {
+fn fifos_and_devices_in_the_way_are_neither_opened_nor_taken() {
     let tree = TreeBuilder::new()
         .fifo("p/CACHEDIR.TAG")
         .file("p/x", "")
         .fifo("q/Thumbs.db")
         .socket("r/Thumbs.db")
-        .char_device("s/CACHEDIR.TAG", 1, 3)
+        // /dev/zero, whose first bytes are those of the marker.
+        .char_device("s/CACHEDIR.TAG", 1, 5)
         .file("s/x", "");
     let world = World::new(&tree, &[(Top, "")]);
     let mut tagged = rule("tagged", &[("**/*", Extent::Tree)]);
-    let marker = Marker { name: Glob::new(b"CACHEDIR.TAG"), starts: Some(b"Sign".to_vec()) };
+    let marker = Marker { name: Glob::new(b"CACHEDIR.TAG"), starts: Some(vec![0; 4]) };
     tagged.conditions.inside = vec![marker];
     let mut thumbs = rule("thumbs", &[("**/Thumbs.db", Extent::Files)]);
     thumbs.conditions.starts = vec![b"\xD0\xCF".to_vec()];
@@ -155,11 +156,11 @@ fn fifos_in_the_way_are_neither_opened_nor_taken() {
 
 #[test]
 fn file_system_that_does_not_respond_is_no_obstacle() {
-    let tree = TreeBuilder::new().dir("c/app/view").file("c/app/a", "1");
+    let tree = TreeBuilder::new().dir("c/app/deep/view").file("c/app/deep/a", "1");
     let world = World::new(&tree, &[(Cache, "c"), (Top, "")]);
     let shown = TempTree::new();
     let mounts = Mount::view(View::Bindfs, shown.path()).and_then(|view| {
-        let bound = Mount::bind(view.path(), world.temp.join("c/app/view"))?;
+        let bound = Mount::bind(view.path(), world.temp.join("c/app/deep/view"))?;
         Ok((bound, view))
     });
     let (_bound, view) = match mounts {
@@ -172,9 +173,9 @@ fn file_system_that_does_not_respond_is_no_obstacle() {
     };
     let rules = vec![contents("app", "{cache}/app"), rule("x", &[("**/x", Extent::Files)])];
     let (world, preview) = in_time(world, rules.clone());
-    assert_eq!(paths(&preview.expect("the preview does not wait")), [b"c/app/a"]);
+    assert_eq!(paths(&preview.expect("the preview does not wait")), [b"c/app/deep/a"]);
     hung.kill();
-    assert_eq!(world.paths(&rules), ["c/app/a"]);
+    assert_eq!(world.paths(&rules), ["c/app/deep/a"]);
 }
 
 #[test]

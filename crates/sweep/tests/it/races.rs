@@ -1,10 +1,15 @@
 //! Previews while somebody exchanges directories and links in the target.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use fsops::{FileKey, Stat};
+use sweep::preview::Match;
 use sweep::rule::variable::Variable::{Cache, Top};
 use sweep::rule::{Age, Extent, Rule};
 use testkit::{AttackOptions, Attacker, Swap, TEST_TIMEOUT, TempTree, TreeBuilder};
@@ -60,6 +65,45 @@ fn marked(bait: &Path) -> Vec<FileKey> {
         }
     }
     keys
+}
+
+/// The kernel treats links with relative targets differently, and the attacker makes absolute ones.
+#[test]
+fn relative_links_that_replace_directories_are_not_followed() {
+    let tree = TreeBuilder::new()
+        .file("target/c/dir/file", "inside")
+        .file("target/c/dir/sub/file", "inside")
+        .file("beside/outside", "precious")
+        .file("beside/sub/outside", "precious");
+    let mut world = World::new(&tree, &[(Top, "target"), (Cache, "target/c")]);
+    world.bindings.bound[0].path = Vec::new();
+    world.bindings.bound[1].path = b"c".to_vec();
+    let target = world.temp.join("target");
+    let (dir, away) = (target.join("c/dir"), target.join("away"));
+    let (is_over, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let rules = [rule("outside", &[("**/outside", Extent::Files)]), contents("c", "{cache}/dir")];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                fs::rename(&dir, &away).expect("renamed");
+                symlink("../../beside", &dir).expect("a link");
+                fs::remove_file(&dir).expect("removed");
+                fs::rename(&away, &dir).expect("renamed back");
+                swaps.fetch_add(1, Relaxed);
+            }
+        });
+        let (mut previews, mut outside) = (0, None);
+        while outside.is_none() && (previews < 300 || swaps.load(Relaxed) < SWAPS) {
+            for one in 0..2 {
+                let preview = world.preview_at(&target, &rules[one..=one]);
+                let is_outside = |found: &Match| found.path.ends_with(b"/outside");
+                outside = outside.or(preview.matches.into_iter().find(is_outside));
+            }
+            previews += 1;
+        }
+        is_over.store(true, Relaxed);
+        assert!(outside.is_none(), "{outside:?}");
+    });
 }
 
 #[test]
