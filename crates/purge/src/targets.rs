@@ -141,6 +141,9 @@ impl Removal<'_> {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
             stat => stat.map_err(failed(Op::Stat))?,
         };
+        if !stat.same_file(&target.stat) {
+            return Err(Reason::Moved);
+        }
         if !options.selection.choose_file(target.name.to_bytes(), &stat) {
             self.tally.outcome.unselected += 1;
             return Ok(());

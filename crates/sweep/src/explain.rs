@@ -3,9 +3,9 @@
 //! This is the slow and obvious way to match, one rule at a time. It serves people who want to know
 //! why an entry is in a preview, or why it is not.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
-use fsops::{Dir, DirBuffer};
+use fsops::{Dir, DirBuffer, Stat};
 
 use crate::guard::protected;
 use crate::matcher::fold::fold;
@@ -188,9 +188,10 @@ fn conditions(
     }
     let has_others = wanted.larger.is_some() || wanted.only.is_some() || !wanted.starts.is_empty();
     if has_others && itself.is_none() {
-        let met = holder.as_ref().zip(stat.as_ref()).and_then(|((dir, _), (stat, name))| {
-            contents_meet(rule, dir, name, stat, request.now_ns)
-        });
+        let met = holder
+            .as_ref()
+            .zip(stat.as_ref())
+            .and_then(|((dir, _), (stat, name))| contents_meet(request, rule, (dir, name), stat));
         all.push(("size, kind and signature", met));
     }
     all
@@ -198,15 +199,14 @@ fn conditions(
 
 /// Returns whether a file meets the conditions of a rule other than its age.
 fn contents_meet(
+    request: &Request<'_>,
     rule: &Rule,
-    dir: &Dir,
-    name: &std::ffi::CStr,
-    stat: &fsops::Stat,
-    now_ns: i64,
+    entry: (&Dir, &CStr),
+    stat: &Stat,
 ) -> Option<bool> {
     let ageless = crate::rule::Conditions { older: None, ..rule.conditions.clone() };
     if !ageless.may_take(stat.kind) {
         return Some(false);
     }
-    file_meets(&ageless, dir, name, stat, now_ns).ok()
+    file_meets(request, &ageless, entry, stat).ok()
 }

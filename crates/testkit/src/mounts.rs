@@ -20,7 +20,7 @@ use crate::process::{find_tool, run_tool};
 use crate::temp::TempTree;
 
 pub use reparse::{ReparsePoint, make_reparse_points};
-pub use views::View;
+pub use views::{Hung, View};
 
 /// Maximum number of attempts to mount or unmount while the device or directory is busy.
 const ATTEMPTS: u32 = 20;

@@ -45,6 +45,19 @@ impl TempTree {
         }
     }
 
+    /// Creates the directory in `/dev/shm` if there is one, which is usually a tmpfs, and otherwise
+    /// below the system's temporary directory. Trees of many files that exist only for a moment
+    /// are made and removed there without any disk. Its path is canonical.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the directory cannot be created.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let is_usable = rustix::fs::access(memory, rustix::fs::Access::WRITE_OK).is_ok();
+        if is_usable { Self::new_in(memory) } else { Self::new() }
+    }
+
     /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path

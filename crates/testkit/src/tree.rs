@@ -223,6 +223,18 @@ impl TreeBuilder {
         temp
     }
 
+    /// Like [`make_temp`](Self::make_temp), but in memory if possible. See
+    /// [`TempTree::in_memory`].
+    ///
+    /// # Panics
+    ///
+    /// Same as [`make`](Self::make).
+    pub fn make_in_memory(&self) -> TempTree {
+        let temp = TempTree::in_memory();
+        self.make(temp.path());
+        temp
+    }
+
     fn node(mut self, path: impl PathBytes, node: Node) -> Self {
         self.nodes.push((path.to_path(), node));
         self

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use runtime::Progress;
 use testkit::{
     AttackOptions, Attacker, Compare, Snapshot, Swap, TEST_TIMEOUT, TempTree, TreeBuilder,
     assert_same,
 };
 
-use crate::world::{remove, ways};
+use crate::world::{remove, target, usual, ways};
 
 /// Minimum duration of the attacks.
 const BUDGET: Duration = Duration::from_secs(6);
@@ -52,6 +53,17 @@ fn entries_swapped_for_links_are_not_followed() {
             assert!(outcome.files > 0);
         }
     }
+}
+
+#[test]
+fn a_file_that_replaced_the_checked_one_stays() {
+    let tree = TreeBuilder::new().file("checked", "old").file("other", "new").make_temp();
+    let path = tree.join("checked");
+    let checked = target(&path);
+    fs::rename(tree.join("other"), &path).expect("is replaced");
+    let (outcome, _) = purge::purge(&[checked], &usual(), &Progress::default(), None);
+    assert!(matches!(outcome.problems[0].reason, purge::Reason::Moved), "{outcome:?}");
+    assert_eq!(fs::read(&path).expect("is there"), b"new");
 }
 
 #[test]

@@ -22,12 +22,10 @@ const OF_HOME: [(Variable, &[u8]); 3] = [
     (Variable::Data, b".local/share"),
 ];
 
-/// Directories of a home directory on macOS. All of them are below `Library`.
-const OF_LIBRARY: [(Variable, &[u8]); 3] = [
-    (Variable::Cache, b"Caches"),
-    (Variable::Config, b"Preferences"),
-    (Variable::Data, b"Application Support"),
-];
+/// Directories of a home directory on macOS. All of them are below `Library`. `Library/Preferences`
+/// has no role, because it is protected, and programs keep no junk in it.
+const OF_LIBRARY: [(Variable, &[u8]); 2] =
+    [(Variable::Cache, b"Caches"), (Variable::Data, b"Application Support")];
 
 /// Binds the Linux or macOS system in the target, and the home directories that the caller knows.
 /// Returns true if the target is the root of a system.

@@ -8,6 +8,8 @@ pub(crate) mod automaton;
 pub mod fold;
 pub(crate) mod routes;
 
+use std::sync::Arc;
+
 use crate::bindings::Bindings;
 use crate::matcher::automaton::{Automaton, NodeId};
 use crate::matcher::fold::fold_into;
@@ -17,6 +19,15 @@ use crate::matcher::routes::{Position, Routes};
 pub(crate) struct Matcher {
     pub(crate) automaton: Automaton,
     pub(crate) routes: Routes,
+}
+
+/// The position of a directory among patterns.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The nodes of the automaton that its path leads to.
+    pub(crate) state: Arc<[NodeId]>,
+    /// The position on a route, if a bound directory is here or below.
+    pub(crate) route: Option<Position>,
 }
 
 impl Matcher {
@@ -39,20 +50,27 @@ impl Matcher {
         }
     }
 
-    /// Returns the state of the directory at a path of the target.
-    pub(crate) fn state_of(&self, path: &[u8]) -> Vec<NodeId> {
-        let mut state = Vec::new();
+    /// Returns the place of the target.
+    pub(crate) fn start(&self) -> Place {
+        let (mut state, route) = (Vec::new(), Some(Routes::START));
         self.automaton.begin(&mut state);
-        let mut route = Some(Routes::START);
         self.arrive(route, &mut state);
-        let (mut folded, mut next) = (Vec::new(), Vec::new());
-        for name in path.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
-            self.step(&state, name, &mut folded, &mut next);
-            route = self.routes.step(route, name);
-            self.arrive(route, &mut next);
-            std::mem::swap(&mut state, &mut next);
-        }
-        state
+        Place { state: state.into(), route }
+    }
+
+    /// Returns the place of a directory from that of its parent.
+    pub(crate) fn enter(&self, above: &Place, name: &[u8]) -> Place {
+        let mut state = Vec::new();
+        self.step(&above.state, name, &mut Vec::new(), &mut state);
+        let route = self.routes.step(above.route, name);
+        self.arrive(route, &mut state);
+        Place { state: state.into(), route }
+    }
+
+    /// Returns the place of the directory at a path of the target.
+    pub(crate) fn place_of(&self, path: &[u8]) -> Place {
+        let names = path.split(|&b| b == b'/').filter(|name| !name.is_empty());
+        names.fold(self.start(), |above, name| self.enter(&above, name))
     }
 
     /// Adds the nodes of the variables that are bound to a directory on a route.

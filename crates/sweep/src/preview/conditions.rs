@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use fsops::{Dir, Kind, Op, Stat};
 
 use crate::preview::listing::Listing;
+use crate::preview::request::Request;
 use crate::rule::glob::Glob;
 use crate::rule::{Age, Conditions, Marker, Only};
 
@@ -40,19 +41,23 @@ pub(crate) fn is_old_enough(newest_ns: i64, age: Option<&Age>, now_ns: i64) -> b
 ///
 /// Fails if the file or the target of the link cannot be examined.
 pub(crate) fn file_meets(
+    request: &Request<'_>,
     conditions: &Conditions,
-    dir: &Dir,
-    name: &CStr,
+    (dir, name): (&Dir, &CStr),
     stat: &Stat,
-    now_ns: i64,
 ) -> Result<bool, (Op, std::io::Error)> {
     let Conditions { older, larger, starts, only, .. } = conditions;
+    let now_ns = request.now_ns;
     let is_file = stat.kind == Kind::File;
     let meets_only = match only {
         None => true,
         Some(Only::EmptyFiles) => is_file && stat.size == 0,
         Some(Only::BrokenLinks) => {
-            stat.kind == Kind::Symlink && dir.is_dangling(name).map_err(|e| (Op::Stat, e))?
+            // On a disk of Windows, no link is broken. A junction may lead to another volume, and
+            // drivers show files that they cannot read as links.
+            stat.kind == Kind::Symlink
+                && !request.bindings.folds
+                && dir.is_dangling(name).map_err(|e| (Op::Stat, e))?
         }
     };
     Ok(meets_only
@@ -67,11 +72,7 @@ fn starts_with_any(
     starts: &[Vec<u8>],
 ) -> Result<bool, (Op, std::io::Error)> {
     let longest = starts.iter().map(Vec::len).max().unwrap_or(0).min(MAX_SIGNATURE);
-    let file = dir.open_file(name).map_err(|e| (Op::Open, e))?;
-    let stat = file.stat().map_err(|e| (Op::Stat, e))?;
-    if stat.kind != Kind::File {
-        return Ok(false);
-    }
+    let file = dir.open_regular(name).map_err(|e| (Op::Open, e))?;
     let mut head = vec![0; longest];
     let mut filled = 0;
     while filled < longest {

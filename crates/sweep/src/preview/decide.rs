@@ -6,15 +6,15 @@ use std::io;
 use std::sync::Arc;
 
 use fsops::{Dir, FileKey, Kind, Op, Stat};
-use runtime::Mutex;
 use walk::QUARANTINE_PREFIX;
 
+use crate::matcher::Place;
 use crate::matcher::automaton::{Automaton, Leaf, NodeId};
 use crate::matcher::routes::Position;
 use crate::preview::Match;
 use crate::preview::conditions::{file_meets, has_beside, has_marker, newest_ns};
 use crate::preview::listing::Listing;
-use crate::preview::scope::{DirNode, DirState, Scope, Sums};
+use crate::preview::scope::{DirNode, Scope, Sums};
 use crate::preview::worker::{Pending, Worker};
 use crate::rule::Extent;
 
@@ -28,9 +28,6 @@ pub(crate) struct Current<'c> {
     pub(crate) scopes: Vec<(u32, Extent)>,
     /// The identity of the directory. It is queried only if an entry matches.
     key: Option<FileKey>,
-    /// The state of the directory among the protected entries. It is computed only if an entry
-    /// matches.
-    protected: Option<Vec<NodeId>>,
 }
 
 /// The patterns that match an entry.
@@ -46,8 +43,8 @@ pub(crate) struct Hits {
 
 impl<'c> Current<'c> {
     pub(crate) fn new(pending: &'c Pending, dir: &'c Dir, listing: &'c Listing) -> Current<'c> {
-        let (node, route) = (&pending.node, pending.route);
-        Current { dir, listing, node, route, scopes: Vec::new(), key: None, protected: None }
+        let (node, route) = (&pending.node, pending.place.route);
+        Current { dir, listing, node, route, scopes: Vec::new(), key: None }
     }
 }
 
@@ -74,7 +71,7 @@ impl Worker<'_> {
             Err(source) => {
                 state.scopes.iter_mut().for_each(|scope| scope.is_off = true);
                 drop(state);
-                return self.problem(current.node.path.clone(), Op::Stat, source);
+                return self.problem(current.node.path(), Op::Stat, source);
             }
         };
         let is_avoided = self.request.avoid.contains(&stat.key());
@@ -139,14 +136,9 @@ impl Worker<'_> {
         }
         let mut state = next.to_vec();
         matcher.arrive(route, &mut state);
-        let parent = (!scopes.is_empty() && !current.scopes.is_empty()).then(|| {
-            current.node.state.lock().pending += 1;
-            Arc::clone(current.node)
-        });
-        let path = current.node.path_of(bytes);
-        let child = DirState { pending: 1, stat: None, scopes };
-        let node = Arc::new(DirNode { parent, path, state: Mutex::new(child) });
-        self.stack.push(Pending { inode, node, state: state.into(), route });
+        let reports = !scopes.is_empty() && !current.scopes.is_empty();
+        let node = Arc::new(DirNode::child(current.node, name, reports, scopes));
+        self.stack.push(Pending { inode, node, place: Place { state: state.into(), route } });
     }
 
     /// Decides about an entry that is not a directory.
@@ -237,7 +229,8 @@ impl Worker<'_> {
         let mut taken = None;
         for &rule in candidates {
             let conditions = &self.rule(rule).conditions;
-            match file_meets(conditions, current.dir, name, stat, self.request.now_ns) {
+            let entry = (current.dir, name);
+            match file_meets(self.request, conditions, entry, stat) {
                 Ok(true) if taken.is_none() => {
                     let newest = newest_ns(stat, conditions.older.as_ref());
                     taken = Some(Match::new(path(), rule, *stat, Sums::of_file(stat, newest)));
@@ -270,9 +263,8 @@ impl Worker<'_> {
         folded: &mut Vec<u8>,
     ) -> bool {
         let matcher = &self.compiled.protected;
-        let state = current.protected.get_or_insert_with(|| matcher.state_of(&current.node.path));
         let mut next = Vec::new();
-        matcher.step(state, name, folded, &mut next);
+        matcher.step(&current.node.protected_place(matcher).state, name, folded, &mut next);
         matcher.automaton.leaves(&next).next().is_some()
     }
 

@@ -8,7 +8,7 @@ use crate::preview::Match;
 use crate::preview::conditions::{is_old_enough, newest_ns};
 use crate::preview::decide::{Current, Hits};
 use crate::preview::listing::Listing;
-use crate::preview::scope::{DirNode, Scope, Sums};
+use crate::preview::scope::{DirNode, Scope, Sums, TakenDir};
 use crate::preview::worker::{Pending, Worker};
 use crate::rule::Extent;
 
@@ -29,41 +29,43 @@ impl Worker<'_> {
             for scope in scopes {
                 self.finish_scope(&node, scope, stat);
             }
-            let Some(parent) = &node.parent else { return };
+            let Some(parent) = node.parent.as_ref().filter(|_| node.reports) else { return };
             node = Arc::clone(parent);
         }
     }
 
     fn finish_scope(&mut self, node: &Arc<DirNode>, mut scope: Scope, stat: Option<Stat>) {
         let whole = stat.filter(|_| scope.is_whole());
-        let taken = match whole {
-            Some(stat) => vec![Match::new(node.path.clone(), scope.rule, stat, scope.sums)],
-            None if scope.is_off || stat.is_none() => Vec::new(),
-            None => {
-                let mut taken = std::mem::take(&mut scope.taken);
-                if scope.extent == Extent::Tree {
-                    taken.extend(self.direct_files(node, scope.rule));
-                }
-                taken
-            }
-        };
-        if let Some(parent) = &node.parent {
+        if let Some(stat) = whole {
+            scope.taken_dirs = vec![TakenDir { node: Arc::clone(node), stat, sums: scope.sums }];
+            scope.taken_files.clear();
+        } else if scope.is_off || stat.is_none() {
+            scope.taken_dirs.clear();
+            scope.taken_files.clear();
+        } else if scope.extent == Extent::Tree {
+            scope.taken_files.extend(self.direct_files(node, scope.rule));
+        }
+        if let Some(parent) = node.parent.as_ref().filter(|_| node.reports) {
             let mut state = parent.state.lock();
-            let above = state.scopes.iter_mut().find(|above| above.rule == scope.rule);
-            if let Some(above) = above {
+            // The rule may match the parent too, and may be off there, because of a marker.
+            let is_above = |above: &&mut Scope| above.rule == scope.rule && !above.is_off;
+            if let Some(above) = state.scopes.iter_mut().find(is_above) {
                 above.sums.newest_ns = above.sums.newest_ns.max(scope.sums.newest_ns);
                 if whole.is_some() {
                     above.sums.add(scope.sums);
                 } else {
                     above.is_kept = true;
                 }
-                above.taken.extend(taken);
+                above.taken_dirs.extend(scope.taken_dirs);
+                above.taken_files.extend(scope.taken_files);
                 return;
             }
         }
         let age = self.rule(scope.rule).conditions.older;
         if is_old_enough(scope.sums.newest_ns, age.as_ref(), self.request.now_ns) {
-            self.found.matches.extend(taken);
+            let dirs = scope.taken_dirs.into_iter();
+            let dirs = dirs.map(|dir| Match::new(dir.node.path(), scope.rule, dir.stat, dir.sums));
+            self.found.matches.extend(dirs.chain(scope.taken_files));
         }
     }
 
@@ -72,17 +74,20 @@ impl Worker<'_> {
     fn direct_files(&mut self, node: &Arc<DirNode>, rule: u32) -> Vec<Match> {
         let mut taken = Vec::new();
         let mut listing = Listing::default();
-        let Ok(dir) = self.open_path(&node.path) else { return taken };
+        let path = node.path();
+        let Ok(dir) = self.open_path(&path) else { return taken };
+        dir.list_quietly();
         if listing.read(&dir, &mut self.buffer).is_err() {
             return taken;
         }
-        let state = self.compiled.matcher.state_of(&node.path).into();
-        let pending = Pending { inode: 0, node: Arc::clone(node), state, route: None };
+        let place = self.compiled.matcher.place_of(&path);
+        let pending = Pending { inode: 0, node: Arc::clone(node), place };
         let mut current = Current::new(&pending, &dir, &listing);
         let (mut folded, mut next, mut hits) = (Vec::new(), Vec::new(), Hits::default());
-        for name in listing.names() {
+        // A subdirectory may be a mount point whose file system does not respond.
+        for (name, ..) in listing.entries().filter(|(_, kind, _)| *kind != Kind::Dir) {
             let bytes = name.to_bytes();
-            self.compiled.matcher.step(&pending.state, bytes, &mut folded, &mut next);
+            self.compiled.matcher.step(&pending.place.state, bytes, &mut folded, &mut next);
             hits.find(&self.compiled.matcher.automaton, &next);
             hits.is_protected = self.is_protected(&mut current, bytes, &mut folded);
             let Ok(stat) = dir.stat_child(name) else { continue };

@@ -4,21 +4,31 @@
 //! directory therefore counts its unfinished subdirectories. The worker that finishes the last one
 //! passes the result on to the parent.
 
-use std::sync::Arc;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, OnceLock};
 
 use fsops::Stat;
 use runtime::Mutex;
+
+use crate::matcher::{Matcher, Place};
 
 use crate::preview::Match;
 use crate::rule::Extent;
 
 /// A directory of the walk.
+///
+/// A directory stores its name and not its path. In a chain of nested directories, the paths would
+/// take memory proportional to the square of its length.
 #[derive(Debug)]
 pub(crate) struct DirNode {
-    /// The parent, if one of its rules is affected by this directory.
+    /// The parent. `None` for the target.
     pub(crate) parent: Option<Arc<DirNode>>,
-    /// The path relative to the target.
-    pub(crate) path: Vec<u8>,
+    /// Whether a rule that may take the parent is affected by this directory.
+    pub(crate) reports: bool,
+    /// The name. Empty for the target.
+    pub(crate) name: CString,
+    /// The position among the protected entries, once it has been needed.
+    pub(crate) protected: OnceLock<Place>,
     pub(crate) state: Mutex<DirState>,
 }
 
@@ -46,7 +56,18 @@ pub(crate) struct Scope {
     pub(crate) is_off: bool,
     pub(crate) sums: Sums,
     /// Directories below that are taken, in case that this directory is not.
-    pub(crate) taken: Vec<Match>,
+    pub(crate) taken_dirs: Vec<TakenDir>,
+    /// Files below that are taken, in case that this directory is not.
+    pub(crate) taken_files: Vec<Match>,
+}
+
+/// A directory that a rule takes as a whole. Its path is computed only if no directory above it is
+/// taken.
+#[derive(Clone, Debug)]
+pub(crate) struct TakenDir {
+    pub(crate) node: Arc<DirNode>,
+    pub(crate) stat: Stat,
+    pub(crate) sums: Sums,
 }
 
 /// Sums over the files of a scope.
@@ -87,7 +108,8 @@ impl Scope {
             is_kept: false,
             is_off: false,
             sums: Sums::default(),
-            taken: Vec::new(),
+            taken_dirs: Vec::new(),
+            taken_files: Vec::new(),
         }
     }
 
@@ -98,12 +120,78 @@ impl Scope {
 }
 
 impl DirNode {
-    /// Returns the path of an entry of the directory.
+    /// Creates the node of a target.
+    pub(crate) fn top() -> DirNode {
+        DirNode {
+            parent: None,
+            reports: false,
+            name: CString::default(),
+            protected: OnceLock::new(),
+            state: Mutex::new(DirState { pending: 1, ..DirState::default() }),
+        }
+    }
+
+    /// Creates the node of a directory in `parent`.
+    pub(crate) fn child(
+        parent: &Arc<DirNode>,
+        name: &CStr,
+        reports: bool,
+        scopes: Vec<Scope>,
+    ) -> DirNode {
+        if reports {
+            parent.state.lock().pending += 1;
+        }
+        DirNode {
+            parent: Some(Arc::clone(parent)),
+            reports,
+            name: name.into(),
+            protected: OnceLock::new(),
+            state: Mutex::new(DirState { pending: 1, stat: None, scopes }),
+        }
+    }
+
+    /// Returns the path relative to the target.
+    pub(crate) fn path(&self) -> Vec<u8> {
+        self.path_of(b"")
+    }
+
+    /// Returns the path of an entry of the directory, or its own path if `name` is empty.
     pub(crate) fn path_of(&self, name: &[u8]) -> Vec<u8> {
-        let mut path = Vec::with_capacity(self.path.len() + 1 + name.len());
-        path.extend_from_slice(&self.path);
-        walk::push_component(&mut path, name);
+        let (mut names, mut length) = (Vec::with_capacity(16), name.len());
+        let mut next = Some(self);
+        while let Some(node) = next.filter(|node| node.parent.is_some()) {
+            names.push(node.name.to_bytes());
+            length += 1 + node.name.count_bytes();
+            next = node.parent.as_deref();
+        }
+        let mut path = Vec::with_capacity(length);
+        for name in names.into_iter().rev().chain((!name.is_empty()).then_some(name)) {
+            walk::push_component(&mut path, name);
+        }
         path
+    }
+
+    /// Returns the position among the protected entries.
+    pub(crate) fn protected_place(&self, matcher: &Matcher) -> &Place {
+        let (mut unknown, mut next) = (Vec::new(), Some(self));
+        while let Some(node) = next.filter(|node| node.protected.get().is_none()) {
+            unknown.push(node);
+            next = node.parent.as_deref();
+        }
+        let mut known = next.and_then(|node| node.protected.get());
+        for node in unknown.into_iter().rev() {
+            let place = || match known {
+                Some(above) => matcher.enter(above, node.name.to_bytes()),
+                None => matcher.start(),
+            };
+            known = Some(node.protected.get_or_init(place));
+        }
+        known.expect("the node itself is known by now")
+    }
+
+    /// Returns whether a rule may take the directory.
+    pub(crate) fn has_scopes(&self) -> bool {
+        !self.state.lock().scopes.is_empty()
     }
 
     /// Marks that something in the directory is kept from a rule.
@@ -117,6 +205,16 @@ impl DirNode {
     /// Marks that something in the directory is kept from all rules.
     pub(crate) fn keep_all(&self) {
         self.state.lock().scopes.iter_mut().for_each(|scope| scope.is_kept = true);
+    }
+}
+
+impl Drop for DirNode {
+    /// Frees a chain of parents one by one. Without this, a long chain would overflow the stack.
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut node) = next.and_then(Arc::into_inner) {
+            next = node.parent.take();
+        }
     }
 }
 

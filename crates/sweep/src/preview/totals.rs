@@ -12,7 +12,11 @@ use crate::preview::{Match, Preview, RuleTotals};
 pub(crate) fn assemble(compiled: &Compiled, found: Vec<Found>) -> Preview {
     let mut preview = Preview::default();
     for part in found {
-        preview.matches.extend(part.matches);
+        if preview.matches.is_empty() {
+            preview.matches = part.matches;
+        } else {
+            preview.matches.extend(part.matches);
+        }
         preview.problems.extend(part.problems);
         preview.dirs_listed += part.dirs;
         preview.names_seen += part.names;

@@ -3,21 +3,18 @@
 //! Only entries that a pattern names are examined. A name that no pattern matches costs no system
 //! call. No link is followed, and no other file system is entered.
 
-use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use device::{Queue, WaitMeter, WorkerPool};
 use fsops::{Dir, Kind, Op};
-use runtime::{Interrupted, Mutex, Progress, Stage};
-use walk::split_path;
+use runtime::{Interrupted, Progress, Stage};
 
-use crate::matcher::routes::Routes;
 use crate::preview::decide::{Current, Hits};
 use crate::preview::listing::Listing;
 use crate::preview::request::{Compiled, Request};
-use crate::preview::scope::{DirNode, DirState};
+use crate::preview::scope::DirNode;
 use crate::preview::worker::{Found, Pending, Worker};
 
 /// Maximum number of directories above the current one that a worker keeps open.
@@ -30,17 +27,8 @@ pub(crate) fn walk(
     progress: &Progress,
 ) -> Result<Vec<Found>, Interrupted> {
     progress.enter(Stage::Walk);
-    let top = DirNode {
-        parent: None,
-        path: Vec::new(),
-        state: Mutex::new(DirState { pending: 1, ..DirState::default() }),
-    };
-    let top = Pending {
-        inode: 0,
-        node: Arc::new(top),
-        state: compiled.matcher.state_of(b"").into(),
-        route: Some(Routes::START),
-    };
+    let node = Arc::new(DirNode::top());
+    let top = Pending { inode: 0, node, place: compiled.matcher.start() };
     let queue = Queue::new(top);
     let pool = WorkerPool { disk: &request.disk, threads: request.threads, pieces: None, progress };
     let found = pool.run(|meter| Worker::new(request, compiled, &queue, progress).run(meter));
@@ -74,7 +62,11 @@ impl Worker<'_> {
     fn directory(&mut self, pending: &Pending) {
         let node = &pending.node;
         let mut listing = std::mem::take(&mut self.listing);
-        let opened = self.open_next(&node.path).map_err(|e| (Op::Open, e)).and_then(|dir| {
+        let opened = self.open_next(node).map_err(|e| (Op::Open, e)).and_then(|dir| {
+            if node.has_scopes() {
+                // The access time of the directory may count for its age.
+                dir.list_quietly();
+            }
             listing.read(&dir, &mut self.buffer).map_err(|e| (Op::List, e))?;
             Ok(dir)
         });
@@ -93,7 +85,7 @@ impl Worker<'_> {
                 node.keep_all();
                 // A mount point is kept, which is not a problem.
                 if source.kind() != io::ErrorKind::CrossesDevices {
-                    self.problem(node.path.clone(), op, source);
+                    self.problem(node.path(), op, source);
                 }
             }
         }
@@ -102,20 +94,17 @@ impl Worker<'_> {
     }
 
     /// Opens the directory to list next. Its parent is open if the worker listed it last.
-    fn open_next(&mut self, path: &[u8]) -> io::Result<Dir> {
-        let (above, name) =
-            if path.contains(&b'/') { split_path(path) } else { (b"".as_slice(), path) };
-        while self.open.last().is_some_and(|(open, _)| open.path != above) {
+    fn open_next(&mut self, node: &DirNode) -> io::Result<Dir> {
+        let Some(parent) = &node.parent else { return self.open_path(b"") };
+        while self.open.last().is_some_and(|(open, _)| !Arc::ptr_eq(open, parent)) {
             self.open.pop();
         }
         if self.open.len() > MAX_OPEN {
             self.open.remove(0);
         }
         match self.open.last() {
-            Some((_, parent)) if !path.is_empty() => {
-                parent.open_child_same_mount(&CString::new(name)?)
-            }
-            _ => self.open_path(path),
+            Some((_, parent)) => parent.open_child_same_mount(&node.name),
+            None => self.open_path(&node.path()),
         }
     }
 
@@ -127,7 +116,7 @@ impl Worker<'_> {
         let mut hits = Hits::default();
         let matcher = &self.compiled.matcher;
         for (name, kind, inode) in listing.entries() {
-            matcher.step(&pending.state, name.to_bytes(), &mut folded, &mut next);
+            matcher.step(&pending.place.state, name.to_bytes(), &mut folded, &mut next);
             if next.is_empty() && current.scopes.is_empty() && current.route.is_none() {
                 continue;
             }

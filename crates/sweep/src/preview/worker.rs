@@ -7,8 +7,8 @@ use device::Queue;
 use fsops::{Dir, DirBuffer, Op};
 use runtime::Progress;
 
+use crate::matcher::Place;
 use crate::matcher::automaton::NodeId;
-use crate::matcher::routes::Position;
 use crate::preview::listing::Listing;
 use crate::preview::request::{Compiled, Request};
 use crate::preview::scope::DirNode;
@@ -20,8 +20,7 @@ use crate::rule::Rule;
 pub(crate) struct Pending {
     pub(crate) inode: u64,
     pub(crate) node: Arc<DirNode>,
-    pub(crate) state: Arc<[NodeId]>,
-    pub(crate) route: Option<Position>,
+    pub(crate) place: Place,
 }
 
 /// The results of one worker.
@@ -102,6 +101,7 @@ impl PartialOrd for Pending {
 
 impl Ord for Pending {
     fn cmp(&self, other: &Pending) -> std::cmp::Ordering {
-        (self.inode, &self.node.path).cmp(&(other.inode, &other.node.path))
+        let key = |pending: &Pending| (pending.inode, Arc::as_ptr(&pending.node).addr());
+        key(self).cmp(&key(other))
     }
 }

@@ -47,7 +47,7 @@ pub enum Variable {
     Home,
     /// `~/.cache`, or `~/Library/Caches` on macOS.
     Cache,
-    /// `~/.config`, or `~/Library/Preferences` on macOS.
+    /// `~/.config`, on macOS too.
     Config,
     /// `~/.local/share`, or `~/Library/Application Support` on macOS.
     Data,

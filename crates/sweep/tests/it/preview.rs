@@ -180,6 +180,17 @@ fn signature_of_a_marker_is_read_and_links_do_not_count() {
 }
 
 #[test]
+fn rules_do_not_affect_each_other_in_nested_directories() {
+    let tree = TreeBuilder::new().file("a/b/tag", "").file("a/b/x", "").file("a/y", "");
+    let world = World::new(&tree, &[(Top, "")]);
+    let mut tagged = rule("tagged", &[("**/*", Extent::Tree)]);
+    tagged.conditions.inside = vec![Marker { name: Glob::new(b"tag"), starts: None }];
+    let empty = rule("empty", &[("**/*", Extent::Emptied)]);
+    assert_eq!(world.paths(&[tagged.clone()]), ["a/b"]);
+    assert_eq!(world.paths(&[tagged, empty]), ["a/b"]);
+}
+
+#[test]
 fn directory_is_as_old_as_its_newest_entry() {
     let tree = TreeBuilder::new()
         .file("tmp/old/x", "")
@@ -229,6 +240,21 @@ fn file_conditions_are_checked() {
 }
 
 #[test]
+fn links_that_may_be_fine_on_another_system_are_not_broken() {
+    let tree = TreeBuilder::new()
+        .file("home/file", "")
+        .symlink("home/absolute", "/home/file")
+        .symlink("home/broken", "no-such-file");
+    let mut world = World::new(&tree, &[(Top, "")]);
+    let mut broken = rule("broken", &[("**/*", Extent::Files)]);
+    broken.conditions.only = Some(Only::BrokenLinks);
+    assert_eq!(world.paths(&[broken.clone()]), ["home/broken"]);
+    // On a disk of Windows, drivers show files that they cannot read as links.
+    world.bindings.folds = true;
+    assert!(world.paths(&[broken]).is_empty());
+}
+
+#[test]
 fn links_are_leaves() {
     let tree = home().symlink("u/.cache/app/loop", ".").symlink("u/.cache/app/out", "../../app");
     let world = World::new(&tree, &[(Cache, "u/.cache")]);
@@ -270,4 +296,15 @@ fn outermost_match_wins() {
     let taken = world.taken(&rules);
     assert_eq!(taken.len(), 2);
     assert!(taken.iter().all(|(_, id)| id == "outer"), "{taken:?}");
+}
+
+#[test]
+fn chain_of_many_directories_is_taken_without_overflow() {
+    const DEPTH: usize = 20_000;
+    let tree = TreeBuilder::new().file("x", "").deep_chain(DEPTH, "d", "");
+    let world = World::new(&tree, &[(Cache, "")]);
+    let preview = world.preview(&[contents("all", "{cache}")]);
+    assert!(preview.problems.is_empty(), "{:?}", preview.problems);
+    assert!(preview.dirs_listed >= DEPTH as u64);
+    assert_eq!(preview.matches.iter().map(|found| found.files).sum::<u64>(), 2);
 }

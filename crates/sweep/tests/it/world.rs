@@ -1,12 +1,13 @@
 //! A target with rules.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use device::{Disks, Io, Threads};
-use fsops::{Dir, Stat};
+use fsops::{Dir, FileKey, Stat};
 use runtime::Progress;
-use sweep::bindings::{Binding, Bindings};
+use sweep::bindings::{Binding, Bindings, Context, bind};
 use sweep::explain::Explanation;
 use sweep::preview::{Preview, Request};
 use sweep::rule::pattern::Pattern;
@@ -21,12 +22,18 @@ pub(crate) struct World {
     pub(crate) bindings: Bindings,
     pub(crate) allow: BTreeSet<String>,
     pub(crate) own: OwnFiles,
+    pub(crate) avoid: HashSet<FileKey>,
+    /// The time that passes before a preview.
+    pub(crate) later: Duration,
 }
+
+/// Ten years, after which every file is old. Status change times cannot be set.
+pub(crate) const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl World {
     /// Makes a tree and binds variables to some of its directories.
     pub(crate) fn new(tree: &TreeBuilder, bound: &[(Variable, &str)]) -> World {
-        let temp = tree.make_temp();
+        let temp = tree.make_in_memory();
         let key = |path: &str| Stat::of_path(&temp.path().join(path)).expect("a directory").key();
         let bound = bound.iter().map(|&(variable, path)| Binding {
             variable,
@@ -35,25 +42,48 @@ impl World {
             profile: None,
         });
         let bindings = Bindings { bound: bound.collect(), ..Bindings::default() };
-        World { temp, bindings, allow: BTreeSet::new(), own: OwnFiles::default() }
+        World::with(temp, bindings)
+    }
+
+    /// Finds the roles of the directories of a tree.
+    pub(crate) fn found(temp: TempTree, context: &Context) -> World {
+        let root = Dir::open(temp.path()).expect("the target");
+        let bindings = bind(&root, context).expect("bindings");
+        World::with(temp, bindings)
+    }
+
+    fn with(temp: TempTree, bindings: Bindings) -> World {
+        let (allow, own) = (BTreeSet::new(), OwnFiles::default());
+        World { temp, bindings, allow, own, avoid: HashSet::new(), later: Duration::ZERO }
     }
 
     /// Returns what the rules would take.
     pub(crate) fn preview(&self, rules: &[Rule]) -> Preview {
-        self.with_request(rules, |request| {
+        self.preview_at(self.temp.path(), rules)
+    }
+
+    /// Returns what the rules would take from the target, which is mounted at a second path.
+    pub(crate) fn preview_at(&self, target: &Path, rules: &[Rule]) -> Preview {
+        self.with_request(target, rules, |request| {
             sweep::preview::run(request, &Progress::default()).expect("not stopped")
         })
     }
 
     /// Returns why the rules match a path.
     pub(crate) fn explain(&self, rules: &[Rule], path: &str) -> Vec<Explanation> {
-        self.with_request(rules, |request| sweep::explain::explain(request, path.as_bytes()))
+        let work = |request: &Request<'_>| sweep::explain::explain(request, path.as_bytes());
+        self.with_request(self.temp.path(), rules, work)
     }
 
-    fn with_request<R>(&self, rules: &[Rule], work: impl FnOnce(&Request<'_>) -> R) -> R {
-        let root = Dir::open(self.temp.path()).expect("the target");
+    fn with_request<R>(
+        &self,
+        target: &Path,
+        rules: &[Rule],
+        work: impl FnOnce(&Request<'_>) -> R,
+    ) -> R {
+        let root = Dir::open(target).expect("the target");
         let device = root.stat().expect("metadata").device;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970") + self.later;
         work(&Request {
             root: &root,
             rules,
@@ -61,8 +91,8 @@ impl World {
             allow: &self.allow,
             bindings: &self.bindings,
             own: &self.own,
-            avoid: HashSet::new(),
-            now_ns: i64::try_from(now).expect("before 2262"),
+            avoid: self.avoid.clone(),
+            now_ns: i64::try_from(now.as_nanos()).expect("before 2262"),
             disk: Disks::new(Io::Cached).of(device),
             threads: Threads { first: 2, grows: false },
         })

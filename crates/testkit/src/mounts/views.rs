@@ -3,6 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Mount, mount, needs_root, tool};
 use crate::temp::TempTree;
@@ -21,6 +25,27 @@ pub enum View {
     Sshfs,
     /// sshfs that follows symbolic links, so that a link to a directory shows up as a directory.
     SshfsFollowing,
+}
+
+/// A view whose program does not respond. Dropping this makes it respond again.
+#[derive(Debug)]
+#[must_use = "dropping it makes the view respond again"]
+pub struct Hung {
+    server: Pid,
+}
+
+impl Hung {
+    /// Kills the program. From then on, every request fails.
+    pub fn kill(self) {
+        // The program may have ended by itself.
+        let _gone = kill_process(self.server, Signal::KILL);
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        let _gone = kill_process(self.server, Signal::CONT);
+    }
 }
 
 /// Paths of the SFTP server on Debian and other systems.
@@ -64,6 +89,28 @@ impl Mount {
             }
         }
         Ok(Self { point, home: Some(home) })
+    }
+
+    /// Stops the program that serves a view. Until the returned value is dropped, every request to
+    /// the file system waits.
+    ///
+    /// # Errors
+    ///
+    /// The reason as text: the program was not found.
+    pub fn hang(&self) -> Result<Hung, String> {
+        let point = self.point.as_os_str().as_encoded_bytes();
+        let is_server = |process: &fs::DirEntry| {
+            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            line.split(|&byte| byte == 0).any(|word| word == point)
+        };
+        let number = |process: fs::DirEntry| process.file_name().to_str()?.parse().ok();
+        let processes = fs::read_dir("/proc").map_err(|e| format!("no /proc: {e}"))?.flatten();
+        let server = processes.into_iter().filter(is_server).find_map(number);
+        let server = server.and_then(Pid::from_raw).ok_or("the program was not found")?;
+        // The kernel remembers the attributes of the mount point for a second.
+        thread::sleep(Duration::from_millis(1_100));
+        kill_process(server, Signal::STOP).map_err(|e| format!("it cannot be stopped: {e}"))?;
+        Ok(Hung { server })
     }
 
     /// Mounts an overlay over the directory `lower`, which does not change.

@@ -75,6 +75,7 @@ fn a_macos_disk_is_bound() {
         "private/tmp",
         "Users/anna/Library/Caches",
         "Users/anna/Library/Preferences",
+        "Users/anna/.config",
         "Users/anna/Library/Application Support",
         "Users/Shared/x",
     ];
@@ -83,7 +84,7 @@ fn a_macos_disk_is_bound() {
     assert_eq!(profiles(&found), ["Users/anna"]);
     assert_eq!(paths(&found, Variable::Library), ["Users/anna/Library"]);
     assert_eq!(paths(&found, Variable::Cache), ["Users/anna/Library/Caches"]);
-    assert_eq!(paths(&found, Variable::Config), ["Users/anna/Library/Preferences"]);
+    assert_eq!(paths(&found, Variable::Config), ["Users/anna/.config"]);
     assert_eq!(paths(&found, Variable::Data), ["Users/anna/Library/Application Support"]);
     assert_eq!(paths(&found, Variable::Temp), ["private/tmp"]);
     assert!(!found.folds);

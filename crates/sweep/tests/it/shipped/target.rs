@@ -97,7 +97,7 @@ impl Target {
                 };
             }
         }
-        let temp = tree.make_temp();
+        let temp = tree.make_in_memory();
         let binding = |variable: Variable| {
             let path = base(variable);
             let stat = Stat::of_path(&temp.path().join(&path)).expect("the directory exists");
