@@ -7,7 +7,7 @@ use crate::race::sweep::{ENTRIES, MATCHES, STATX, STATX_WITHOUT_RULES};
 use crate::record::Run;
 use crate::scenario::Work;
 use crate::stats::float;
-use crate::tools::{BARE_WALK, PURGE};
+use crate::tools::{BARE_WALK, BARE_WALK_WITH_STATX, PURGE};
 
 use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio};
@@ -104,6 +104,12 @@ fn requirements(races: [Option<&Comparison>; 4]) -> Vec<Requirement> {
             1.10,
             Unit::Times,
             without_loading(seconds(sweep, LOP), seconds(sweep, BARE_WALK)),
+        ),
+        row(
+            "the same, against a bare walk that also calls `statx` once for each file that matches",
+            1.10,
+            Unit::Times,
+            without_loading(seconds(sweep, LOP), seconds(sweep, BARE_WALK_WITH_STATX)),
         ),
         row(
             "preview by rules that match anywhere, against a bare walk of everything",

@@ -157,7 +157,14 @@ impl Race {
         found.push((ENTRIES, list.lines().map(|line| entries(Path::new(line))).sum()));
         let dirs = opened_dirs(&argv, store, tree)?;
         let path = places.rules.join("dirs");
-        fs::write(&path, bare_walk::write_list(&dirs)).map_err(|e| Failure::at(&path, e))?;
+        fs::write(&path, bare_walk::write_list(&dirs, [])).map_err(|e| Failure::at(&path, e))?;
+        let mut files = BTreeSet::new();
+        for path in list.lines().filter_map(|line| Path::new(line).strip_prefix(tree).ok()) {
+            add_files(tree, &path.to_string_lossy(), &mut files)?;
+        }
+        let path = places.rules.join("entries");
+        fs::write(&path, bare_walk::write_list(&dirs, &files))
+            .map_err(|e| Failure::at(&path, e))?;
         for (what, count) in found {
             println!("  {what}: {count}");
             let (scenario, tool) = (id.to_owned(), ours.name.to_owned());

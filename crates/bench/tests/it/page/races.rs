@@ -101,7 +101,13 @@ pub(super) fn delete() -> Record {
 /// Returns sweeps, with one run of each tool: its seconds, and its peak memory in KiB.
 pub(super) fn sweep() -> Record {
     let names = ["lop|ours", "script (substitution)|peer", "bleachbit|peer", "find|peer"];
-    let asides = ["bare walk", "lop, 10 patterns", "lop, and 10 patterns", "lop, no rules"];
+    let asides = [
+        "bare walk",
+        "bare walk and statx",
+        "lop, 10 patterns",
+        "lop, and 10 patterns",
+        "lop, no rules",
+    ];
     let more = ["lop, and 17,681 patterns", "lop purge"].into_iter().chain(asides);
     let more: Vec<String> = more.map(|name| format!("{name}|aside")).collect();
     let mut record = empty(
@@ -120,6 +126,7 @@ pub(super) fn sweep() -> Record {
         &[
             ("lop", 0.13, 1),
             ("bare walk", 0.1, 1),
+            ("bare walk and statx", 0.125, 1),
             ("lop, 10 patterns", 0.065, 1),
             ("script (substitution)", 2.6, 1),
             ("bleachbit", 1.625, 1),
