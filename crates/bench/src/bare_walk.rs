@@ -7,6 +7,9 @@
 //! For a list, the race takes the directories that lop opened according to strace, so both programs
 //! list the same directories. The time contains the start of the process, as it does for lop.
 //!
+//! A list may also contain files, for which the walk calls `statx`. This is the least that a program
+//! must do to report their sizes.
+//!
 //! The walk must stay this bare. Anything that it does besides would flatter lop.
 
 use std::ffi::{CStr, CString};
@@ -16,7 +19,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags};
 
 use crate::Failure;
 
@@ -67,8 +70,12 @@ pub fn run(root: &Path, list: Option<&Path>) -> Result<(u64, u64), Failure> {
 
 /// Returns the list of directories in the form that [`run`] reads. Each record ends with NUL. It
 /// has the number of the nearest ancestor among the earlier records, or `-`, and the path from
-/// there. `dirs` are paths relative to the root, and `.` is the root itself.
-pub(crate) fn write_list(dirs: &[String]) -> Vec<u8> {
+/// there, after a slash for directories and a plus sign for files. The paths are relative to the
+/// root, and `.` is the root itself. Files outside the directories are left out.
+pub(crate) fn write_list<'f>(
+    dirs: &[String],
+    files: impl IntoIterator<Item = &'f String>,
+) -> Vec<u8> {
     let mut sorted: Vec<&str> = dirs.iter().map(String::as_str).collect();
     // An ancestor comes before its descendants.
     sorted.sort_by_key(|dir| (*dir != ".", *dir));
@@ -88,6 +95,12 @@ pub(crate) fn write_list(dirs: &[String]) -> Vec<u8> {
         text.push(0);
         numbers.insert(dir, number);
     }
+    for file in files {
+        let (dir, name) = file.rsplit_once('/').unwrap_or((".", file));
+        if let Some(number) = numbers.get(dir) {
+            text.extend_from_slice(format!("{number}+{name}\0").as_bytes());
+        }
+    }
     text
 }
 
@@ -95,19 +108,21 @@ pub(crate) fn write_list(dirs: &[String]) -> Vec<u8> {
 struct List {
     /// The path of each directory from its nearest ancestor in the list.
     names: Vec<CString>,
-    /// The numbers of the directories below each directory.
+    /// The numbers of the directories and files below each directory.
     children: Vec<Vec<usize>>,
+    is_file: Vec<bool>,
 }
 
 impl List {
     /// Reads a list. Also returns the numbers of the directories without an ancestor in it.
     fn read(path: &Path) -> Result<(Self, Vec<usize>), Failure> {
         let bytes = std::fs::read(path).map_err(|e| Failure::at(path, e))?;
+        let mut is_file = Vec::new();
         let (mut names, mut children, mut tops) =
             (Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
         for record in bytes.split_inclusive(|&b| b == 0) {
             let malformed = || Failure::at(path, "is not a list of directories");
-            let slash = record.iter().position(|&b| b == b'/').ok_or_else(malformed)?;
+            let slash = record.iter().position(|b| b"/+".contains(b)).ok_or_else(malformed)?;
             let name = CStr::from_bytes_with_nul(&record[slash + 1..]).map_err(|_| malformed())?;
             match std::str::from_utf8(&record[..slash]) {
                 Ok("-") => tops.push(names.len()),
@@ -117,10 +132,11 @@ impl List {
                 }
                 Err(_) => return Err(malformed()),
             }
+            is_file.push(record[slash] == b'+');
             names.push(name.to_owned());
             children.push(Vec::new());
         }
-        Ok((Self { names, children }, tops))
+        Ok((Self { names, children, is_file }, tops))
     }
 }
 
@@ -234,7 +250,15 @@ impl Walk {
             }
         }
         if let Some(list) = &self.list {
-            list.children[*node].iter().for_each(|&child| add(child, &list.names[child]));
+            for &child in &list.children[*node] {
+                if list.is_file[child] {
+                    let flags = AtFlags::SYMLINK_NOFOLLOW;
+                    let name = &list.names[child];
+                    rustix::fs::statx(&dir, name, flags, StatxFlags::BASIC_STATS).map_err(at)?;
+                } else {
+                    add(child, &list.names[child]);
+                }
+            }
         }
         Ok(names)
     }
@@ -262,9 +286,10 @@ mod tests {
         fs::create_dir_all(temp.join("a/b/c")).expect("made");
         fs::write(temp.join("a/file"), "").expect("written");
         let list = temp.join("list");
+        let files = ["a/file".to_owned(), "elsewhere/file".to_owned()];
         let write = |dirs: &[&str]| {
             let dirs: Vec<String> = dirs.iter().map(|&dir| dir.to_owned()).collect();
-            fs::write(&list, write_list(&dirs)).expect("written");
+            fs::write(&list, write_list(&dirs, &files)).expect("written");
         };
         write(&["a", "a/b/c"]);
         assert_eq!(run(temp.path(), Some(&list)), Ok((2, 2)));
@@ -277,6 +302,8 @@ mod tests {
     #[test]
     fn a_list_refers_to_the_nearest_ancestor() {
         let dirs = ["a/b/c", ".", "a", "d/e"].map(str::to_owned);
-        assert_eq!(write_list(&dirs), b"-/.\x000/a\x001/b/c\x000/d/e\0");
+        let files = ["a/1", "2", "a/b/3"].map(str::to_owned);
+        let expected = b"-/.\x000/a\x001/b/c\x000/d/e\x001+1\x000+2\0";
+        assert_eq!(write_list(&dirs, &files), expected);
     }
 }

@@ -17,7 +17,7 @@ use crate::Failure;
 use crate::record::{Role, Tool};
 use crate::scenario::Work;
 
-pub(crate) use entrants::{BARE_WALK, ENTRANTS, PURGE};
+pub(crate) use entrants::{BARE_WALK, BARE_WALK_WITH_STATX, ENTRANTS, PURGE};
 
 /// The origin of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,8 @@ patterns by the crate of this name ([source](../../crates/bench/src/globset_walk
 and rewrites it for later generations and for VirtualStore, as the author of jdupes described for a script of his. It
 was written anew for these races ([source](../../crates/bench/scripts/clean-windows.sh)), in the three stages of his
 article. **bare walk** opens, lists and closes the directories that lop opened according to strace, or all directories
-for rules that match anywhere. It has two threads and compares no names. The time of **lop** includes loading the rules.
+for rules that match anywhere. It has two threads and compares no names. **bare walk and statx**
+also calls `statx` for each file that lop lists. The time of **lop** includes loading the rules.
 It is also measured alone, on a Windows disk without junk, because lop compiles only rules whose variables occur on the
 disk. The number of `statx` calls comes from `strace -c -f`.
 

@@ -33,7 +33,10 @@ const FEW: usize = 10;
 /// The counts of a preview, as [`Count::what`].
 pub(crate) const STATX: &str = "statx";
 pub(crate) const STATX_WITHOUT_RULES: &str = "statx without rules";
+/// Lines of the list of lop. A directory that is taken as a whole is one.
 pub(crate) const MATCHES: &str = "matches";
+/// Files and directories that are taken, including those in directories that are taken as a whole.
+pub(crate) const ENTRIES: &str = "entries taken";
 
 /// Writes the rules in the formats of all tools, for the tree in `tree`.
 pub(super) fn write_rules(store: &Store, setup: &Setup, tree: &Path) -> Result<(), Failure> {
@@ -149,10 +152,19 @@ impl Race {
         }
         let list = Command::new(&argv[0]).args(&argv[1..]).output();
         let list = list.map_err(|e| Failure::at(&argv[0], e))?.stdout;
-        found.push((MATCHES, list.split(|&b| b == b'\n').count() as u64 - 1));
+        let list = String::from_utf8_lossy(&list);
+        found.push((MATCHES, list.lines().count() as u64));
+        found.push((ENTRIES, list.lines().map(|line| entries(Path::new(line))).sum()));
         let dirs = opened_dirs(&argv, store, tree)?;
         let path = places.rules.join("dirs");
-        fs::write(&path, bare_walk::write_list(&dirs)).map_err(|e| Failure::at(&path, e))?;
+        fs::write(&path, bare_walk::write_list(&dirs, [])).map_err(|e| Failure::at(&path, e))?;
+        let mut files = BTreeSet::new();
+        for path in list.lines().filter_map(|line| Path::new(line).strip_prefix(tree).ok()) {
+            add_files(tree, &path.to_string_lossy(), &mut files)?;
+        }
+        let path = places.rules.join("entries");
+        fs::write(&path, bare_walk::write_list(&dirs, &files))
+            .map_err(|e| Failure::at(&path, e))?;
         for (what, count) in found {
             println!("  {what}: {count}");
             let (scenario, tool) = (id.to_owned(), ours.name.to_owned());
@@ -238,6 +250,13 @@ fn add_files(tree: &Path, path: &str, files: &mut BTreeSet<String>) -> Result<()
     Ok(())
 }
 
+/// Returns the number of files and directories at a path and below it.
+fn entries(path: &Path) -> u64 {
+    let is_dir = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let below = if is_dir { fs::read_dir(path).ok() } else { None };
+    1 + below.into_iter().flatten().flatten().map(|entry| entries(&entry.path())).sum::<u64>()
+}
+
 /// Describes the difference between a list and the junk; `None` if they are equal. `kept` are files
 /// that a tool without exclusions lists.
 fn difference(
@@ -267,7 +286,7 @@ fn difference(
 
 #[cfg(test)]
 mod tests {
-    use super::{difference, listed_files, opened_path};
+    use super::{difference, entries, listed_files, opened_path};
     use std::collections::BTreeSet;
     use std::fs;
 
@@ -287,6 +306,7 @@ mod tests {
         let output = temp.join("output");
         fs::write(&output, format!("{top}/a\nDelete 4.1kB {top}/3\nFiles: 2\n")).expect("written");
         assert_eq!(listed_files(&output, &tree), Ok(set(&["a/1", "a/b/2", "3"])));
+        assert_eq!((entries(&tree.join("a")), entries(&tree.join("3"))), (4, 1));
     }
 
     #[test]

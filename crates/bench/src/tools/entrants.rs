@@ -39,7 +39,7 @@ use Source::{Crate, Debian};
 use Work::{Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Sweep};
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 52] = [
+pub(crate) const ENTRANTS: [Entrant; 53] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -124,6 +124,7 @@ pub(crate) const ENTRANTS: [Entrant; 52] = [
     lop_sweeps("lop", Sweep, "lop sweep -q --list --rules RULES/all.ini DIR"),
     lop_sweeps("lop, 10 patterns", Sweep, "lop sweep -q --list --rules RULES/ten.ini DIR"),
     lop_sweeps(BARE_WALK, Sweep, "lop-bench bare-walk --list RULES/dirs DIR"),
+    lop_sweeps(BARE_WALK_WITH_STATX, Sweep, "lop-bench bare-walk --list RULES/entries DIR"),
     script("script (substitution)", "bash RULES/clean-windows.sh 3 RULES/lines.txt DIR"),
     script("script (=~)", "bash RULES/clean-windows.sh 2 RULES/lines.txt DIR"),
     script("script (grep)", "bash RULES/clean-windows.sh 1 RULES/lines.txt DIR"),
@@ -161,6 +162,9 @@ pub(crate) const ENTRANTS: [Entrant; 52] = [
 
 /// The name of the reference for previews ([`crate::bare_walk`]).
 pub(crate) const BARE_WALK: &str = "bare walk";
+
+/// The name of the reference that also examines the files that match.
+pub(crate) const BARE_WALK_WITH_STATX: &str = "bare walk and statx";
 
 /// The name of the reference for moves into quarantine.
 pub(crate) const PURGE: &str = "lop purge";
