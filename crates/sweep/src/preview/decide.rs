@@ -103,9 +103,8 @@ impl Worker<'_> {
     ) {
         let bytes = name.to_bytes();
         let mut scopes = Vec::new();
-        let is_kept_whole = bytes.starts_with(QUARANTINE_PREFIX.as_bytes())
-            || (!hits.takes.is_empty() || !current.scopes.is_empty())
-                && self.is_own(current, bytes);
+        let is_kept_whole =
+            bytes.starts_with(QUARANTINE_PREFIX.as_bytes()) || self.is_own(current, bytes);
         for &(rule, extent) in &current.scopes {
             let is_inside = extent == Extent::Tree
                 || hits
@@ -268,8 +267,12 @@ impl Worker<'_> {
         matcher.automaton.leaves(&next).next().is_some()
     }
 
-    /// Returns whether a name in the directory belongs to one of lop's own files.
+    /// Returns whether a name in the directory belongs to one of lop's own files. Directories of lop
+    /// are never entered, so most names are dismissed without a system call.
     pub(crate) fn is_own(&self, current: &mut Current<'_>, name: &[u8]) -> bool {
+        if !self.request.own.may_have(name) {
+            return false;
+        }
         if current.key.is_none() {
             current.key = current.dir.stat().ok().map(|stat| stat.key());
         }

@@ -6,6 +6,7 @@ use sweep::rule::glob::Glob;
 use sweep::rule::variable::Variable::{Cache, Home, Temp, Top};
 use sweep::rule::{Age, Extent, Marker, Only};
 use testkit::TreeBuilder;
+use walk::OwnFiles;
 
 use crate::world::{World, contents, keeping, rule};
 
@@ -307,4 +308,17 @@ fn chain_of_many_directories_is_taken_without_overflow() {
     assert!(preview.problems.is_empty(), "{:?}", preview.problems);
     assert!(preview.dirs_listed >= DEPTH as u64);
     assert_eq!(preview.matches.iter().map(|found| found.files).sum::<u64>(), 2);
+}
+
+#[test]
+fn files_of_lop_stay() {
+    let tree = home().file("u/.cache/app/lop/catalog.db", "").file("u/.cache/app/runs/1", "");
+    let mut world = World::new(&tree, &[(Cache, "u/.cache")]);
+    let own = |path: &str| world.temp.path().join(path);
+    world.own = OwnFiles::new(&[own("u/.cache/app/lop/catalog.db"), own("u/.cache/app/runs")]);
+    let taken = world.paths(&[contents("app", "{cache}/app")]);
+    assert_eq!(taken, ["u/.cache/app/a", "u/.cache/app/deep"]);
+    let mut inside = World::new(&tree, &[(Cache, "u/.cache/app/runs")]);
+    inside.own = OwnFiles::new(&[inside.temp.path().join("u/.cache/app/runs")]);
+    assert!(inside.paths(&[contents("app", "{cache}")]).is_empty());
 }

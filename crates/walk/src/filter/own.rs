@@ -61,6 +61,13 @@ impl OwnFiles {
         self.paths.iter().map(PathBuf::as_path)
     }
 
+    /// Returns false if a name belongs to none of lop's own files in any directory. A caller that
+    /// skips directories for which [`OwnFiles::has`] is true can save the identity of most
+    /// directories with this check.
+    pub fn may_have(&self, name: &[u8]) -> bool {
+        self.names.iter().flat_map(|(_, names)| names).any(|own| own.as_slice() == name)
+    }
+
     /// Returns whether a name in a directory belongs to one of lop's own files.
     pub fn has(&self, dir: FileKey, name: &[u8]) -> bool {
         let names = self.names.iter().filter(|(own, _)| *own == dir);
