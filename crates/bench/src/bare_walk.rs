@@ -28,7 +28,7 @@ const THREADS: usize = 2;
 /// The size of the buffer for `getdents64`.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Lists the directories of a list ([`write_list`]), or all directories if there is no list.
+/// Lists the directories of a list (`write_list`), or all directories if there is no list.
 /// Returns the number of directories and of names.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! The rules are made from a seed. Programs, directories and descriptions are invented, and only
 //! the counts are those of the real file: entries, patterns, wildcards, exclusions. The same rules
-//! are written in the format of each tool ([`write`]), and a part of them has matching files on the
+//! are written in the format of each tool ([`mod@write`]), and a part of them has matching files on the
 //! made disk (`corpus::windows`), so that the right answer is known.
 //!
 //! A change of the generator changes the disk too. No pattern may match files of another pattern's
