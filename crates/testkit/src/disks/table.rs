@@ -12,7 +12,7 @@
 //! | `plain: PATH` | [`What::Plain`] |
 //! | `link: PATH -> TARGET` | [`What::Plain`], a link |
 //!
-//! A path may be followed by `<- CONTENT`, the name of a content in [`contents`](super::contents).
+//! A path may be followed by `<- CONTENT`, the name of a content in `contents`.
 
 use super::{Entry, Node, What, contents};
 
