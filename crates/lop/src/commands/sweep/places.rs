@@ -9,8 +9,8 @@ use super::target::split_relative;
 use crate::output::names::Names;
 use crate::quantity::counted;
 
-/// Maximum number of paths in the text.
-const MAX_PATHS: usize = 2;
+/// Maximum number of paths in the text. With more, the table would be wider than a terminal.
+const MAX_PATHS: usize = 1;
 
 /// Returns where the matches of one rule are: the home directories that they are in, or the matches themselves if they
 /// are few, or the number of directories that contain them. Paths are relative to the target.

@@ -22,6 +22,9 @@ const MAX_REFUSED: usize = 20;
 /// Maximum number of rules that are not active in the table, unless `-v` is given.
 const MAX_OFF: usize = 6;
 
+/// The width of notes, in columns.
+const MAX_WIDTH: usize = 80;
+
 /// Maximum width of the column with the IDs. Longer IDs shift the rest of their line.
 const MAX_ID_WIDTH: usize = 40;
 
@@ -59,11 +62,13 @@ fn write_target(
     rows.sort_by_key(|&(at, totals)| (std::cmp::Reverse(totals.frees), &book.rules[at].id));
     let ids = rows.iter().map(|&(at, _)| shown(&book.rules[at].id).chars().count());
     let width = ids.max().unwrap_or(0).clamp("rule".len(), MAX_ID_WIDTH);
+    let files = rows.iter().map(|(_, totals)| count(totals.files).len());
+    let files_width = files.max().unwrap_or(0).max("files".len());
     if !rows.is_empty() {
         let (risk, rule) = ("risk", "rule");
         writeln!(
             out,
-            "  {risk:<11}  {rule:<width$}  {:>9}  {:>10}  oldest   where",
+            "  {risk:<11}  {rule:<width$}  {:>files_width$}  {:>9}  oldest   where",
             "files", "frees"
         )?;
     }
@@ -72,7 +77,7 @@ fn write_target(
         let matches = by_rule.get(&walk::to_u32(at)).map_or(&[][..], Vec::as_slice);
         writeln!(
             out,
-            "  {:<11}  {:<width$}  {:>9}  {:>10}  {:<7}  {}",
+            "  {:<11}  {:<width$}  {:>files_width$}  {:>9}  {:<7}  {}",
             rule.risk.word(),
             shown(&rule.id),
             count(totals.files),
@@ -93,10 +98,11 @@ fn heading(book: &RuleBook, found: &Found) -> String {
     let refused = (book.refused.len() + found.preview.refused.len()) as u64;
     let mut text = format!("{target}  {}", systems(&found.bindings));
     let profiles = found.bindings.profiles.len() as u64;
+    text.push_str("\n  ");
     if profiles > 0 {
-        text.push_str(&format!("   {}", counted(profiles, "profile", "profiles")));
+        text.push_str(&format!("{}, ", counted(profiles, "profile", "profiles")));
     }
-    text.push_str(&format!("   rules: {} active, {} match", count(here), count(matching)));
+    text.push_str(&format!("rules: {} active, {} match", count(here), count(matching)));
     for (number, what) in [(refused, "refused"), (active.saturating_sub(here), "not here")] {
         if number > 0 {
             text.push_str(&format!(", {} {what}", count(number)));
@@ -133,13 +139,30 @@ fn write_refused(
     let is_verbose = settings.verbosity == Verbosity::Verbose;
     let most = if is_verbose { refused.len() } else { MAX_REFUSED };
     for refused in refused.iter().take(most) {
-        writeln!(out, "  {:<11}  {}", "refused", refusal(book, refused))?;
+        write_note(out, "refused", &refusal(book, refused))?;
     }
     if refused.len() > most {
         let rest = count((refused.len() - most) as u64);
-        writeln!(out, "  {:<11}  … and {rest} more (-v shows them)", "refused")?;
+        write_note(out, "refused", &format!("… and {rest} more (-v shows them)"))?;
     }
     Ok(())
+}
+
+/// Writes a line about rules that take nothing. A line that is wider than a terminal continues below
+/// its own text.
+fn write_note(out: &mut impl Write, what: &str, text: &str) -> io::Result<()> {
+    let mut line = format!("  {what:<11} ");
+    let indent = line.len();
+    for (at, word) in text.split(' ').enumerate() {
+        let is_full = line.chars().count() + 1 + word.chars().count() > MAX_WIDTH;
+        if at > 0 && is_full && line.len() > indent {
+            writeln!(out, "{line}")?;
+            line = " ".repeat(indent);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
 }
 
 /// Returns the ID of a refused rule, why it was refused, and what lifts the refusal.
@@ -179,7 +202,7 @@ fn write_off(
     if ids.len() > most {
         text.push_str(&format!(", … and {} more (-v shows them)", ids.len() - most));
     }
-    writeln!(out, "  {:<11}  --allow ID turns these rules on: {text}", "off")
+    write_note(out, "off", &format!("--allow ID turns these rules on: {text}"))
 }
 
 fn write_dropped(out: &mut impl Write, book: &RuleBook) -> io::Result<()> {
@@ -192,12 +215,8 @@ fn write_dropped(out: &mut impl Write, book: &RuleBook) -> io::Result<()> {
         .map(|(why, number)| format!("{} {}", count(*number), why.replace('_', " ")))
         .collect();
     let entries = counted(book.dropped.len() as u64, "entry", "entries");
-    writeln!(
-        out,
-        "  {:<11}  {entries} of the rule files: {} (-v lists them)",
-        "dropped",
-        reasons.join(", ")
-    )
+    let text = format!("{entries} of the rule files: {} (-v lists them)", reasons.join(", "));
+    write_note(out, "dropped", &text)
 }
 
 /// Prints each dropped entry to standard error, if `-v` is given.

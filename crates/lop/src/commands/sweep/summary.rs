@@ -57,8 +57,9 @@ impl Summary {
             return "The rules take nothing. Nothing was changed.".into();
         }
         format!(
-            "Nothing was changed. --apply moves {} to quarantine, and 'lop undo' moves them back; --delete removes \
-             them for good. --list, --list ID, --explain PATH and --plan FILE show more.",
+            "Nothing was changed. --apply moves {} to quarantine,\n\
+             from where 'lop undo' moves them back. --delete removes them for good.\n\
+             --list, --list ID, --explain PATH and --plan FILE show more.",
             self.amount()
         )
     }
