@@ -142,7 +142,9 @@ fn kept_by(request: &Request<'_>, rule: &Rule, names: &[&[u8]]) -> Option<String
 /// Returns the pattern of protected entries that matches a path.
 fn protected_by(request: &Request<'_>, names: &[&[u8]]) -> Option<String> {
     let matches = |pattern: &Pattern| matched(request, pattern, names).is_some();
-    protected::runtime_patterns().into_iter().find(matches).map(|pattern| pattern.to_string())
+    let mut pattern = protected::runtime_patterns().into_iter().find(matches)?;
+    pattern.components.pop_if(|last| *last == Component::AnyDepth);
+    Some(pattern.to_string())
 }
 
 fn conditions(

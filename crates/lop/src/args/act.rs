@@ -275,8 +275,8 @@ Examples:
     Restore(QuarantineRestoreArgs),
     /// Remove files from quarantine for good
     ///
-    /// A file is removed only if its kept file still exists and is equal to it byte by byte. Other files stay in
-    /// quarantine and are reported.
+    /// A duplicate is removed only if its kept file still exists and is equal to it byte by byte. Other duplicates stay
+    /// in quarantine and are reported. Entries that 'lop sweep' moved have no kept file, and are removed.
     #[command(after_help = "\
 Examples:
   lop quarantine purge --older-than 30d")]

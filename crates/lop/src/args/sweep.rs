@@ -87,8 +87,8 @@ pub(crate) struct SweepArgs {
     /// Write the matches to FILE; with --apply or --delete, take exactly the matches in FILE
     ///
     /// FILE has one JSON object per line. You can remove lines from it. When lop carries out a plan, it examines each
-    /// entry again, and leaves an entry alone if it has changed. A plan needs no --rules, and a TARGET only if the disk
-    /// is mounted elsewhere now.
+    /// entry again, and leaves an entry alone if it has changed. With --apply or --delete, a plan needs no --rules, and
+    /// a TARGET only if the disk is mounted elsewhere now.
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
 

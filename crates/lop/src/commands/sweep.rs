@@ -147,6 +147,10 @@ fn print(
     })
 }
 
+/// What the user can do after a preview.
+const NEXT_STEPS: &[u8] =
+    b"'lop undo' would move them back. See also --list, --explain PATH, --plan, --delete.";
+
 /// Ends a preview: writes the plan, and prints the summary.
 fn conclude(
     book: &RuleBook,
@@ -168,6 +172,9 @@ fn conclude(
         );
     }
     settings.summarize(text.as_bytes());
+    if args.plan.is_none() && summary.matches > 0 {
+        settings.summarize(NEXT_STEPS);
+    }
     let problems = summary.problems + left;
     let exit = Exit::Done.partial_if(problems > 0);
     settings.finish(Ok(()), exit, unexamined(problems).as_bytes())

@@ -109,7 +109,7 @@ fn a_preview_says_what_each_rule_takes_and_changes_nothing() {
     output.success();
     let text = output.stdout_str();
     assert!(text.starts_with("t  no operating system\n  rules: 2 active, 2 match\n"), "{text}");
-    assert!(text.contains("  regenerates  tmp ") && text.contains("  a.tmp (+1)\n"), "{text}");
+    assert!(text.contains("  regenerates  tmp ") && text.contains("  2 directories\n"), "{text}");
     assert!(
         text.contains("  costs        cargo.target ") && text.contains("  p/target\n"),
         "{text}"

@@ -47,7 +47,7 @@ pub struct Bindings {
     pub bound: Vec<Binding>,
     /// Whether names on the target are compared without regard to case.
     pub folds: bool,
-    /// Remarks for the user, such as a registry hive that could not be read.
+    /// Remarks for the user, such as a home directory that could not be read.
     pub remarks: Vec<String>,
 }
 

@@ -5,10 +5,7 @@
 //! beside it.
 //!
 //! The profile list in the `SOFTWARE` hive is not read, so a profile outside the usual directories
-//! is not found. No parser with a permissive licence fits: `notatin` depends on more than 60
-//! crates, among them a terminal library. `regf` copies and checks the whole hive before the first
-//! lookup, and its only reader takes three times the size of the hive in memory. A hive of Windows
-//! 10 has 60 to 150 MB, and binding must take milliseconds.
+//! is not found. `docs/design/sweeping.md` gives the reasons.
 
 use super::binder::Binder;
 use super::lookup::joined;

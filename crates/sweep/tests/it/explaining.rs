@@ -36,7 +36,7 @@ fn exclusions_and_protected_names_are_named() {
     let all = world().explain(&rules, "u/.cache/app/deep/er/c");
     assert_eq!(all[0].kept_by.as_deref(), Some("{cache}/app/deep"));
     let all = world().explain(&rules, "u/.cache/app/a.pst");
-    assert_eq!(all[0].protected_by.as_deref(), Some("*.pst"));
+    assert_eq!(all[0].protected_by.as_deref(), Some("**/*.pst"));
 }
 
 #[test]

@@ -56,12 +56,7 @@ impl Summary {
         if self.matches == 0 {
             return "The rules take nothing. Nothing was changed.".into();
         }
-        format!(
-            "Nothing was changed. --apply moves {} to quarantine,\n\
-             from where 'lop undo' moves them back. --delete removes them for good.\n\
-             --list, --list ID, --explain PATH and --plan FILE show more.",
-            self.amount()
-        )
+        format!("Nothing was changed. --apply moves {} to quarantine.", self.amount())
     }
 
     /// Returns the last line of a run that took nothing.
