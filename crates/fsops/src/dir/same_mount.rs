@@ -96,8 +96,9 @@ impl Dir {
         here.ok_or_else(|| Errno::NOENT.into())
     }
 
-    /// Returns whether `name` is a symbolic link whose target does not exist. If the target is on
-    /// another mount, which may not respond, the answer is false.
+    /// Returns whether `name` is a symbolic link whose target does not exist, or that leads in a
+    /// circle. If the target is an absolute path or on another mount, which may not respond, the
+    /// answer is false.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl Dir {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         match rustix::fs::openat2(self, name, flags, Mode::empty(), ResolveFlags::NO_XDEV) {
             Ok(_) | Err(Errno::XDEV) => Ok(false),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(true),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(true),
             Err(e) => Err(e.into()),
         }
     }
